@@ -1,0 +1,209 @@
+"""Every error that this package raises on purpose.
+
+HudiError                                   the base of all
+├── TableNotFoundError                      the path is no Hudi table
+│   ├── PathNotFoundError                   there is nothing at the path
+│   └── PathInsideTableError                the path is a folder of a table, not its base path
+├── InvalidOptionError                      the caller's option or argument is wrong
+│   ├── UnknownQueryTypeError               no such query type
+│   └── InvalidInstantError                 text that is no instant
+│       └── FutureInstantError              an instant that has not come yet
+├── UnsupportedTableError                   a table that cannot be read correctly, so it is not read
+│   ├── UnsupportedVersionError             table version unknown to this release
+│   ├── UnsupportedMergeError               merge mode, payload class or merge strategy not covered
+│   ├── UnsupportedQueryError               query type or option not covered
+│   └── UnsupportedTypeError                a column type without an Arrow or Spark counterpart
+├── CorruptTableError                       the table's files contradict the format or each other
+│   ├── CorruptTimelineError                an instant file that cannot be decoded
+│   ├── CorruptBaseFileError                a base file that cannot be read
+│   ├── CorruptLogBlockError                a log block that cannot be framed or decoded
+│   ├── CorruptAvroError                    Avro bytes that do not fit their schema
+│   └── MissingFileError                    a committed file that is not on the storage
+├── TimeTravelError                         the table no longer knows (or does not know yet) that instant
+└── SchemaEvolutionError                    a file's schema cannot be resolved to the table's
+
+Spark relays only the text of an error that is raised in a Python worker, so every message begins with
+a code in brackets, e.g. ``[HUDI_TABLE_NOT_FOUND]``. All arguments are positional and end up in
+``args``: unpickling replays exactly these.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HudiError(Exception):
+    """Base of all errors of this package; ``code`` names the class in logs and in Spark's messages."""
+
+    code: ClassVar[str] = "HUDI_ERROR"
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {self.reason()}"
+
+    def reason(self) -> str:
+        """The message without its code."""
+        return str(self.args[0]) if self.args else ""
+
+
+class TableNotFoundError(HudiError, FileNotFoundError):
+    """The path exists but holds no ``.hoodie/hoodie.properties``."""
+
+    code = "HUDI_TABLE_NOT_FOUND"
+
+
+class PathNotFoundError(TableNotFoundError):
+    """There is nothing at the path."""
+
+    code = "HUDI_PATH_NOT_FOUND"
+
+
+class PathInsideTableError(TableNotFoundError):
+    """The path is a folder inside a table; the message names the table's base path."""
+
+    code = "HUDI_PATH_INSIDE_TABLE"
+
+
+class InvalidOptionError(HudiError, ValueError):
+    """An option is unknown, has a value that it cannot have, or contradicts another."""
+
+    code = "HUDI_INVALID_OPTION"
+
+
+class UnknownQueryTypeError(InvalidOptionError):
+    """``hoodie.datasource.query.type`` is none of Hudi's query types."""
+
+    code = "HUDI_UNKNOWN_QUERY_TYPE"
+
+
+class InvalidInstantError(InvalidOptionError):
+    """Text that cannot be read as an instant."""
+
+    code = "HUDI_INVALID_INSTANT"
+
+
+class FutureInstantError(InvalidInstantError):
+    """An instant after both the last instant of the timeline and the present time."""
+
+    code = "HUDI_FUTURE_INSTANT"
+
+
+class UnsupportedTableError(HudiError, NotImplementedError):
+    """The table uses something that this release cannot read correctly."""
+
+    code = "HUDI_UNSUPPORTED_TABLE"
+
+
+class UnsupportedVersionError(UnsupportedTableError):
+    """``hoodie.table.version`` (or the timeline layout) is unknown to this release."""
+
+    code = "HUDI_UNSUPPORTED_VERSION"
+
+
+class UnsupportedMergeError(UnsupportedTableError):
+    """A merge mode, payload class or merge strategy that is not covered."""
+
+    code = "HUDI_UNSUPPORTED_MERGE"
+
+
+class UnsupportedQueryError(UnsupportedTableError):
+    """A query type or read option of Apache Hudi that is not covered."""
+
+    code = "HUDI_UNSUPPORTED_QUERY"
+
+
+class UnsupportedTypeError(UnsupportedTableError, TypeError):
+    """A column type that has no Arrow or Spark counterpart."""
+
+    code = "HUDI_UNSUPPORTED_TYPE"
+
+
+class CorruptTableError(HudiError, RuntimeError):
+    """The table's files contradict the format or each other."""
+
+    code = "HUDI_CORRUPT_TABLE"
+
+
+class CorruptTimelineError(CorruptTableError):
+    """A timeline or archive file that cannot be decoded."""
+
+    code = "HUDI_CORRUPT_TIMELINE"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path, self.problem = path, problem
+
+    def reason(self) -> str:
+        return f"{self.path}: {self.problem}"
+
+
+class CorruptBaseFileError(CorruptTableError):
+    """A base file that cannot be read."""
+
+    code = "HUDI_CORRUPT_BASE_FILE"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path, self.problem = path, problem
+
+    def reason(self) -> str:
+        return (
+            f"{self.path}: {self.problem}. Restore the file from a copy, or read the table as of an "
+            "instant before the file was written (as.of.instant)"
+        )
+
+
+class CorruptLogBlockError(CorruptTableError):
+    """A log block that cannot be framed or decoded.
+
+    Args:
+        problem: what was expected and what was found.
+        path: the log file, relative to the base path.
+        offset: bytes from the start of the log file to where the problem lies.
+    """
+
+    code = "HUDI_CORRUPT_LOG_BLOCK"
+
+    def __init__(self, problem: str, path: str, offset: int) -> None:
+        super().__init__(problem, path, offset)
+        self.problem, self.path, self.offset = problem, path, offset
+
+    def reason(self) -> str:
+        return f"{self.path} at byte {self.offset}: {self.problem}"
+
+
+class CorruptAvroError(CorruptTableError):
+    """Avro bytes that do not fit their schema.
+
+    Args:
+        problem: what was expected and what was found.
+        record: ordinal of the record within its block, from 0.
+        field: dotted name of the field being decoded, or "".
+    """
+
+    code = "HUDI_CORRUPT_AVRO"
+
+    def __init__(self, problem: str, record: int, field: str) -> None:
+        super().__init__(problem, record, field)
+        self.problem, self.record, self.field = problem, record, field
+
+    def reason(self) -> str:
+        place = f"record {self.record}" + (f", field {self.field!r}" if self.field else "")
+        return f"{place}: {self.problem}"
+
+
+class MissingFileError(CorruptTableError, FileNotFoundError):
+    """A file that the timeline names is not on the storage."""
+
+    code = "HUDI_MISSING_FILE"
+
+
+class TimeTravelError(HudiError, ValueError):
+    """The state at that instant can no longer (or not yet) be answered."""
+
+    code = "HUDI_TIME_TRAVEL"
+
+
+class SchemaEvolutionError(HudiError, TypeError):
+    """A column of a file cannot be resolved to the table's type."""
+
+    code = "HUDI_SCHEMA_EVOLUTION"

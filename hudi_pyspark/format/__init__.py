@@ -1,0 +1,1 @@
+"""Names and bytes to values: pure, without storage and without Spark."""

@@ -1,0 +1,1 @@
+"""What to read, and how one file slice becomes Arrow batches."""

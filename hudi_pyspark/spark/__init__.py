@@ -1,0 +1,1 @@
+"""The only folder that imports pyspark."""

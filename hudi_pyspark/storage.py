@@ -1,0 +1,138 @@
+"""The one seam between this package and a file system."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Protocol
+
+import pyarrow.fs as pafs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class FileInfo:
+    """One file or folder directly in a listed folder."""
+
+    name: str  # without the folder
+    is_directory: bool
+    size: int  # bytes; 0 for a folder
+    modified_ms: int  # milliseconds since the epoch, UTC; 0 where the storage does not tell
+
+
+class Storage(Protocol):
+    """All that the reader asks of a file system.
+
+    Paths are relative to the table's base path, use ``/`` and are raw: nothing is URL-decoded.
+    Implementations are picklable, since scan tasks take them to the executors.
+    """
+
+    def list_directory(self, directory: str) -> list[FileInfo]:
+        """Files and folders directly in a folder, in no promised order; [] if there is none."""
+
+    def read_bytes(self, path: str) -> bytes:
+        """The whole file; raises FileNotFoundError."""
+
+    def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
+        """The file for random access; raises FileNotFoundError."""
+
+    def describe(self, path: str) -> str:
+        """The path as a user would name it, for messages."""
+
+
+class ArrowStorage:
+    """A base path on any file system that pyarrow.fs reaches.
+
+    Args:
+        filesystem: a pyarrow file system; it is picklable.
+        base_path: absolute path inside that file system, without a trailing slash.
+        scheme: e.g. "s3"; only for messages.
+    """
+
+    def __init__(self, filesystem: pafs.FileSystem, base_path: str, scheme: str = "") -> None:
+        self.filesystem = filesystem
+        self.base_path = base_path
+        self.scheme = scheme
+
+    @classmethod
+    def parse(cls, uri: str) -> ArrowStorage:
+        """Storage for a URI (``s3://…``, ``file:///…``) or a local path.
+
+        A text without a scheme is a local path, taken literally: ``%2F`` stays as it is.
+        """
+        scheme, separator, _ = uri.partition("://")
+        if not separator and uri.startswith("file:/"):
+            return cls(pafs.LocalFileSystem(), _trim(uri[len("file:") :]))
+        if not separator:
+            return cls(pafs.LocalFileSystem(), _trim(posixpath.abspath(uri)))
+        if scheme == "file":
+            return cls(pafs.LocalFileSystem(), _trim("/" + uri.partition("://")[2].lstrip("/")))
+        # Hadoop's names for the same store; pyarrow only knows the canonical scheme.
+        canonical = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}.get(scheme, scheme)
+        filesystem, path = pafs.FileSystem.from_uri(canonical + uri[len(scheme) :])
+        return cls(filesystem, _trim(path), scheme)
+
+    def list_directory(self, directory: str) -> list[FileInfo]:
+        selector = pafs.FileSelector(self._absolute(directory), allow_not_found=True)
+        return [
+            FileInfo(
+                name=info.base_name,
+                is_directory=info.type == pafs.FileType.Directory,
+                size=info.size or 0,
+                modified_ms=(info.mtime_ns or 0) // 1_000_000,
+            )
+            for info in self.filesystem.get_file_info(selector)
+        ]
+
+    def read_bytes(self, path: str) -> bytes:
+        with self.filesystem.open_input_file(self._absolute(path)) as file:
+            content: bytes = file.read()
+            return content
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        return self.filesystem.open_input_file(self._absolute(path))
+
+    def describe(self, path: str) -> str:
+        absolute = self._absolute(path)
+        return f"{self.scheme}://{absolute}" if self.scheme else absolute
+
+    def _absolute(self, path: str) -> str:
+        return f"{self.base_path}/{path}" if path else self.base_path
+
+
+class MemoryStorage:
+    """Files in a mapping, for tests: ``MemoryStorage({".hoodie/hoodie.properties": b"…"})``."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = dict(files)
+
+    def list_directory(self, directory: str) -> list[FileInfo]:
+        prefix = f"{directory}/" if directory else ""
+        entries: dict[str, FileInfo] = {}
+        for path, content in self.files.items():
+            if not path.startswith(prefix):
+                continue
+            name, slash, _ = path[len(prefix) :].partition("/")
+            entries[name] = FileInfo(name, bool(slash), 0 if slash else len(content), 0)
+        return list(entries.values())
+
+    def read_bytes(self, path: str) -> bytes:
+        try:
+            return self.files[path]
+        except KeyError:
+            raise FileNotFoundError(path) from None
+
+    def open_input(self, path: str) -> IO[bytes]:
+        return io.BytesIO(self.read_bytes(path))
+
+    def describe(self, path: str) -> str:
+        return path
+
+
+def _trim(path: str) -> str:
+    return path.rstrip("/") or "/"
