@@ -1,0 +1,76 @@
+# Every target sets itself up: it needs Python 3.10+ and make, and gets the rest.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+PYTEST := $(PYTHON) -m pytest
+PYTEST_ARGS ?=
+CASES ?= tests/golden
+FIND_JAVA := $(PYTHON) .ci/java.py --install
+
+.PHONY: help install demo test test-fast test-spark test-property golden \
+	check lint types format bench docs build zip
+
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+# One stamp per dependency group of pyproject.toml, renewed when that file changes.
+# pip 25.1 is the first that knows --group.
+$(VENV)/.group-%: pyproject.toml .ci/make_venv.sh
+	@sh .ci/make_venv.sh $(VENV)
+	@echo "Installing the package and the dependency group '$*' into $(VENV) ..."
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable . --group $*
+	@touch $@
+
+install: $(VENV)/.group-dev ## create .venv with the package and all developer tools
+
+demo: $(VENV)/.group-test ## read a real MERGE_ON_READ table with Spark and without any jar
+	@if home=$$($(FIND_JAVA)); then \
+		JAVA_HOME="$$home" $(PYTHON) examples/demo.py; \
+	else \
+		$(PYTHON) examples/demo.py --without-spark; \
+	fi
+
+test: test-fast test-spark ## run all tests
+
+test-fast: $(VENV)/.group-test ## run the tests that need no Java, on all cores
+	@$(PYTEST) -n auto -m "not spark" $(PYTEST_ARGS)
+
+test-spark: $(VENV)/.group-test ## run the tests that need Spark
+	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m spark $(PYTEST_ARGS)
+
+test-property: $(VENV)/.group-test ## run the randomised tests with many more examples
+	@$(PYTEST) -n auto -m property --hypothesis-profile=thorough $(PYTEST_ARGS)
+
+golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers (CASES=folder)
+	@$(PYTHON) -m tests.golden $(CASES)
+
+check: lint types test-fast ## everything that must pass before a commit
+
+lint: $(VENV)/.group-dev ## check style and formatting
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/.group-dev ## check types
+	@$(VENV)/bin/mypy
+
+format: $(VENV)/.group-dev ## format the code and apply the safe fixes
+	@$(VENV)/bin/ruff check --fix --quiet .
+	@$(VENV)/bin/ruff format .
+
+bench: $(VENV)/.group-test $(VENV)/.group-bench ## run the benchmarks
+	@for file in benchmarks/[!_]*.py; do $(PYTHON) "$$file" || exit 1; done
+
+docs: $(VENV)/.group-test ## write the generated pages of docs/
+	@$(PYTHON) -m tests.project.errors_page
+
+build: $(VENV)/.group-dev ## build the wheel and the source distribution into dist/
+	@rm -rf dist
+	@$(PYTHON) -m build --outdir dist .
+
+# A wheel of pure Python is a zip that Spark can take, and its dist-info tells the version.
+zip: build ## build dist/hudi_pyspark.zip for --py-files and addArtifacts
+	@cp dist/hudi_pyspark-*.whl dist/hudi_pyspark.zip
+	@echo "dist/hudi_pyspark.zip"

@@ -1,0 +1,199 @@
+"""Positions in Avro bytes, one per row, and the primitive reads that move them all at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from hudi_pyspark.errors import CorruptAvroError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    Int64s: TypeAlias = npt.NDArray[np.int64]
+    UInt64s: TypeAlias = npt.NDArray[np.uint64]
+    Flags: TypeAlias = npt.NDArray[np.bool_]
+
+PADDING: Final = 16  # bytes after the last record that a gather of 8 bytes or a varint may touch
+
+_STOP_BITS: Final = np.uint64(0x8080808080808080)  # clear in the last byte of a varint
+_GROUPS: Final = np.uint64(0x7F7F7F7F7F7F7F7F)
+_ONES: Final = np.uint64(0x0101010101010101)
+_ONE: Final = np.uint64(1)
+_TOP_BYTE: Final = np.uint64(56)
+
+# Each step joins neighbouring groups: 8 of 7 bits → 4 of 14 → 2 of 28 → 1 of 56. A step is
+# (bytes of the longest varint that needs no such step, lower groups, upper groups, shift).
+_JOINS: Final = (
+    (1, np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00), np.uint64(1)),
+    (2, np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
+    (4, np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000), np.uint64(4)),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """The bytes of some records, seen as bytes and as 8-byte words at every offset."""
+
+    buffer: pa.Buffer  # the records and PADDING bytes; below 2 GiB, so that offsets fit int32
+    octets: npt.NDArray[np.uint8]
+    words: UInt64s  # words[i] = octets[i : i + 8], little-endian
+
+    @classmethod
+    def over(cls, buffer: pa.Buffer) -> Source:
+        """A source over bytes that end with `PADDING` bytes after the last record."""
+        octets = np.frombuffer(buffer, np.uint8)
+        words = np.ndarray((buffer.size - 7,), np.dtype("<u8"), buffer=buffer, strides=(1,))
+        return cls(buffer, octets, words)
+
+
+class Cursor:
+    """Where each row's next value begins.
+
+    All arrays have one entry per row. The positions are replaced, never written into, so whoever
+    keeps an array of them keeps the positions as they were. ``position <= end`` always holds.
+
+    Args:
+        source: the bytes that positions count in.
+        position: byte offset of the row's next value.
+        end: byte offset after the record that the row belongs to.
+        record: ordinal of that record; only for errors.
+    """
+
+    __slots__ = ("end", "position", "record", "source")
+
+    def __init__(self, source: Source, position: Int64s, end: Int64s, record: Int64s) -> None:
+        self.source = source
+        self.position = position
+        self.end = end
+        self.record = record
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def select(self, rows: Int64s) -> Cursor:
+        """A cursor over some of the rows; `resume` brings its positions back."""
+        return Cursor(self.source, self.position[rows], self.end[rows], self.record[rows])
+
+    def resume(self, rows: Int64s, selected: Cursor) -> None:
+        """Go on where a cursor over some of the rows stopped."""
+        position = self.position.copy()
+        position[rows] = selected.position
+        self.position = position
+
+    def refuse(self, bad: Flags, field: str, problem: str, found: Int64s | None = None) -> None:
+        """Raise for the first row that is flagged, if any.
+
+        Raises:
+            CorruptAvroError: with ``problem`` and the row's entry of ``found``.
+        """
+        if not bad.any():
+            return
+        row = int(bad.argmax())
+        text = problem if found is None else f"{problem}, found {found[row]}"
+        raise CorruptAvroError(text, int(self.record[row]), field)
+
+    def advance(self, width: Int64s | int, field: str) -> Int64s:
+        """Move over ``width`` bytes per row and return where they begin.
+
+        Raises:
+            CorruptAvroError: a width is negative or goes past the end of the record.
+        """
+        begin = self.position
+        remaining = self.end - begin
+        # As unsigned numbers, negative widths are larger than everything that can remain.
+        bad = (
+            remaining < width
+            if isinstance(width, int)
+            else width.view(np.uint64) > remaining.view(np.uint64)
+        )
+        if bad.any():
+            widths = np.broadcast_to(np.asarray(width, np.int64), begin.shape)
+            row = int(bad.argmax())
+            left = f"expected at most {remaining[row]} bytes, which is all that the record has left"
+            self.refuse(bad, field, left, widths)
+        self.position = begin + width
+        return begin
+
+    def read_octets(self, field: str) -> npt.NDArray[np.uint8]:
+        """The next byte of each row."""
+        return self.source.octets[self.advance(1, field)]
+
+    def read_varints(self, field: str) -> Int64s:
+        """The next zig-zag number of each row.
+
+        Raises:
+            CorruptAvroError: a number has more than 64 bits or is cut off by the record's end.
+        """
+        begin = self.position
+        self.refuse(begin >= self.end, field, "the record ends where a number should begin")
+        first = self.source.octets[begin]
+        if not len(first) or first.max() < 0x80:
+            self.position = begin + 1
+            return ((first >> 1) ^ -(first & 1)).view(np.int8).astype(np.int64)
+        number, width = self._long_varints(field)
+        self.advance(width, field)
+        return ((number >> _ONE) ^ -(number & _ONE)).view(np.int64)
+
+    def _long_varints(self, field: str) -> tuple[UInt64s, Int64s]:
+        """Numbers before zig-zag, and how many bytes they take; moves nothing."""
+        number = self.source.words[self.position]
+        stop = ~number & _STOP_BITS
+        stop &= -stop  # only the lowest: the bit that ends the number
+        below = stop - _ONE  # all ones if none of the 8 bytes ends it
+        width = (((below & _ONES) * _ONES) >> _TOP_BYTE).view(np.int64)
+        number &= below
+        number &= _GROUPS
+        longest = int(width.max())
+        for enough, lower, upper, shift in _JOINS:
+            if longest > enough:
+                number = (number & lower) | ((number & upper) >> shift)
+        endless = np.flatnonzero(stop == 0)
+        if endless.size:
+            self._add_last_bytes(number, width, endless, field)
+        return number, width
+
+    def _add_last_bytes(self, number: UInt64s, width: Int64s, rows: Int64s, field: str) -> None:
+        """Complete, in place, the numbers that have a ninth and maybe a tenth byte."""
+        begin = self.position[rows]
+        ninth = self.source.octets[begin + 8].astype(np.uint64)
+        tenth = np.where(ninth < 0x80, 0, self.source.octets[begin + 9]).astype(np.uint64)
+        self.select(rows).refuse(tenth > 1, field, "a number has more than 64 bits")
+        number[rows] |= ((ninth & np.uint64(0x7F)) << _TOP_BYTE) | (tenth << np.uint64(63))
+        width[rows] = np.where(ninth < 0x80, 9, 10)
+
+
+class MalformedValueError(ValueError):
+    """Found while walking one value; the caller knows the record and raises CorruptAvroError."""
+
+    def __init__(self, problem: str, field: str) -> None:
+        super().__init__(problem, field)
+        self.problem, self.field = problem, field
+
+
+def walk_bytes(position: int, width: int, end: int, field: str) -> int:
+    """The position after ``width`` bytes of a single value."""
+    if not 0 <= width <= end - position:
+        left = f"expected at most {end - position} bytes, which is all that the record has left"
+        raise MalformedValueError(f"{left}, found {width}", field)
+    return position + width
+
+
+def walk_varint(octets: memoryview, position: int, end: int, field: str) -> tuple[int, int]:
+    """A single zig-zag number, and the position after it."""
+    number = shift = 0
+    while position < end and shift < 70:
+        octet = octets[position]
+        position += 1
+        number |= (octet & 0x7F) << shift
+        if octet < 0x80:
+            if number >> 64:
+                break
+            return (number >> 1) ^ -(number & 1), position
+        shift += 7
+    cut = position >= end and shift < 70 and not number >> 64
+    problem = "the record ends inside a number" if cut else "a number has more than 64 bits"
+    raise MalformedValueError(problem, field)

@@ -1,0 +1,463 @@
+"""Avro schema JSON → typed schema → Arrow schema."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, TypeAlias, TypeGuard, Union
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
+
+JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
+
+DECIMAL_DIGITS: Final = 38  # most digits of an Arrow decimal128 and of a Spark decimal
+
+
+class Primitive(Enum):
+    """The types of Avro that have no name of their own and no parts."""
+
+    NULL = "null"
+    BOOLEAN = "boolean"
+    INT = "int"
+    LONG = "long"
+    FLOAT = "float"
+    DOUBLE = "double"
+    BYTES = "bytes"
+    STRING = "string"
+
+
+class NoDefault(Enum):
+    """Marks a field without default; ``None`` is a default of its own."""
+
+    NO_DEFAULT = "no default"
+
+
+NO_DEFAULT: Final = NoDefault.NO_DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalType:
+    """A logical type that is valid for the type which carries it."""
+
+    name: str
+    precision: int = 0  # decimal only: digits in all
+    scale: int = 0  # decimal only: digits after the point
+
+
+@dataclass(frozen=True, slots=True)
+class AvroPrimitive:
+    """A primitive type, with its logical type if it has a valid one."""
+
+    kind: Primitive
+    logical: LogicalType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AvroFixed:
+    """Byte strings that all have one length."""
+
+    name: str  # with namespace
+    size: int  # bytes
+    logical: LogicalType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AvroEnum:
+    """One of a list of symbols, stored as its ordinal."""
+
+    name: str  # with namespace
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AvroArray:
+    """A list of items of one type."""
+
+    item: AvroType
+
+
+@dataclass(frozen=True, slots=True)
+class AvroMap:
+    """String keys, each with a value of one type."""
+
+    value: AvroType
+
+
+@dataclass(frozen=True, slots=True)
+class AvroUnion:
+    """One of several types, stored as the ordinal of the branch and the branch's value."""
+
+    branches: tuple[AvroType, ...]
+
+    @property
+    def null_branch(self) -> int | None:
+        """Ordinal of the null branch, if there is one."""
+        return next((i for i, branch in enumerate(self.branches) if _is_null(branch)), None)
+
+    @property
+    def members(self) -> tuple[AvroType, ...]:
+        """The branches that are not null, in their order."""
+        return tuple(branch for branch in self.branches if not _is_null(branch))
+
+    @property
+    def promotion(self) -> Primitive | None:
+        """The type that holds every member of an int + long or float + double union."""
+        kinds = {m.kind if isinstance(m, AvroPrimitive) else None for m in self.members}
+        if kinds == {Primitive.INT, Primitive.LONG}:
+            return Primitive.LONG
+        if kinds == {Primitive.FLOAT, Primitive.DOUBLE}:
+            return Primitive.DOUBLE
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class AvroReference:
+    """A named type that contains itself, at the place where it does."""
+
+    name: str  # with namespace
+
+
+@dataclass(frozen=True, slots=True)
+class AvroField:
+    """One field of a record."""
+
+    name: str
+    type: AvroType
+    default: JsonValue | NoDefault = field(default=NO_DEFAULT, hash=False)
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AvroRecord:
+    """Named fields, stored one after the other."""
+
+    name: str  # with namespace
+    fields: tuple[AvroField, ...]
+    logical: str | None = None  # "variant" or "blob" of Hudi 1.2 and later
+
+
+AvroType: TypeAlias = (
+    AvroPrimitive
+    | AvroFixed
+    | AvroEnum
+    | AvroArray
+    | AvroMap
+    | AvroUnion
+    | AvroRecord
+    | AvroReference
+)
+
+_PRIMITIVES: Final = {kind.value: kind for kind in Primitive}
+
+# A logical type on any other carrier is no logical type: Avro ignores it.
+_CARRIERS: Final[dict[str, frozenset[Primitive]]] = {
+    "date": frozenset({Primitive.INT}),
+    "time-millis": frozenset({Primitive.INT}),
+    "time-micros": frozenset({Primitive.LONG}),
+    "timestamp-millis": frozenset({Primitive.LONG}),
+    "timestamp-micros": frozenset({Primitive.LONG}),
+    "timestamp-nanos": frozenset({Primitive.LONG}),
+    "local-timestamp-millis": frozenset({Primitive.LONG}),
+    "local-timestamp-micros": frozenset({Primitive.LONG}),
+    "local-timestamp-nanos": frozenset({Primitive.LONG}),
+    "uuid": frozenset({Primitive.STRING}),
+    "decimal": frozenset({Primitive.BYTES}),
+}
+
+_ARROW_PRIMITIVES: Final = {
+    Primitive.NULL: pa.null(),
+    Primitive.BOOLEAN: pa.bool_(),
+    Primitive.INT: pa.int32(),
+    Primitive.LONG: pa.int64(),
+    Primitive.FLOAT: pa.float32(),
+    Primitive.DOUBLE: pa.float64(),
+    Primitive.BYTES: pa.binary(),
+    Primitive.STRING: pa.string(),
+}
+
+_ARROW_LOGICAL: Final = {
+    "date": pa.date32(),
+    "time-millis": pa.int32(),  # Spark has no type for a time of day
+    "time-micros": pa.int64(),
+    "timestamp-millis": pa.timestamp("us", tz="UTC"),
+    "timestamp-micros": pa.timestamp("us", tz="UTC"),
+    "local-timestamp-millis": pa.timestamp("us"),
+    "local-timestamp-micros": pa.timestamp("us"),
+    "uuid": pa.string(),
+}
+
+
+def parse_schema(text: str) -> AvroRecord:
+    """Parse the Avro schema of a table, log block or file.
+
+    References to named types are replaced by the type itself, so only a type that contains itself
+    leaves an `AvroReference`. A logical type that does not fit its carrier, and every attribute
+    that Avro does not define, is dropped.
+
+    Raises:
+        CorruptAvroError: the text is no Avro schema; ``record`` is 0.
+        UnsupportedTypeError: the schema is valid, but not that of a record.
+    """
+    try:
+        parsed = _Parser().type_of(json.loads(text), namespace="", path="")
+    except (ValueError, RecursionError) as error:
+        raise CorruptAvroError(f"the Avro schema is not valid JSON: {error}", 0, "") from error
+    if not isinstance(parsed, AvroRecord):
+        raise UnsupportedTypeError(f"expected the Avro schema of a record, found {text[:80]!r}")
+    return parsed
+
+
+def arrow_schema(record: AvroRecord) -> pa.Schema:
+    """The Arrow schema of a record's columns: Spark's type for each Avro type, in Arrow's words.
+
+    Raises:
+        UnsupportedTypeError: a column has no such type; the message has its dotted name.
+    """
+    return pa.schema([arrow_field(field) for field in record.fields])
+
+
+def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
+    """The Arrow field of one column; ``parent`` is the dotted name of the record around it."""
+    path = f"{parent}.{avro.name}" if parent else avro.name
+    return pa.field(avro.name, arrow_type(avro.type, path), nullable=is_nullable(avro.type))
+
+
+def is_nullable(avro: AvroType) -> bool:
+    """Whether a value of the type can be null."""
+    if isinstance(avro, AvroUnion):
+        return avro.null_branch is not None
+    return _is_null(avro)
+
+
+def arrow_type(avro: AvroType, path: str) -> pa.DataType:
+    """The Arrow type of an Avro type.
+
+    Args:
+        avro: the type.
+        path: dotted name of the column that has the type; only for the error.
+
+    Raises:
+        UnsupportedTypeError: there is no such Arrow type.
+    """
+    match avro:
+        case AvroPrimitive(kind, None):
+            found = _ARROW_PRIMITIVES[kind]
+        case AvroFixed(logical=None):
+            found = pa.binary()
+        case (
+            AvroPrimitive(logical=LogicalType() as logical)
+            | AvroFixed(logical=LogicalType() as logical)
+        ):
+            found = _arrow_logical(logical, path)
+        case AvroEnum():
+            found = pa.string()
+        case AvroArray(item):
+            found = pa.list_(_arrow_part("element", item, path))
+        case AvroMap(value):
+            found = pa.map_(pa.string(), _arrow_part("value", value, path))
+        case AvroUnion():
+            found = _arrow_union(avro, path)
+        case AvroRecord(logical=None):
+            found = pa.struct([arrow_field(field, path) for field in avro.fields])
+        case AvroRecord() | AvroReference():
+            what = avro.logical if isinstance(avro, AvroRecord) else f"{avro.name}, in itself"
+            raise UnsupportedTypeError(f"column {path!r} has the type {what!r}")
+    return found
+
+
+def _arrow_part(name: str, avro: AvroType, path: str) -> pa.Field:
+    return pa.field(name, arrow_type(avro, f"{path}.{name}"), nullable=is_nullable(avro))
+
+
+def _arrow_logical(logical: LogicalType, path: str) -> pa.DataType:
+    if logical.name == "decimal":
+        if logical.precision > DECIMAL_DIGITS:
+            raise UnsupportedTypeError(
+                f"column {path!r} is a decimal of {logical.precision} digits: "
+                f"at most {DECIMAL_DIGITS} are supported"
+            )
+        return pa.decimal128(logical.precision, logical.scale)
+    found = _ARROW_LOGICAL.get(logical.name)
+    if found is None:
+        raise UnsupportedTypeError(f"column {path!r} has the type {logical.name!r}")
+    return found
+
+
+def _arrow_union(union: AvroUnion, path: str) -> pa.DataType:
+    if not union.members:
+        return pa.null()
+    if len(union.members) == 1:
+        return arrow_type(union.members[0], path)
+    if union.promotion is not None:
+        return _ARROW_PRIMITIVES[union.promotion]
+    names = [f"member{i}" for i in range(len(union.members))]
+    return pa.struct(
+        [
+            pa.field(name, arrow_type(member, f"{path}.{name}"), nullable=True)
+            for name, member in zip(names, union.members, strict=True)
+        ]
+    )
+
+
+def _is_null(avro: AvroType) -> bool:
+    return isinstance(avro, AvroPrimitive) and avro.kind is Primitive.NULL
+
+
+class _Parser:
+    """Turns schema JSON into types, and remembers the types that have names."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, AvroType] = {}
+
+    def type_of(self, schema: JsonValue, *, namespace: str, path: str) -> AvroType:
+        """The type that ``schema`` describes; ``namespace`` is that of the type around it."""
+        if isinstance(schema, str):
+            return self._reference(schema, namespace, path)
+        if isinstance(schema, list):
+            return self._union(schema, namespace, path)
+        if not isinstance(schema, dict):
+            raise CorruptAvroError(f"expected an Avro type, found {schema!r}", 0, path)
+        return self._object(schema, namespace, path)
+
+    def _object(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroType:
+        parsed: AvroType
+        match schema.get("type"):
+            case "array":
+                parsed = AvroArray(self._part(schema, "items", namespace, f"{path}.element"))
+            case "map":
+                parsed = AvroMap(self._part(schema, "values", namespace, f"{path}.value"))
+            case "record" | "error":
+                parsed = self._record(schema, namespace, path)
+            case "fixed":
+                parsed = self._fixed(schema, namespace, path)
+            case "enum":
+                parsed = self._enum(schema, namespace, path)
+            case _:
+                parsed = self._part(schema, "type", namespace, path)
+                if isinstance(parsed, AvroPrimitive) and parsed.logical is None:
+                    parsed = AvroPrimitive(parsed.kind, _primitive_logical(parsed.kind, schema))
+        return parsed
+
+    def _part(self, schema: dict[str, JsonValue], key: str, namespace: str, path: str) -> AvroType:
+        if key not in schema:
+            raise CorruptAvroError(f"expected an Avro type with {key!r}, found {schema}", 0, path)
+        return self.type_of(schema[key], namespace=namespace, path=path)
+
+    def _reference(self, name: str, namespace: str, path: str) -> AvroType:
+        if name in _PRIMITIVES:
+            return AvroPrimitive(_PRIMITIVES[name])
+        qualified = name if "." in name or not namespace else f"{namespace}.{name}"
+        found = self.named.get(qualified) or self.named.get(name)
+        if found is None:
+            raise CorruptAvroError(f"the Avro schema has no type {qualified!r}", 0, path)
+        return found
+
+    def _union(self, schema: list[JsonValue], namespace: str, path: str) -> AvroUnion:
+        branches = tuple(self.type_of(s, namespace=namespace, path=path) for s in schema)
+        if not branches or any(isinstance(branch, AvroUnion) for branch in branches):
+            raise CorruptAvroError(f"a union cannot be empty or hold a union: {schema}", 0, path)
+        if sum(map(_is_null, branches)) > 1:
+            raise CorruptAvroError(f"a union has null at most once: {schema}", 0, path)
+        return AvroUnion(branches)
+
+    def _record(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroRecord:
+        name, inner = _full_name(schema, namespace, path)
+        self.named[name] = AvroReference(name)
+        fields = schema.get("fields")
+        if not isinstance(fields, list):
+            raise CorruptAvroError(f"expected the fields of a record, found {fields!r}", 0, path)
+        logical = schema.get("logicalType")
+        record = AvroRecord(
+            name,
+            tuple(self._field(field, inner, path) for field in fields),
+            logical if logical in ("variant", "blob") and isinstance(logical, str) else None,
+        )
+        names = [field.name for field in record.fields]
+        if len(set(names)) < len(names):
+            raise CorruptAvroError(f"a field name occurs twice in {names}", 0, path)
+        self.named[name] = record
+        return record
+
+    def _field(self, schema: JsonValue, namespace: str, path: str) -> AvroField:
+        name = schema.get("name") if isinstance(schema, dict) else None
+        if not isinstance(schema, dict) or not isinstance(name, str):
+            raise CorruptAvroError(f"expected a field with a name, found {schema!r}", 0, path)
+        return AvroField(
+            name,
+            self._part(schema, "type", namespace, f"{path}.{name}" if path else name),
+            schema.get("default", NO_DEFAULT),
+            _texts(schema.get("aliases")),
+        )
+
+    def _fixed(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroFixed:
+        name, _ = _full_name(schema, namespace, path)
+        size = schema.get("size")
+        if not _is_int(size) or not 0 <= size < 1 << 31:
+            raise CorruptAvroError(f"expected the size of a fixed type, found {size!r}", 0, path)
+        fixed = AvroFixed(name, size, _fixed_logical(size, schema))
+        self.named[name] = fixed
+        return fixed
+
+    def _enum(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroEnum:
+        name, _ = _full_name(schema, namespace, path)
+        symbols = schema.get("symbols")
+        if not isinstance(symbols, list) or len(_texts(symbols)) != len(symbols):
+            raise CorruptAvroError(f"expected the symbols of an enum, found {symbols!r}", 0, path)
+        enum = AvroEnum(name, _texts(symbols))
+        self.named[name] = enum
+        return enum
+
+
+def _full_name(schema: dict[str, JsonValue], namespace: str, path: str) -> tuple[str, str]:
+    """A named type's name with its namespace, and that namespace."""
+    name = schema.get("name")
+    if not isinstance(name, str) or not name:
+        raise CorruptAvroError(f"expected a named type, found the name {name!r}", 0, path)
+    own = schema.get("namespace")
+    if "." in name:
+        return name, name.rpartition(".")[0]
+    space = own if isinstance(own, str) else namespace
+    return (f"{space}.{name}" if space else name), space
+
+
+def _primitive_logical(kind: Primitive, schema: dict[str, JsonValue]) -> LogicalType | None:
+    name = schema.get("logicalType")
+    if not isinstance(name, str) or kind not in _CARRIERS.get(name, frozenset()):
+        return None
+    return _decimal(schema) if name == "decimal" else LogicalType(name)
+
+
+def _fixed_logical(size: int, schema: dict[str, JsonValue]) -> LogicalType | None:
+    name = schema.get("logicalType")
+    if name == "vector" or (name == "uuid" and size == 16):
+        return LogicalType(str(name))
+    decimal = _decimal(schema) if name == "decimal" else None
+    if decimal is None or decimal.precision > _decimal_digits(size):
+        return None
+    return decimal
+
+
+def _decimal(schema: dict[str, JsonValue]) -> LogicalType | None:
+    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    if not _is_int(precision) or not _is_int(scale) or not 0 <= scale <= precision != 0:
+        return None
+    return LogicalType("decimal", precision, scale)
+
+
+def _decimal_digits(size: int) -> int:
+    """Most decimal digits of which every value fits a two's complement number of ``size`` bytes."""
+    return math.floor((8 * size - 1) * math.log10(2)) if size else 0
+
+
+def _is_int(value: JsonValue) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _texts(values: JsonValue) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        return ()
+    return tuple(value for value in values if isinstance(value, str))

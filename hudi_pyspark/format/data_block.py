@@ -1,0 +1,147 @@
+"""Data block content (Avro, CDC, HFile, Parquet) → Arrow table."""
+
+from __future__ import annotations
+
+import functools
+import struct
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
+from hudi_pyspark.format.avro_decoder import decode_records, record_spans
+from hudi_pyspark.format.avro_schema import arrow_field, parse_schema
+from hudi_pyspark.format.hfile import read_hfile
+from hudi_pyspark.format.log_block import LogBlockType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hudi_pyspark.format.avro_schema import AvroRecord
+    from hudi_pyspark.format.log_block import LogBlock
+
+_VERSION_AND_COUNT = struct.Struct(">ii")
+_CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
+# Hudi blanks a field of that name in HFile values, since the HFile's key repeats it.
+_HFILE_KEY_FIELD = "key"
+
+
+def decode_data_block(block: LogBlock, columns: Sequence[str] | None) -> pa.Table:
+    """Decode the records of an Avro, CDC, HFile or Parquet data block, in block order.
+
+    Args:
+        block: as framed; its SCHEMA header describes the records.
+        columns: top-level names to decode; those that the block's schema lacks are skipped. None
+            for all.
+
+    Returns:
+        The columns in the order of the block's schema, of its Arrow types. A Parquet column whose
+        type cannot become that type without loss keeps its own.
+
+    Raises:
+        CorruptLogBlockError: content that does not fit the block's type or schema.
+        UnsupportedTypeError: a column of a type that has no Arrow counterpart.
+        UnsupportedTableError: an HFile codec that is not covered.
+        ValueError: the block is none with records.
+    """
+    decode = _DECODERS.get(block.block_type)
+    if decode is None:
+        raise ValueError(f"a {block.block_type.name} has no records to decode")
+    try:
+        return decode(block, block_schema(block), columns)
+    except CorruptAvroError as error:
+        raise _corrupt(block, error.reason()) from error
+
+
+def block_schema(block: LogBlock) -> AvroRecord:
+    """The parsed SCHEMA header of a data block; parsed once for all blocks that have the same text.
+
+    Raises:
+        CorruptLogBlockError: no SCHEMA header, or one that is no Avro record schema.
+        UnsupportedTypeError: a schema with a type that is not covered.
+    """
+    if block.schema_text is None:
+        raise _corrupt(block, "expected a SCHEMA header, found none")
+    try:
+        return _parse_schema_once(block.schema_text)
+    except CorruptAvroError as error:
+        raise _corrupt(block, f"SCHEMA header cannot be parsed: {error.reason()}") from error
+
+
+_parse_schema_once = functools.lru_cache(maxsize=256)(parse_schema)
+
+
+def _corrupt(block: LogBlock, problem: str) -> CorruptLogBlockError:
+    text = f"{block.block_type.name} of instant {block.instant_time}: {problem}"
+    return CorruptLogBlockError(text, block.path, block.offset)
+
+
+def _decode_avro(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None) -> pa.Table:
+    if len(block.content) < _VERSION_AND_COUNT.size:
+        problem = f"expected version and record count, found {len(block.content)} bytes"
+        raise _corrupt(block, problem)
+    version, count = _VERSION_AND_COUNT.unpack_from(block.content)
+    if version not in _CONTENT_VERSIONS or count < 0:
+        problem = f"expected content version 1, 2 or 3, found {version} with {count} records"
+        raise _corrupt(block, problem)
+    starts, ends = record_spans(block.content, _VERSION_AND_COUNT.size, count)
+    return decode_records(schema, block.content, starts, ends, columns)
+
+
+def _decode_hfile(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None) -> pa.Table:
+    hfile = read_hfile(block.content, path=block.path, offset=block.content_offset)
+    table = decode_records(schema, hfile.values_data, hfile.value_starts, hfile.value_ends, columns)
+    return _restore_keys(table, hfile.keys)
+
+
+def _restore_keys(table: pa.Table, keys: pa.BinaryArray) -> pa.Table:
+    """Fill the blanks of the field that Hudi leaves to the HFile's keys, as the metadata table has.
+
+    Other tables may have a column of that name too: what is not blank stays.
+    """
+    position = table.schema.get_field_index(_HFILE_KEY_FIELD)
+    if position < 0 or not pa.types.is_string(table.schema.field(position).type):
+        return table
+    column = table.column(position)
+    blank = pc.equal(pc.coalesce(column, pa.scalar("")), "")
+    restored = pc.if_else(blank, keys.cast(pa.string()), column)
+    return table.set_column(position, table.schema.field(position), restored)
+
+
+def _decode_parquet(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None) -> pa.Table:
+    wanted = [field for field in schema.fields if columns is None or field.name in columns]
+    try:
+        file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
+        present = set(file.schema_arrow.names)
+        names = [field.name for field in wanted if field.name in present]
+        # Arrow reads in the file's order, and with "a" also every column named "a.…".
+        table = file.read(names).select(names)
+    except (pa.ArrowException, OSError) as error:
+        raise _corrupt(block, f"expected a Parquet file: {error}") from error
+    if not names:
+        return table  # taking the metadata away would lose the number of rows
+    table = table.replace_schema_metadata(None)
+    for field in wanted:
+        if field.name in present:
+            table = _cast_column(table, arrow_field(field))
+    return table
+
+
+def _cast_column(table: pa.Table, field: pa.Field) -> pa.Table:
+    """The table with one column brought to the schema's type, if that loses nothing."""
+    position = table.schema.get_field_index(field.name)
+    try:
+        column = table.column(position).cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return table  # the reader schema decides: the columns are cast to it by name anyway
+    return table.set_column(position, field, column)
+
+
+_DECODERS = {
+    LogBlockType.AVRO_DATA_BLOCK: _decode_avro,
+    LogBlockType.CDC_DATA_BLOCK: _decode_avro,
+    LogBlockType.HFILE_DATA_BLOCK: _decode_hfile,
+    LogBlockType.PARQUET_DATA_BLOCK: _decode_parquet,
+}

@@ -1,0 +1,158 @@
+"""Name of a data file ↔ BaseFileName, LogFileName.
+
+What the instant in a log file's name means depends on the table version: up to 7 it is the base
+instant of the file slice, from 8 on the requested time of the delta commit that wrote the file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+PARTITION_MARKER = ".hoodie_partition_metadata"
+
+_BASE = re.compile(r"([^._/][^_/]*)_([^_/]+)_([0-9]+)\.([^/]+)")
+_EXTERNAL_SUFFIX = "_hudiext"
+_EXTERNAL_PREFIX_MARK = "_fg%3D"
+_EXTERNAL = re.compile(r"([^/]+)_([0-9]+)")
+# A token is partition-stage-attempt of the task that wrote the file; very old tables have none.
+_LOG = re.compile(
+    r"\.([^._/]+)_([^./]*)\.(log|archive)\.([0-9]+)(?:_([0-9]+-[0-9]+-[0-9]+)(\.cdc)?)?"
+)
+# Hudi escapes these in a folder name, as Hive does.
+_ESCAPED_IN_FOLDERS = re.compile(r"[\x01-\x1f\x7f\"#%'*/:=?\\{}\[\]^]")
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+
+
+class NotADataFile(ValueError):
+    """A name that is neither a base file's nor a log file's."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFileName:
+    """``<file id>_<write token>_<instant>.<extension>``.
+
+    An external file, which another system wrote and Hudi only registered, is named in the metadata
+    as ``<name>_<instant>[_fg%3D<folder>]_hudiext``. Its file id is its path in the partition.
+    """
+
+    file_id: str
+    write_token: str | None  # None for an external file
+    instant: str
+    extension: str  # without the dot; "" if an external file has none
+
+    @classmethod
+    def parse(cls, name: str) -> BaseFileName:
+        """Read a base file's name, without its folder.
+
+        Raises:
+            NotADataFile: any other name.
+        """
+        if name.endswith(_EXTERNAL_SUFFIX):
+            return cls._parse_external(name)
+        match = _BASE.fullmatch(name)
+        if match is None:
+            raise NotADataFile(name)
+        file_id, write_token, instant, extension = match.groups()
+        return cls(file_id, write_token, instant, extension)
+
+    def format(self) -> str:
+        """The name that `parse` reads."""
+        if self.write_token is not None:
+            return f"{self.file_id}_{self.write_token}_{self.instant}.{self.extension}"
+        folder, _, name = self.file_id.rpartition("/")
+        mark = _EXTERNAL_PREFIX_MARK + _escape_folder(folder) if folder else ""
+        return f"{name}_{self.instant}{mark}{_EXTERNAL_SUFFIX}"
+
+    @property
+    def is_external(self) -> bool:
+        """Whether the file is on the storage as ``<partition>/<file id>``, not under this name."""
+        return self.write_token is None
+
+    @classmethod
+    def _parse_external(cls, name: str) -> BaseFileName:
+        stem = name[: -len(_EXTERNAL_SUFFIX)]
+        named, mark, escaped_folder = stem.partition(_EXTERNAL_PREFIX_MARK)
+        match = _EXTERNAL.fullmatch(named)
+        if match is None or bool(mark) != bool(escaped_folder) or "/" in escaped_folder:
+            raise NotADataFile(name)
+        original_name, instant = match.groups()
+        folder = f"{_unescape_folder(escaped_folder)}/" if mark else ""
+        extension = original_name.rpartition(".")[2] if "." in original_name else ""
+        return cls(folder + original_name, None, instant, extension)
+
+
+@dataclass(frozen=True, slots=True)
+class LogFileName:
+    """``.<file id>_<instant>.<extension>.<version>[_<write token>[.cdc]]``."""
+
+    file_id: str
+    instant: str  # "" for a file of the archived timeline
+    version: int
+    write_token: str | None = None  # None in very old tables
+    extension: str = "log"  # "archive" for a file of the archived timeline
+    is_cdc: bool = False  # holds change data: never part of a merge
+
+    @classmethod
+    def parse(cls, name: str) -> LogFileName:
+        """Read a log file's name, without its folder.
+
+        Raises:
+            NotADataFile: any other name.
+        """
+        match = _LOG.fullmatch(name)
+        if match is None:
+            raise NotADataFile(name)
+        file_id, instant, extension, version, write_token, suffix = match.groups()
+        return cls(file_id, instant, int(version), write_token, extension, suffix is not None)
+
+    def format(self) -> str:
+        """The name that `parse` reads."""
+        token = "" if self.write_token is None else f"_{self.write_token}"
+        suffix = ".cdc" if self.is_cdc else ""
+        return f".{self.file_id}_{self.instant}.{self.extension}.{self.version}{token}{suffix}"
+
+    @property
+    def order_key(self) -> tuple[str, int, bool, str, bool]:
+        """Sorts the log files of a file slice into the order in which the merge applies them.
+
+        The version is a number (10 after 9), the write token is text ("1-0-1" before "10-0-1",
+        "10-0-1" before "2-0-1") and a missing one comes first.
+        """
+        token = self.write_token
+        return self.instant, self.version, token is not None, token or "", self.is_cdc
+
+
+def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
+    """Read the name of a file in a partition's folder.
+
+    Raises:
+        NotADataFile: partition markers, checksums, ``_SUCCESS``, archive files and all others.
+    """
+    if not name.startswith("."):
+        return BaseFileName.parse(name)
+    log = LogFileName.parse(name)
+    if log.extension != "log":
+        raise NotADataFile(name)
+    return log
+
+
+def is_log_file_name(name: str) -> bool:
+    """Whether a file of that name is a log file of a file group, change data included."""
+    match = _LOG.fullmatch(name)
+    return match is not None and match[3] == "log"
+
+
+def is_partition_marker(name: str) -> bool:
+    """Whether a file of that name makes its folder a partition."""
+    return name == PARTITION_MARKER or (
+        name.startswith(f"{PARTITION_MARKER}.") and not name.endswith(".crc")
+    )
+
+
+def _escape_folder(folder: str) -> str:
+    return _ESCAPED_IN_FOLDERS.sub(lambda match: f"%{ord(match[0]):02X}", folder)
+
+
+def _unescape_folder(text: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)

@@ -1,0 +1,179 @@
+"""Name of a timeline file ↔ Instant.
+
+Layouts 0 and 1 (table versions up to 7) name a file by the requested time alone. Layout 2 (table
+version 8 and later) also puts the completion time into the name of a completed file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, IntEnum
+
+from hudi_pyspark.errors import InvalidInstantError
+
+_NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+)(?:\.(requested|inflight))?")
+
+
+class NotAnInstant(ValueError):
+    """A name that is no timeline file: a checksum, a temporary file, a folder."""
+
+
+class InstantState(IntEnum):
+    """How far an action has come; a later state hides an earlier one of the same action."""
+
+    REQUESTED = 0
+    INFLIGHT = 1
+    COMPLETED = 2
+
+
+class Action(str, Enum):
+    """What an instant does to the table; equal to Hudi's own word for it."""
+
+    COMMIT = "commit"
+    DELTA_COMMIT = "deltacommit"
+    REPLACE_COMMIT = "replacecommit"
+    COMPACTION = "compaction"  # pending only: completes as a commit
+    LOG_COMPACTION = "logcompaction"  # pending only: completes as a deltacommit
+    CLUSTERING = "clustering"  # layout 2, pending only: completes as a replacecommit
+    CLEAN = "clean"
+    ROLLBACK = "rollback"
+    RESTORE = "restore"
+    SAVEPOINT = "savepoint"
+    INDEXING = "indexing"
+    SCHEMA_COMMIT = "schemacommit"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def comparable(self) -> Action:
+        """The action under which this one completes."""
+        return _COMPLETES_AS.get(self, self)
+
+
+_COMPLETES_AS = {
+    Action.COMPACTION: Action.COMMIT,
+    Action.LOG_COMPACTION: Action.DELTA_COMMIT,
+    Action.CLUSTERING: Action.REPLACE_COMMIT,
+}
+_ACTIONS = {action.value: action for action in Action}
+_PENDING_STATES = {"requested": InstantState.REQUESTED, "inflight": InstantState.INFLIGHT}
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """One state of one action on the timeline. Times are compared as text, never as dates."""
+
+    requested_time: str  # digits, mostly 17 (yyyyMMddHHmmssSSS)
+    action: Action
+    state: InstantState
+    completion_time: str | None = None  # None while pending, before layout 2, and if legacy
+
+    @classmethod
+    def parse(cls, file_name: str, layout: int) -> Instant:
+        """Read a timeline file's name.
+
+        Raises:
+            NotAnInstant: no timeline of that layout has a file of that name.
+        """
+        match = _NAME.fullmatch(file_name)
+        if match is None:
+            raise NotAnInstant(file_name)
+        requested_time, completion_time, word, suffix = match.groups()
+        if word == "inflight" and suffix is None:
+            # The inflight file of a commit is the only one that does not name its action.
+            word, suffix = Action.COMMIT.value, "inflight"
+        action = _ACTIONS.get(word)
+        state = InstantState.COMPLETED if suffix is None else _PENDING_STATES[suffix]
+        if action is None or not _is_named(action, state, completion_time, layout):
+            raise NotAnInstant(file_name)
+        return cls(requested_time, action, state, completion_time)
+
+    def file_name(self, layout: int) -> str:
+        """The name that Hudi gives this instant's file; `parse` inverts it.
+
+        A completed compaction is named as the commit that it has become, and likewise the other
+        actions that complete under another name. Layouts 0 and 1 leave the completion time out.
+
+        Raises:
+            ValueError: a requested savepoint, which has no file.
+        """
+        if self.state is InstantState.REQUESTED and self.action is Action.SAVEPOINT:
+            raise ValueError(f"savepoint {self.requested_time} has no requested file")
+        if self.state is InstantState.COMPLETED:
+            time = self.requested_time
+            if layout >= 2 and self.completion_time is not None:
+                time = f"{time}_{self.completion_time}"
+            return f"{time}.{self.comparable_action}"
+        if self.state is InstantState.INFLIGHT and self.action is Action.COMMIT:
+            return f"{self.requested_time}.inflight"
+        action = self.action
+        if action is Action.CLUSTERING and layout < 2:
+            action = Action.REPLACE_COMMIT  # which it was from the start, before layout 2
+        return f"{self.requested_time}.{action}.{self.state.name.lower()}"
+
+    @property
+    def comparable_action(self) -> Action:
+        """The action to compare by: a compaction counts as the commit that it becomes."""
+        return self.action.comparable
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the action is done."""
+        return self.state is InstantState.COMPLETED
+
+    @property
+    def is_legacy(self) -> bool:
+        """On layout 2: completed before the table was upgraded, so the name has no completion time.
+
+        The modification time of its file stands in for it, and a commit's body is JSON.
+        """
+        return self.is_completed and self.completion_time is None
+
+    @property
+    def order_key(self) -> tuple[str, str, InstantState]:
+        """Sorts a timeline: requested time, then comparable action, then state."""
+        return self.requested_time, self.comparable_action.value, self.state
+
+
+def _is_named(
+    action: Action, state: InstantState, completion_time: str | None, layout: int
+) -> bool:
+    """Whether the layout has file names of that kind."""
+    if action is Action.CLUSTERING and layout < 2:
+        return False
+    if state is InstantState.COMPLETED:
+        return action not in _COMPLETES_AS and (layout >= 2 or completion_time is None)
+    if action is Action.SAVEPOINT and state is InstantState.REQUESTED:
+        return False
+    return completion_time is None
+
+
+def instant_to_datetime(text: str) -> datetime:
+    """The moment of a 14- or 17-digit instant, on the clock of the writer's (unrecorded) time zone.
+
+    Fourteen digits stand for the last millisecond of their second, as in Hudi.
+
+    Raises:
+        InvalidInstantError: other text, or no such moment.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) in (14, 17)):
+        raise InvalidInstantError(
+            f"expected an instant of 14 or 17 digits (yyyyMMddHHmmss[SSS]), found {text!r}"
+        )
+    digits = text if len(text) == 17 else f"{text}999"
+    day = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
+    clock = f"{digits[8:10]}:{digits[10:12]}:{digits[12:14]}.{digits[14:]}"
+    try:
+        return datetime.fromisoformat(f"{day}T{clock}")
+    except ValueError as error:
+        raise InvalidInstantError(f"instant {text!r} is no moment in time: {error}") from error
+
+
+def format_instant(moment: datetime) -> str:
+    """The 17-digit instant with the moment's date and clock time; no time zone is converted."""
+    day = f"{moment.year:04}{moment.month:02}{moment.day:02}"
+    clock = f"{moment.hour:02}{moment.minute:02}{moment.second:02}"
+    return f"{day}{clock}{moment.microsecond // 1000:03}"

@@ -1,0 +1,265 @@
+"""Kryo bytes of delete blocks, versions 1 and 2 → keys and ordering values.
+
+Hudi up to 0.12 serialised deletes with Kryo, a format that follows the Java classes. Only what
+these blocks hold is understood here: HoodieKey, DeleteRecord and the values that order records.
+Classes and objects met before are written as a number, so such bytes can only be read in turn.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    T = TypeVar("T")
+
+KryoValue: TypeAlias = int | float | bool | str | Decimal
+
+_HOODIE_KEY = "org.apache.hudi.common.model.HoodieKey"
+_DELETE_RECORD = "org.apache.hudi.common.model.DeleteRecord"
+
+# Classes that are written as a number: that of class i is i + 2. All others come by name.
+_REGISTERED = ("int", "String", "float", "boolean", "byte", "char", "short", "long", "double")
+_NULL, _NAMED_CLASS, _NEW_OBJECT, _FIRST_REGISTERED, _FIRST_OBJECT = 0, 1, 1, 2, 2
+
+
+@dataclass(frozen=True, slots=True)
+class KryoOrdering:
+    """A value that orders records, with the Java class it had."""
+
+    java_class: str  # "int", "long", "float", "double", "boolean", "String" or a full class name
+    value: KryoValue  # a java.sql.Date is milliseconds since the epoch
+
+
+@dataclass(frozen=True, slots=True)
+class KryoDelete:
+    """One deleted record."""
+
+    record_key: str | None
+    partition_path: str | None
+    ordering: KryoOrdering | None  # None in version 1 blocks, and where the writer had none
+
+
+def parse_hoodie_keys(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
+    """Parse the `HoodieKey[]` of a version 1 delete block, in block order.
+
+    Args:
+        payload: the block's content after version and length.
+        path: of the log file; used only in errors.
+        offset: of the block in the log file; used only in errors.
+
+    Raises:
+        CorruptLogBlockError: bytes that are no such array, or bytes after it.
+    """
+    return _parse_array(_KryoReader(payload, path, offset), _HOODIE_KEY, _read_key)
+
+
+def parse_delete_records(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
+    """Parse the `DeleteRecord[]` of a version 2 delete block, in block order.
+
+    Args:
+        payload: the block's content after version and length.
+        path: of the log file; used only in errors.
+        offset: of the block in the log file; used only in errors.
+
+    Raises:
+        CorruptLogBlockError: bytes that are no such array, or bytes after it.
+        UnsupportedTableError: an ordering value of a Java class that is not covered.
+    """
+    return _parse_array(_KryoReader(payload, path, offset), _DELETE_RECORD, _read_delete)
+
+
+def _parse_array(
+    reader: _KryoReader, element_class: str, read_element: Callable[[_KryoReader], KryoDelete]
+) -> list[KryoDelete]:
+    def read_elements(reader: _KryoReader) -> list[KryoDelete]:
+        count = reader.read_varint() - 1
+        return [reader.read_object(element_class, read_element) for _ in range(count)]
+
+    deletes = reader.read_object(f"[L{element_class};", read_elements)
+    reader.expect_end()
+    return deletes
+
+
+def _read_key(reader: _KryoReader) -> KryoDelete:
+    # Kryo writes fields in the order of their names.
+    partition_path = reader.read_shared(_read_text)
+    record_key = reader.read_shared(_read_text)
+    return KryoDelete(record_key, partition_path, None)
+
+
+def _read_delete(reader: _KryoReader) -> KryoDelete:
+    key = reader.read_object(_HOODIE_KEY, _read_key)
+    return KryoDelete(key.record_key, key.partition_path, _read_ordering(reader))
+
+
+def _read_ordering(reader: _KryoReader) -> KryoOrdering | None:
+    java_class = reader.read_class()
+    if java_class is None:
+        return None
+    read_value = _ORDERING_READERS.get(java_class)
+    if read_value is None:
+        raise UnsupportedTableError(
+            f"{reader.path}: the delete block at byte {reader.base} has an ordering value of class "
+            f"{java_class}; supported: {', '.join(_ORDERING_READERS)}"
+        )
+    value = read_value(reader)
+    return None if value is None else KryoOrdering(java_class, value)
+
+
+def _read_text(reader: _KryoReader) -> str:
+    return reader.read_string()
+
+
+def _read_decimal(reader: _KryoReader) -> Decimal:
+    unscaled = int.from_bytes(reader.read_bytes(reader.read_varint() - 1), "big", signed=True)
+    digits = tuple(int(digit) for digit in str(abs(unscaled)))
+    return Decimal((int(unscaled < 0), digits, -reader.read_zigzag()))
+
+
+def _read_date(reader: _KryoReader) -> int:
+    return _as_signed_long(reader.read_varint())
+
+
+_ORDERING_READERS: dict[str, Callable[[_KryoReader], KryoValue | None]] = {
+    "int": lambda reader: reader.read_zigzag(),
+    "long": lambda reader: reader.read_zigzag(),
+    "float": lambda reader: reader.read_float(">f"),
+    "double": lambda reader: reader.read_float(">d"),
+    "boolean": lambda reader: reader.read_bytes(1) != b"\0",
+    "String": lambda reader: reader.read_shared(_read_text),
+    "java.math.BigDecimal": lambda reader: reader.read_shared(_read_decimal),
+    "java.sql.Date": lambda reader: reader.read_shared(_read_date),
+}
+
+
+class _KryoReader:
+    """Reads one Kryo stream from its start; knows the classes and objects met so far."""
+
+    def __init__(self, payload: memoryview, path: str, base: int) -> None:
+        self.payload, self.path, self.base = payload, path, base
+        self.position = 0
+        self.class_names: list[str] = []
+        # Each object with the function that read it, which stands for its type. An object has its
+        # number before the objects inside it have theirs.
+        self.objects: list[tuple[Callable[[_KryoReader], Any], Any]] = []
+
+    def corrupt(self, problem: str) -> CorruptLogBlockError:
+        place = f"byte {self.position} of the delete block's {len(self.payload)} bytes of Kryo"
+        return CorruptLogBlockError(f"{problem} at {place}", self.path, self.base)
+
+    def expect_end(self) -> None:
+        if self.position != len(self.payload):
+            raise self.corrupt("expected the end")
+
+    def read_object(self, java_class: str, read: Callable[[_KryoReader], T]) -> T:
+        """Read an object that must be there and be of that very class."""
+        found = self.read_class()
+        if found != java_class:
+            raise self.corrupt(f"expected class {java_class}, found {found}")
+        value = self.read_shared(read)
+        if value is None:
+            raise self.corrupt(f"expected an object of class {java_class}, found null")
+        return value
+
+    def read_class(self) -> str | None:
+        """The name of the class of the value that follows; None if the value is null."""
+        marker = self.read_varint()
+        if marker == _NULL:
+            return None
+        if marker == _NAMED_CLASS:
+            return self._read_class_name()
+        if marker - _FIRST_REGISTERED >= len(_REGISTERED):
+            raise self.corrupt(f"expected a known class, found number {marker}")
+        return _REGISTERED[marker - _FIRST_REGISTERED]
+
+    def _read_class_name(self) -> str:
+        number = self.read_varint()
+        if number > len(self.class_names):
+            raise self.corrupt(f"expected a class name met before, found number {number}")
+        if number == len(self.class_names):
+            self.class_names.append(self.read_string())
+        return self.class_names[number]
+
+    def read_shared(self, read: Callable[[_KryoReader], T]) -> T | None:
+        """Read a value that may be null, new, or the number of an object met before."""
+        marker = self.read_varint()
+        if marker == _NULL:
+            return None
+        if marker == _NEW_OBJECT:
+            number = len(self.objects)
+            self.objects.append((read, None))
+            value = read(self)
+            self.objects[number] = (read, value)
+            return value
+        number = marker - _FIRST_OBJECT
+        if number >= len(self.objects) or self.objects[number][0] is not read:
+            raise self.corrupt(f"expected an object met before, found number {number}")
+        known: T | None = self.objects[number][1]
+        return known
+
+    def read_string(self) -> str:
+        """ASCII up to the byte whose high bit is set; or a length and UTF-16 units as UTF-8."""
+        if self.position < len(self.payload) and self.payload[self.position] < 0x80:
+            return self._read_ascii()
+        length = self._read_string_length()
+        if length == 0:
+            raise self.corrupt("expected a string, found null")
+        start = self.position
+        for _ in range(length - 1):
+            # One byte for a unit below 0x80; else 110xxxxx starts two bytes, 1110xxxx three.
+            first = self.read_bytes(1)[0]
+            self.read_bytes(0 if first < 0x80 else 1 if first < 0xE0 else 2)
+        try:
+            # Surrogate pairs were encoded one by one: joined again by way of UTF-16.
+            units = str(self.payload[start : self.position], "utf-8", "surrogatepass")
+            return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError as error:
+            raise self.corrupt(f"expected text, found invalid bytes ({error})") from error
+
+    def _read_ascii(self) -> str:
+        octets = bytearray()
+        while not octets or octets[-1] < 0x80:
+            octets += self.read_bytes(1)
+        octets[-1] &= 0x7F
+        return octets.decode("ascii")
+
+    def _read_string_length(self) -> int:
+        """The number of UTF-16 units and 1; 0 is null. Six bits in the first byte, then seven."""
+        first = self.read_bytes(1)[0]
+        return first & 0x3F | (self.read_varint() << 6 if first & 0x40 else 0)
+
+    def read_varint(self) -> int:
+        """Seven bits a byte, low ones first; a ninth byte has eight. Unsigned."""
+        number = 0
+        for index in range(8):
+            octet = self.read_bytes(1)[0]
+            number |= (octet & 0x7F) << 7 * index
+            if octet < 0x80:
+                return number
+        return number | self.read_bytes(1)[0] << 56
+
+    def read_zigzag(self) -> int:
+        number = self.read_varint()
+        return (number >> 1) ^ -(number & 1)
+
+    def read_float(self, form: str) -> float:
+        value: float = struct.unpack(form, self.read_bytes(struct.calcsize(form)))[0]
+        return value
+
+    def read_bytes(self, length: int) -> bytes:
+        if not 0 <= length <= len(self.payload) - self.position:
+            raise self.corrupt(f"expected {length} more bytes")
+        start = self.position
+        self.position += length
+        return bytes(self.payload[start : self.position])
+
+
+def _as_signed_long(number: int) -> int:
+    return number - (1 << 64) if number >= 1 << 63 else number

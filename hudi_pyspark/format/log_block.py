@@ -1,0 +1,273 @@
+"""Log file bytes → framed LogBlocks: header, content span and footer, nothing decoded."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import CorruptLogBlockError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MAGIC = b"#HUDI#"
+
+_MAGIC_PATTERN = re.compile(re.escape(MAGIC))  # searches a memoryview without copying it
+_LONG = struct.Struct(">q")
+_INT = struct.Struct(">i")
+_ROLLBACK_COMMAND = "0"  # the only command that any release has written
+
+
+class LogBlockType(Enum):
+    """What a block holds; the value is the ordinal that stands in the file."""
+
+    COMMAND_BLOCK = 0
+    DELETE_BLOCK = 1
+    CORRUPT_BLOCK = 2  # never written: `frame_blocks` makes it of bytes that are no block
+    AVRO_DATA_BLOCK = 3
+    HFILE_DATA_BLOCK = 4
+    PARQUET_DATA_BLOCK = 5
+    CDC_DATA_BLOCK = 6
+
+
+class HeaderKey(Enum):
+    """Keys of a block's header map; the value is the ordinal that stands in the file."""
+
+    INSTANT_TIME = 0
+    TARGET_INSTANT_TIME = 1
+    SCHEMA = 2
+    COMMAND_BLOCK_TYPE = 3
+    COMPACTED_BLOCK_TIMES = 4
+    RECORD_POSITIONS = 5
+    BLOCK_IDENTIFIER = 6
+    IS_PARTIAL = 7
+    BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS = 8
+
+
+_HEADER_KEYS = {key.value: key for key in HeaderKey}
+_BLOCK_TYPES = {block_type.value: block_type for block_type in LogBlockType}
+
+
+@dataclass(frozen=True, slots=True)
+class LogBlock:
+    """One block of a log file, its content undecoded."""
+
+    block_type: LogBlockType
+    header: Mapping[HeaderKey, str]  # empty for a CORRUPT_BLOCK
+    footer: Mapping[int, str]  # by ordinal: no release defines a key, so it is always empty
+    content: memoryview  # a view into the log file; for a CORRUPT_BLOCK all bytes after its magic
+    content_offset: int  # bytes from the start of the log file to the content
+    offset: int  # bytes from the start of the log file to the block's magic
+    size: int  # bytes from the magic to the end of the block, both included
+    path: str  # of the log file, relative to the base path
+
+    @property
+    def instant_time(self) -> str | None:
+        """The instant that wrote the block; None in corrupt and archived-timeline blocks."""
+        return self.header.get(HeaderKey.INSTANT_TIME)
+
+    @property
+    def target_instant_time(self) -> str | None:
+        """The instant that a command block rolls back; None in all other blocks."""
+        return self.header.get(HeaderKey.TARGET_INSTANT_TIME)
+
+    @property
+    def schema_text(self) -> str | None:
+        """The Avro schema (JSON) of a data block's records; delete blocks may have one too."""
+        return self.header.get(HeaderKey.SCHEMA)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the records carry only the columns that were changed."""
+        return self.header.get(HeaderKey.IS_PARTIAL, "").lower() == "true"
+
+    @property
+    def compacted_block_times(self) -> tuple[str, ...]:
+        """Instants folded into this log-compaction block, newest first; () in other blocks."""
+        times = self.header.get(HeaderKey.COMPACTED_BLOCK_TIMES, "")
+        return tuple(time for time in times.split(",") if time)
+
+    @property
+    def record_positions_text(self) -> str | None:
+        """The encoded positions of the records in the base file; None if the writer gave none."""
+        return self.header.get(HeaderKey.RECORD_POSITIONS)
+
+    @property
+    def positions_base_instant(self) -> str | None:
+        """Instant of the base file to which the positions refer."""
+        return self.header.get(HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS)
+
+
+def frame_blocks(data: bytes | memoryview, *, path: str) -> Iterator[LogBlock]:
+    """Cut a log file into its blocks, in file order. Pure: contents are views, not copies.
+
+    Bytes that start with the magic but are no whole block come as a CORRUPT_BLOCK, which ends at
+    the next magic or at the end of the file: a writer that failed half-way leaves such bytes, and
+    what was appended after them counts. Up to five bytes after the last block are ignored.
+
+    Args:
+        data: the whole log file; an empty one has no blocks.
+        path: relative to the base path; used only in blocks and errors.
+
+    Raises:
+        CorruptLogBlockError: no magic at the start of the file; or a block that is whole by its
+            lengths but has an unknown type, version or command, or a header that does not fit.
+    """
+    view = memoryview(data).cast("B")
+    offset = 0
+    while len(view) - offset >= len(MAGIC):
+        _expect_magic(view, offset, path)
+        end = _whole_block_end(view, offset)
+        block = (
+            _corrupt_block(view, offset, path)
+            if end is None
+            else _parse_block(view, offset, end, path)
+        )
+        yield block
+        offset += block.size
+
+
+def _expect_magic(view: memoryview, offset: int, path: str) -> None:
+    found = bytes(view[offset : offset + len(MAGIC)])
+    if found != MAGIC:
+        raise CorruptLogBlockError(f"expected magic {MAGIC!r}, found {found!r}", path, offset)
+
+
+def _whole_block_end(view: memoryview, offset: int) -> int | None:
+    """Where the block at `offset` ends, or None if its lengths say that it is corrupt."""
+    start = offset + len(MAGIC)
+    if len(view) - start < _LONG.size:
+        return None
+    # Hudi writes a long but keeps only its low 32 bits, as a signed int.
+    size = _INT.unpack_from(view, start + 4)[0]
+    length_at = start + size  # of the trailing length, which repeats the size
+    if length_at < 0 or length_at + _LONG.size > len(view):
+        return None
+    if _LONG.unpack_from(view, length_at)[0] - len(MAGIC) != size:
+        return None
+    end: int = length_at + _LONG.size
+    # A block followed by foreign bytes counts as corrupt although it is whole: so does Hudi.
+    follower = view[end : end + len(MAGIC)]
+    return end if len(follower) < len(MAGIC) or follower == MAGIC else None
+
+
+def _corrupt_block(view: memoryview, offset: int, path: str) -> LogBlock:
+    start = offset + len(MAGIC)
+    found = _MAGIC_PATTERN.search(view, start)
+    end = found.start() if found else len(view)
+    return LogBlock(
+        block_type=LogBlockType.CORRUPT_BLOCK,
+        header={},
+        footer={},
+        content=view[start:end],
+        content_offset=start,
+        offset=offset,
+        size=end - offset,
+        path=path,
+    )
+
+
+def _parse_block(view: memoryview, offset: int, end: int, path: str) -> LogBlock:
+    """Parse a block whose outer lengths are right.
+
+    Raises:
+        CorruptLogBlockError: the inner fields do not fill the block, or name unknown things.
+    """
+    cursor = _Cursor(view, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
+    version = cursor.read_int("format version")
+    if version != 1:
+        raise CorruptLogBlockError(f"expected log format version 1, found {version}", path, offset)
+    block_type = _block_type(cursor, offset)
+    header = cursor.read_map("header")
+    content_length = cursor.read_long("content length")
+    content_offset = cursor.offset
+    content = cursor.read_bytes(content_length, "content")
+    footer = cursor.read_map("footer")
+    cursor.expect_end()
+    block = LogBlock(
+        block_type=block_type,
+        header={_HEADER_KEYS[key]: text for key, text in header.items() if key in _HEADER_KEYS},
+        footer=footer,
+        content=content,
+        content_offset=content_offset,
+        offset=offset,
+        size=end - offset,
+        path=path,
+    )
+    _expect_known_command(block)
+    return block
+
+
+def _block_type(cursor: _Cursor, offset: int) -> LogBlockType:
+    ordinal = cursor.read_int("block type")
+    block_type = _BLOCK_TYPES.get(ordinal)
+    if block_type is None or block_type is LogBlockType.CORRUPT_BLOCK:
+        known = ", ".join(
+            f"{known.value} {known.name}"
+            for known in LogBlockType
+            if known is not LogBlockType.CORRUPT_BLOCK
+        )
+        problem = f"expected a block type of {known}; found {ordinal}"
+        raise CorruptLogBlockError(problem, cursor.path, offset)
+    return block_type
+
+
+def _expect_known_command(block: LogBlock) -> None:
+    if block.block_type is not LogBlockType.COMMAND_BLOCK:
+        return
+    command = block.header.get(HeaderKey.COMMAND_BLOCK_TYPE)
+    if command != _ROLLBACK_COMMAND:
+        problem = f"expected command '{_ROLLBACK_COMMAND}' (rollback), found {command!r}"
+        raise CorruptLogBlockError(problem, block.path, block.offset)
+
+
+class _Cursor:
+    """Reads the fields of one block in turn and never past the block's end."""
+
+    def __init__(self, view: memoryview, offset: int, end: int, path: str) -> None:
+        self.view, self.offset, self.end, self.path = view, offset, end, path
+
+    def read_bytes(self, length: int, what: str) -> memoryview:
+        if length < 0 or self.offset + length > self.end:
+            problem = (
+                f"{what} of {length} bytes does not fit into its block, "
+                f"which has {max(self.end - self.offset, 0)} bytes left"
+            )
+            raise CorruptLogBlockError(problem, self.path, self.offset)
+        start = self.offset
+        self.offset += length
+        return self.view[start : self.offset]
+
+    def read_int(self, what: str) -> int:
+        value: int = _INT.unpack(self.read_bytes(_INT.size, what))[0]
+        return value
+
+    def read_long(self, what: str) -> int:
+        value: int = _LONG.unpack(self.read_bytes(_LONG.size, what))[0]
+        return value
+
+    def read_map(self, what: str) -> dict[int, str]:
+        """Read an int count, then per entry: int key, int byte length, UTF-8 text."""
+        count = self.read_int(f"{what} entry count")
+        if count < 0:
+            problem = f"expected a {what} entry count of 0 or more, found {count}"
+            raise CorruptLogBlockError(problem, self.path, self.offset - _INT.size)
+        return dict(self._read_entry(what) for _ in range(count))
+
+    def _read_entry(self, what: str) -> tuple[int, str]:
+        key = self.read_int(f"{what} key")
+        text_at = self.offset
+        text = self.read_bytes(self.read_int(f"{what} value length"), f"{what} value")
+        try:
+            return key, str(text, "utf-8")
+        except UnicodeDecodeError as error:
+            problem = f"{what} value of key {key} is not UTF-8: {error}"
+            raise CorruptLogBlockError(problem, self.path, text_at) from error
+
+    def expect_end(self) -> None:
+        if self.offset != self.end:
+            problem = f"{self.end - self.offset} bytes are left over after the block's footer"
+            raise CorruptLogBlockError(problem, self.path, self.offset)

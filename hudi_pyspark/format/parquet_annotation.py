@@ -1,0 +1,79 @@
+"""Parquet columns whose meaning only the Avro schema in the file's footer tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.format.avro_schema import (
+    AvroArray,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroUnion,
+    parse_schema,
+)
+
+if TYPE_CHECKING:
+    from hudi_pyspark.format.avro_schema import AvroType
+
+_AVRO_SCHEMA_KEY = b"parquet.avro.schema"
+# Flink writes local timestamps as plain int64, milliseconds or microseconds, without annotation
+# (golden table flink_v6_cow_all_types).
+_TIMESTAMPS = {
+    "timestamp-millis": pa.timestamp("ms", "UTC"),
+    "timestamp-micros": pa.timestamp("us", "UTC"),
+    "local-timestamp-millis": pa.timestamp("ms"),
+    "local-timestamp-micros": pa.timestamp("us"),
+}
+
+
+def annotated_schema(schema: pa.Schema) -> pa.Schema:
+    """A file's schema with the timestamps that its Parquet types do not show.
+
+    Args:
+        schema: of the Parquet file, with the footer's key-value metadata.
+
+    Returns:
+        The same columns; an int64 that the footer's Avro schema calls a timestamp is one. Casting
+        the file's columns to it changes no value.
+    """
+    text = (schema.metadata or {}).get(_AVRO_SCHEMA_KEY)
+    if text is None or b"timestamp" not in text:
+        return schema
+    avro = parse_schema(str(text, "utf-8"))
+    types = {field.name: field.type for field in avro.fields}
+    return pa.schema(
+        [
+            field.with_type(_annotated(field.type, types[field.name]))
+            if field.name in types
+            else field
+            for field in schema
+        ],
+        metadata=schema.metadata,
+    )
+
+
+def _annotated(found: pa.DataType, avro: AvroType) -> pa.DataType:
+    if isinstance(avro, AvroUnion) and len(avro.members) == 1:
+        return _annotated(found, avro.members[0])
+    if isinstance(avro, AvroPrimitive) and avro.logical is not None and pa.types.is_int64(found):
+        return _TIMESTAMPS.get(avro.logical.name, found)
+    if isinstance(avro, AvroArray) and pa.types.is_list(found):
+        item = found.value_field
+        return pa.list_(item.with_type(_annotated(item.type, avro.item)))
+    if isinstance(avro, AvroMap) and pa.types.is_map(found):
+        item = found.item_field
+        return pa.map_(found.key_field, item.with_type(_annotated(item.type, avro.value)))
+    if isinstance(avro, AvroRecord) and pa.types.is_struct(found):
+        types = {field.name: field.type for field in avro.fields}
+        return pa.struct(
+            [
+                child.with_type(_annotated(child.type, types[child.name]))
+                if child.name in types
+                else child
+                for child in found
+            ]
+        )
+    return found

@@ -1,0 +1,84 @@
+"""Java properties → mapping: ``hoodie.properties`` and the partition markers."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_BLANKS = " \t\f"
+# A key ends before the first separator or blank that no backslash protects.
+_KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
+_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+_CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def parse_properties(text: bytes) -> dict[str, str]:
+    r"""Read Java properties: ISO-8859-1 with ``\uXXXX``, comments, continued lines.
+
+    The last of several lines with the same key wins. Blanks at the end of a value belong to it.
+
+    Raises:
+        ValueError: ``\u`` without four hexadecimal digits.
+    """
+    properties: dict[str, str] = {}
+    for line in _logical_lines(text.decode("iso-8859-1")):
+        key_end = _match_end(_KEY, line, 0)
+        value_start = _match_end(_SEPARATOR, line, key_end)
+        properties[_unescape(line[:key_end])] = _unescape(line[value_start:])
+    return properties
+
+
+def table_checksum(database: str, table: str) -> int:
+    """What ``hoodie.table.checksum`` must be; a table without a database has ``""`` as its database."""
+    return zlib.crc32(f"{database}.{table}".encode())
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Lines without comments, blank lines and leading blanks; continued lines joined."""
+    parts: list[str] = []
+    for natural_line in _LINE_END.split(text):
+        line = natural_line.lstrip(_BLANKS)
+        if not parts and (not line or line[0] in "#!"):
+            continue
+        if _is_continued(line):
+            parts.append(line[:-1])
+            continue
+        yield "".join([*parts, line])
+        parts = []
+    if any(parts):  # the text ends in a backslash, which Java drops
+        yield "".join(parts)
+
+
+def _is_continued(line: str) -> bool:
+    backslashes = len(line) - len(line.rstrip("\\"))
+    return backslashes % 2 == 1
+
+
+def _match_end(pattern: re.Pattern[str], line: str, start: int) -> int:
+    match = pattern.match(line, start)
+    return match.end() if match else start
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    unescaped = _ESCAPE.sub(_replace_escape, text)
+    # Java escapes UTF-16 units: two of them may be one character.
+    return unescaped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _replace_escape(match: re.Match[str]) -> str:
+    code, character = match.groups()
+    if code is not None:
+        return chr(int(code, 16))
+    if character == "u":
+        raise ValueError(
+            f"expected four hexadecimal digits after \\u, found {match.string[match.end() :][:4]!r}"
+        )
+    return _CONTROL.get(character, character)

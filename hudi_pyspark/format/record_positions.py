@@ -1,0 +1,126 @@
+"""RECORD_POSITIONS header text → row ordinals in the base file."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hudi_pyspark.errors import CorruptLogBlockError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Ordinals = npt.NDArray[np.int64]
+
+_COOKIE = 12346  # no container is a run container
+_COOKIE_WITH_RUNS = 12347
+_RUNS_OFFSETS_FROM = 4  # with run containers, offsets stand only before that many or more
+_MOST_CONTAINERS = 65536
+_ARRAY_LIMIT = 4096  # a container of more values is a bitmap
+_BITMAP_BYTES = 8192
+
+
+def decode_positions(text: str, *, path: str, offset: int) -> Ordinals:
+    """Decode a Roaring bitmap of 64-bit numbers in its portable form, as Base64.
+
+    Args:
+        text: the value of the header; "" is the empty bitmap.
+        path: of the log file; used only in errors.
+        offset: of the block in the log file; used only in errors.
+
+    Returns:
+        Ordinals from 0 of rows in the base file, ascending. The i-th is that of the block's i-th
+        record.
+
+    Raises:
+        CorruptLogBlockError: text that is no such bitmap.
+
+    Source: the "RoaringFormatSpec", with its extension for 64-bit bitmaps.
+    """
+    try:
+        return _parse_bitmap64(_OctetReader(base64.b64decode(text, validate=True)))
+    except (ValueError, OverflowError) as error:
+        problem = f"record positions cannot be decoded: {error}"
+        raise CorruptLogBlockError(problem, path, offset) from error
+
+
+def _parse_bitmap64(reader: _OctetReader) -> Ordinals:
+    """A number of bitmaps, each with the high 32 bits that its values share before it."""
+    if not reader.octets:
+        return np.empty(0, np.int64)
+    pieces = [np.empty(0, np.int64)]
+    for _ in range(reader.read_int(8)):
+        high = reader.read_int(4)
+        pieces.append(_parse_bitmap32(reader) | np.int64(high << 32))
+    if reader.position != len(reader.octets):
+        raise ValueError(f"{len(reader.octets) - reader.position} bytes are left over")
+    positions = np.concatenate(pieces)
+    if np.any(np.diff(positions) <= 0):
+        raise ValueError("values do not ascend")
+    return positions
+
+
+def _parse_bitmap32(reader: _OctetReader) -> Ordinals:
+    cookie = reader.read_int(4)
+    with_runs = cookie & 0xFFFF == _COOKIE_WITH_RUNS
+    if cookie != _COOKIE and not with_runs:
+        raise ValueError(f"expected cookie {_COOKIE} or {_COOKIE_WITH_RUNS}, found {cookie}")
+    count = (cookie >> 16) + 1 if with_runs else reader.read_int(4)
+    if count > _MOST_CONTAINERS:
+        raise ValueError(f"expected at most {_MOST_CONTAINERS} containers, found {count}")
+    is_run = np.zeros(count, np.bool_)
+    if with_runs:
+        flags = reader.read_array((count + 7) // 8, "u1")
+        is_run = np.unpackbits(flags, count=count, bitorder="little").astype(np.bool_)
+    descriptions = reader.read_array(2 * count, "<u2").astype(np.int64).reshape(count, 2)
+    if not with_runs or count >= _RUNS_OFFSETS_FROM:
+        reader.read_array(count, "<u4")  # offsets: the containers stand back to back anyway
+    containers = [
+        _parse_container(reader, int(size_less_1) + 1, is_run=bool(run)) | (high << 16)
+        for (high, size_less_1), run in zip(descriptions, is_run, strict=True)
+    ]
+    return np.concatenate([np.empty(0, np.int64), *containers])
+
+
+def _parse_container(reader: _OctetReader, size: int, *, is_run: bool) -> Ordinals:
+    """The low 16 bits of `size` values."""
+    if is_run:
+        values = _parse_runs(reader)
+    elif size > _ARRAY_LIMIT:
+        bits = np.unpackbits(reader.read_array(_BITMAP_BYTES, "u1"), bitorder="little")
+        values = np.flatnonzero(bits).astype(np.int64)
+    else:
+        values = reader.read_array(size, "<u2").astype(np.int64)
+    if len(values) != size:
+        raise ValueError(f"expected {size} values in a container, found {len(values)}")
+    return values
+
+
+def _parse_runs(reader: _OctetReader) -> Ordinals:
+    """Pairs of a first value and the number of values that follow it."""
+    runs = reader.read_array(2 * reader.read_int(2), "<u2").astype(np.int64).reshape(-1, 2)
+    firsts, lengths = runs[:, 0], runs[:, 1] + 1
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(firsts - before, lengths) + np.arange(lengths.sum())
+
+
+class _OctetReader:
+    """Reads little-endian numbers in turn."""
+
+    def __init__(self, octets: bytes) -> None:
+        self.octets, self.position = octets, 0
+
+    def read_int(self, width: int) -> int:
+        return int.from_bytes(self._read(width), "little")
+
+    def read_array(self, count: int, dtype: str) -> npt.NDArray[np.unsignedinteger]:
+        return np.frombuffer(self._read(count * np.dtype(dtype).itemsize), dtype)
+
+    def _read(self, length: int) -> bytes:
+        if length > len(self.octets) - self.position:
+            raise ValueError(f"expected {length} bytes at {self.position} of {len(self.octets)}")
+        start = self.position
+        self.position += length
+        return self.octets[start : self.position]

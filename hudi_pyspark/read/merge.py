@@ -1,0 +1,227 @@
+"""Base tables and log records to merged tables.
+
+The merge has two phases. First the log records of a key are folded, oldest to newest, into one
+winner; then that winner meets the base row. This is not the same as taking the greatest ordering
+value of all: a delete without ordering value beats everything before it, also what would beat the
+base row later (see "Worked consequences" in the tests' oracle).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.read.log_records import NO_ROW
+from hudi_pyspark.read.ordering import as_one_array, comparable_ordering
+from hudi_pyspark.table.merge_mode import RecordMergeMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy.typing as npt
+
+    from hudi_pyspark.read.log_records import LogRecords
+    from hudi_pyspark.read.ordering import OrderingValues
+    from hudi_pyspark.table.merge_mode import MergeRule
+
+    Rows = npt.NDArray[np.int64]
+    Mask = npt.NDArray[np.bool_]
+
+
+def merge(
+    base: Iterable[pa.Table], log: LogRecords, rule: MergeRule, *, key_column: str, batch_rows: int
+) -> Iterator[pa.Table]:
+    """Merge a slice.
+
+    Args:
+        base: tables of the log records' schema, in file order; consumed one at a time.
+        log: the slice's log records.
+        rule: which record of a key wins; COMMIT_TIME_ORDERING or EVENT_TIME_ORDERING.
+        key_column: the column that holds the record key.
+        batch_rows: most rows of a table that is made of log records.
+
+    Yields:
+        Base rows that survive, in file order, then the log rows that win.
+
+    Raises:
+        CorruptTableError: a base row without record key.
+    """
+    winners = fold_log_records(log, rule)
+    matcher = _Matcher(winners, key_column)
+    for table in base:
+        yield _merge_base_table(table, winners, matcher, rule)
+    surviving = winners.row[winners.is_alive & (winners.row != NO_ROW)]
+    for start in range(0, len(surviving), batch_rows):
+        yield log.rows.take(pa.array(surviving[start : start + batch_rows]))
+
+
+@dataclass(slots=True)
+class LogWinners:
+    """One record per key: what the log files say of it, before the base row is seen."""
+
+    keys: pa.Array  # distinct record keys; null where positions identify the records
+    positions: Rows | None  # distinct row ordinals in the base file; None to match by key
+    row: Rows  # ordinal in the log rows, NO_ROW for a delete-block record
+    is_delete: Mask
+    beats_all: Mask  # wins over the base row whatever its ordering value
+    ordering: OrderingValues
+    is_alive: Mask  # no base row has won so far, and the record is no delete
+
+
+def fold_log_records(log: LogRecords, rule: MergeRule) -> LogWinners:
+    """Phase one: the newest record of each key, by the rule's ordering."""
+    codes, keys, positions = _identities(log)
+    if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
+        chosen = _last_of_each(codes)
+    else:
+        chosen = _newest_of_each(codes, log)
+    return LogWinners(
+        keys=keys,
+        positions=positions,
+        row=log.row[chosen],
+        is_delete=log.is_delete[chosen],
+        beats_all=(
+            np.ones(len(chosen), np.bool_)
+            if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING
+            else log.is_delete[chosen] & log.has_default_ordering[chosen]
+        ),
+        ordering=log.ordering.take(chosen),
+        is_alive=~log.is_delete[chosen],
+    )
+
+
+def _identities(log: LogRecords) -> tuple[Rows, pa.Array, Rows | None]:
+    """A number per record that is equal for records of one key, and the keys by that number."""
+    if log.positions is not None:
+        positions, codes = np.unique(log.positions, return_inverse=True)
+        return codes.astype(np.int64), pa.nulls(len(positions), pa.string()), positions
+    encoded = pc.dictionary_encode(log.keys)
+    return np.asarray(encoded.indices).astype(np.int64), encoded.dictionary, None
+
+
+def _last_of_each(codes: Rows) -> Rows:
+    """Per code, from 0 on, the last record that has it."""
+    last = np.empty(int(codes.max()) + 1 if len(codes) else 0, np.int64)
+    last[codes] = np.arange(len(codes))
+    return last
+
+
+def _newest_of_each(codes: Rows, log: LogRecords) -> Rows:
+    """Per code, from 0 on, the outcome of folding its records in event-time order."""
+    candidates = _after_resets(codes, log)
+    ranks = log.ordering.ranks()[candidates]
+    order = np.lexsort((candidates, ranks, codes[candidates]))
+    sorted_codes = codes[candidates][order]
+    is_last = np.ones(len(order), np.bool_)
+    is_last[:-1] = sorted_codes[1:] != sorted_codes[:-1]
+    return candidates[order[is_last]]
+
+
+def _after_resets(codes: Rows, log: LogRecords) -> Rows:
+    """Records that still matter once deletes that beat everything before them are heeded.
+
+    A delete without ordering value beats every older record of its key and loses against any newer
+    row; further delete-block records right after it change nothing. A delete-block record whose
+    ordering value has another Java class than the column beats every older record, too.
+    """
+    everything = np.arange(len(codes))
+    commit_time = log.is_delete & log.has_default_ordering
+    if not commit_time.any() and not log.has_other_class.any():
+        return everything
+    count = int(codes.max()) + 1
+    last_commit_time = _last_where(commit_time, codes, count)[codes]
+    is_candidate = everything >= last_commit_time
+    # Behind such a delete the first row replaces it; until then delete-block records are void.
+    is_row = log.row != NO_ROW
+    first_row = _first_where(is_row & (everything > last_commit_time), codes, count)[codes]
+    has_reset = last_commit_time != NO_ROW
+    is_reset_itself = everything == last_commit_time
+    replaced = has_reset & (first_row < len(codes))
+    is_candidate &= ~(is_reset_itself & replaced)
+    is_candidate &= ~(has_reset & ~is_reset_itself & (everything < first_row))
+    other_class = log.has_other_class & ~commit_time & is_candidate
+    last_other_class = _last_where(other_class, codes, count)[codes]
+    return everything[is_candidate & (everything >= last_other_class)]
+
+
+def _last_where(mask: Mask, codes: Rows, count: int) -> Rows:
+    """Per code, the last record of the mask; NO_ROW without one."""
+    last = np.full(count, NO_ROW, np.int64)
+    rows = np.flatnonzero(mask)
+    last[codes[rows]] = rows
+    return last
+
+
+def _first_where(mask: Mask, codes: Rows, count: int) -> Rows:
+    """Per code, the first record of the mask; the number of records without one."""
+    first = np.full(count, len(codes), np.int64)
+    rows = np.flatnonzero(mask)[::-1]
+    first[codes[rows]] = rows
+    return first
+
+
+class _Matcher:
+    """Finds the log winner of each base row; remembers which winners have met their row."""
+
+    def __init__(self, winners: LogWinners, key_column: str) -> None:
+        self._winners = winners
+        self._key_column = key_column
+        self._is_met = np.zeros(len(winners.row), np.bool_)
+        self._rows_before = 0
+
+    def match(self, table: pa.Table) -> tuple[Rows, Rows]:
+        """Ordinals of base rows that meet a log winner, and of these winners.
+
+        A winner meets one base row only: of duplicate keys in a base file, the first.
+        """
+        first_row, self._rows_before = self._rows_before, self._rows_before + table.num_rows
+        if self._winners.positions is not None:
+            found = _index_of(self._winners.positions, first_row, table.num_rows)
+        else:
+            found = self._index_of_keys(table)
+        rows = np.flatnonzero(found >= 0)
+        matched, first = np.unique(found[rows], return_index=True)
+        is_new = ~self._is_met[matched]
+        self._is_met[matched] = True
+        return rows[first[is_new]], matched[is_new]
+
+    def _index_of_keys(self, table: pa.Table) -> Rows:
+        keys = as_one_array(table.column(self._key_column))
+        if keys.null_count:
+            raise CorruptTableError(
+                "a base file has a record without record key, so log records cannot be matched"
+            )
+        found = pc.index_in(keys, value_set=self._winners.keys)
+        return np.asarray(pc.fill_null(found, NO_ROW)).astype(np.int64)
+
+
+def _index_of(positions: Rows, first_row: int, length: int) -> Rows:
+    """Per row of a stretch of the base file, its index among the positions, or NO_ROW."""
+    found = np.full(length, NO_ROW, np.int64)
+    begin, end = np.searchsorted(positions, (first_row, first_row + length))
+    found[positions[begin:end] - first_row] = np.arange(begin, end)
+    return found
+
+
+def _merge_base_table(
+    table: pa.Table, winners: LogWinners, matcher: _Matcher, rule: MergeRule
+) -> pa.Table:
+    """Phase two: drop the base rows that a log winner replaces or deletes."""
+    rows, matched = matcher.match(table)
+    if not len(rows):
+        return table
+    base_wins = np.zeros(len(rows), np.bool_)
+    if rule.mode is RecordMergeMode.EVENT_TIME_ORDERING:
+        touched = table.take(pa.array(rows))
+        log_ordering = winners.ordering.take(matched)
+        base_wins = log_ordering.older_than(comparable_ordering(touched, rule.ordering_fields))
+        base_wins &= ~winners.beats_all[matched]
+    winners.is_alive[matched[base_wins]] = False
+    keep = np.ones(table.num_rows, np.bool_)
+    keep[rows[~base_wins]] = False
+    return table.filter(pa.array(keep))

@@ -1,0 +1,361 @@
+"""Read options: strings parsed once, in one place."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import re
+import warnings
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import (
+    FutureInstantError,
+    InvalidInstantError,
+    InvalidOptionError,
+    UnknownQueryTypeError,
+    UnsupportedQueryError,
+)
+from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hudi_pyspark.table.view import TableView
+
+QUERY_TYPE = "hoodie.datasource.query.type"
+AS_OF = "as.of.instant"
+_MAX_INT = 2**31 - 1
+
+
+class QueryType(enum.Enum):
+    """``hoodie.datasource.query.type``."""
+
+    SNAPSHOT = "snapshot"
+    READ_OPTIMIZED = "read_optimized"
+    INCREMENTAL = "incremental"
+
+
+class OnDamage(enum.Enum):
+    """What to do when a log file holds less than completed commits say."""
+
+    FAIL = "fail"
+    WARN = "warn"
+    IGNORE = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One read option: Hudi's key, the short alias, and what it means."""
+
+    key: str  # as Hudi writes it; "" for an option that Hudi does not have
+    alias: str  # "" when there is none
+    meaning: str
+
+
+OPTIONS = (
+    Option("path", "", "Base path of the table."),
+    Option(QUERY_TYPE, "query_type", "snapshot (default) or read_optimized."),
+    Option("hoodie.datasource.view.type", "", "Older name of the query type."),
+    Option(AS_OF, "as_of", "Read the table as of this instant, inclusive."),
+    Option(
+        "hoodie.datasource.merge.type", "merge_type", "payload_combine; skip_merge is refused."
+    ),
+    Option(
+        "hoodie.merge.use.record.positions",
+        "use_record_positions",
+        "Merge by row position where log blocks carry usable positions (default true).",
+    ),
+    Option(
+        "hoodie.datasource.read.extract.partition.values.from.path",
+        "partition_values_from_path",
+        "Take partition columns from the path even where files hold them (default false).",
+    ),
+    Option(
+        "hoodie.schema.on.read.enable",
+        "schema_on_read",
+        "false reads a table with an internal schema by column names, as Hudi's default does.",
+    ),
+    Option(
+        "hoodie.metadata.enable",
+        "use_metadata_table",
+        "Accepted; files are found by listing directories, which gives the same files.",
+    ),
+    Option("hoodie.enable.data.skipping", "data_skipping", "Accepted; nothing is skipped yet."),
+    Option(DELETE_FIELD, "delete_field", "Column that marks deletes; the table's by default."),
+    Option(DELETE_MARKER, "delete_marker", "Its value on deletes; the table's by default."),
+    Option("", "columns", "Comma-separated columns to read and decode; all by default."),
+    Option("", "batch_rows", "Rows per Arrow batch (default 65536)."),
+    Option("", "include_meta_columns", "false leaves out the _hoodie_* columns (default true)."),
+    Option(
+        "",
+        "on_damage",
+        "A log file that is shorter than its commit says, or corrupt inside a committed range: "
+        "fail (default), warn, or ignore as Apache Hudi does.",
+    ),
+)
+# Query features of Apache Hudi that this release refuses by name instead of ignoring them.
+_REFUSED = {
+    "hoodie.datasource.read.begin.instanttime": "incremental queries are not covered",
+    "begin": "incremental queries are not covered",
+    "hoodie.datasource.read.end.instanttime": "incremental queries are not covered",
+    "end": "incremental queries are not covered",
+    "hoodie.datasource.query.incremental.format": "incremental queries are not covered",
+    "incremental_format": "incremental queries are not covered",
+    "cdc": "CDC queries are not covered",
+    "hoodie.datasource.read.paths": "load the base path and filter on partition columns instead",
+    "hoodie.datasource.read.incr.filters": "use .filter() on the DataFrame instead",
+    "hoodie.write.record.merge.custom.implementation.classes": "Java mergers cannot run here",
+    "hoodie.datasource.write.record.merger.impls": "Java mergers cannot run here",
+}
+_REFUSED_PREFIXES = {
+    "hoodie.datasource.write.": "this source only reads",
+    "hoodie.datasource.read.table.valued.function.": "table-valued functions need Apache Hudi",
+}
+# Switches of the JVM reader that change its speed or its code path, never its rows.
+_IGNORED = frozenset(
+    {
+        "hoodie.file.index.enable",
+        "hoodie.datasource.read.file.index.listing.mode",
+        "hoodie.datasource.read.file.index.listing.partition-path-prefix.analysis.enabled",
+        "hoodie.file.group.reader.enabled",
+        "hoodie.datasource.read.use.new.parquet.file.format",
+        "hoodie.compaction.lazy.block.read",
+        "hoodie.compaction.reverse.log.read",
+        "hoodie.optimized.log.blocks.scan.enable",
+        "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
+        "hoodie.datasource.read.incr.path.glob",
+        "hoodie.datasource.read.incr.skip_compact",
+        "hoodie.datasource.read.incr.skip_cluster",
+        "hoodie.datasource.read.schema.use.end.instanttime",
+        "hoodie.memory.merge.max.size",
+    }
+)
+_IGNORED_PREFIXES = (
+    "hoodie.memory.",
+    "hoodie.common.spillable.",
+    "hoodie.common.diskmap.",
+    "hoodie.filesystem.view.",
+    "hoodie.hfile.block.cache.",
+    "hoodie.metadata.",
+)
+# Options that Spark itself hands to every source.
+_SPARK_OPTIONS = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Every read option, typed and checked."""
+
+    query_type: QueryType = QueryType.SNAPSHOT
+    as_of: str | None = None  # as the user wrote it; see resolve_as_of
+    columns: tuple[str, ...] | None = None  # None for all
+    use_record_positions: bool = True
+    partition_values_from_path: bool = False
+    schema_on_read: bool | None = None  # None: the table decides
+    delete_field: str = ""
+    delete_marker: str = ""
+    batch_rows: int = 65_536
+    include_meta_columns: bool = True
+    on_damage: OnDamage = OnDamage.FAIL
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> ReadOptions:
+        """Options by Hudi's keys or by their aliases, in any case.
+
+        Unknown ``hoodie.*`` keys are ignored, as Apache Hudi does, with a warning that names the
+        nearest known key.
+
+        Raises:
+            InvalidOptionError: an unknown own option, a bad value, or options that contradict.
+            UnsupportedQueryError: a query type or option that this release does not cover.
+        """
+        given = _by_key(options)
+        query_type = _query_type(given)
+        merge_type = given.get("hoodie.datasource.merge.type", "payload_combine").lower()
+        _check_merge_type(merge_type, explicit="hoodie.datasource.merge.type" in given, of=query_type)
+        field, marker = given.get(DELETE_FIELD, ""), given.get(DELETE_MARKER, "")
+        if bool(field) != bool(marker):
+            raise InvalidOptionError(f"give both {DELETE_FIELD} and {DELETE_MARKER}, or none")
+        if AS_OF in given:
+            parse_instant(given[AS_OF])
+        return cls(
+            query_type=query_type,
+            as_of=given.get(AS_OF),
+            columns=_column_names(given.get("columns")),
+            use_record_positions=_boolean(given, "hoodie.merge.use.record.positions", default=True),
+            partition_values_from_path=_boolean(
+                given, "hoodie.datasource.read.extract.partition.values.from.path", default=False
+            ),
+            schema_on_read=(
+                _boolean(given, "hoodie.schema.on.read.enable", default=False)
+                if "hoodie.schema.on.read.enable" in given
+                else None
+            ),
+            delete_field=field,
+            delete_marker=marker,
+            batch_rows=_positive(given, "batch_rows", default=65_536),
+            include_meta_columns=_boolean(given, "include_meta_columns", default=True),
+            on_damage=_on_damage(given),
+        )
+
+
+def parse_instant(text: str) -> str:
+    """User's text of an instant to Hudi's digits, without any time-zone conversion.
+
+    Accepted: 17 or 14 digits, ``yyyy-MM-dd HH:mm:ss[.SSS]`` (also with ``T``), ``yyyy-MM-dd``.
+    Without milliseconds a formatted time means the end of that second, a date means midnight.
+
+    Raises:
+        InvalidInstantError: anything else, or no such day or time.
+    """
+    if re.fullmatch(r"\d{17}|\d{14}", text):
+        return text
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(\.\d{3})?)?", text)
+    if match is None:
+        raise InvalidInstantError(
+            f"{text!r} is no instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
+            "'yyyy-MM-dd HH:mm:ss.SSS', 'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-dd'; no zone offsets, "
+            "since instants are wall-clock times of the table's timeline"
+        )
+    day, time, fraction = match.groups()
+    millis = fraction[1:] if fraction else ("999" if time else "000")
+    try:
+        moment = datetime.strptime(f"{day} {time or '00:00:00'}", "%Y-%m-%d %H:%M:%S")  # noqa: DTZ007
+    except ValueError as error:
+        raise InvalidInstantError(f"{text!r} is no instant: {error}") from None
+    return moment.strftime("%Y%m%d%H%M%S") + millis
+
+
+def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
+    """The instant of a time-travel query on a table, checked against its timeline.
+
+    A bare date is midnight of the local zone; where the timeline runs in UTC it is converted, as
+    Hudi does. Every other form is wall-clock time of the timeline already.
+
+    Args:
+        text: as the user wrote it.
+        view: the table.
+        now: the present time, with its zone.
+
+    Raises:
+        InvalidInstantError: no instant at all.
+        FutureInstantError: after the table's last instant and after the present time.
+        TimeTravelError: the state at that instant is cleaned away or may still change.
+    """
+    instant = parse_instant(text)
+    if len(text) == 10 and view.config.timeline_timezone == "UTC":
+        local = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").replace(tzinfo=now.tzinfo)
+        instant = local.astimezone(timezone.utc).strftime("%Y%m%d%H%M%S") + "000"
+    # The zone of a LOCAL timeline is not recorded; no zone is more than 14 hours ahead of UTC.
+    lead = timedelta(0) if view.config.timeline_timezone == "UTC" else timedelta(hours=14)
+    latest_now = (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
+    last = max((i.requested_time for i in view.timeline.instants), default="")
+    if instant > latest_now and instant > last:
+        raise FutureInstantError(
+            f"as.of.instant {text!r} has not come yet, so the answer could still change. The last "
+            f"instant of the table is {last or 'none'}; leave the option out to read the latest"
+        )
+    view.validate_as_of(instant)
+    return instant
+
+
+def local_now() -> datetime:
+    """The present time in the zone of this machine."""
+    return datetime.now(timezone.utc).astimezone()
+
+
+def _by_key(options: Mapping[str, str]) -> dict[str, str]:
+    """Options by Hudi's key, or by alias where Hudi has none; refuses and warns on the way."""
+    canonical = {name.lower(): o.key or o.alias for o in OPTIONS for name in (o.key, o.alias) if name}
+    given: dict[str, str] = {}
+    for name, value in options.items():
+        key = name.lower()
+        if key in canonical:
+            target = canonical[key]
+            if target in given and given[target] != value:
+                raise InvalidOptionError(
+                    f"option {target} is given twice, as {given[target]!r} and {value!r}"
+                )
+            given[target] = str(value)
+        else:
+            _check_unknown(key, value, canonical)
+    return given
+
+
+def _check_unknown(key: str, value: str, canonical: Mapping[str, str]) -> None:
+    reason = _REFUSED.get(key) or next(
+        (why for prefix, why in _REFUSED_PREFIXES.items() if key.startswith(prefix)), None
+    )
+    if reason is not None and value != "":
+        raise UnsupportedQueryError(f"option {key} is not supported: {reason}")
+    if reason is not None or key in _IGNORED or key in _SPARK_OPTIONS:
+        return
+    if key.startswith(_IGNORED_PREFIXES) or key.startswith("spark."):
+        return
+    near = difflib.get_close_matches(key, canonical, n=1, cutoff=0.6)
+    hint = f"; did you mean {canonical[near[0]]}?" if near else ""
+    if key.startswith("hoodie."):
+        warnings.warn(f"unknown option {key} is ignored{hint}", UserWarning, stacklevel=2)
+        return
+    known = ", ".join(sorted(o.alias for o in OPTIONS if o.alias))
+    raise InvalidOptionError(f"unknown option {key!r}{hint} (known: {known}, and Hudi's own keys)")
+
+
+def _query_type(given: Mapping[str, str]) -> QueryType:
+    text = given.get(QUERY_TYPE) or given.get("hoodie.datasource.view.type") or "snapshot"
+    try:
+        query_type = QueryType(text.lower())
+    except ValueError:
+        known = ", ".join(member.value for member in QueryType)
+        raise UnknownQueryTypeError(f"{QUERY_TYPE} is {text!r}; known: {known}") from None
+    if query_type is QueryType.INCREMENTAL:
+        raise UnsupportedQueryError(
+            f"{QUERY_TYPE}=incremental is not covered; snapshot and read_optimized are, both also "
+            f"as of an instant ({AS_OF})"
+        )
+    return query_type
+
+
+def _check_merge_type(text: str, *, explicit: bool, of: QueryType) -> None:
+    if text not in ("payload_combine", "skip_merge"):
+        raise InvalidOptionError(
+            f"hoodie.datasource.merge.type is {text!r}; known: payload_combine, skip_merge"
+        )
+    if explicit and of is QueryType.READ_OPTIMIZED:
+        raise InvalidOptionError("hoodie.datasource.merge.type has no meaning for read_optimized")
+    if text == "skip_merge":
+        raise UnsupportedQueryError("hoodie.datasource.merge.type=skip_merge is not covered")
+
+
+def _column_names(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names or len(set(names)) != len(names):
+        raise InvalidOptionError(f"columns is {text!r}: name at least one column, each once")
+    return names
+
+
+def _boolean(given: Mapping[str, str], key: str, *, default: bool) -> bool:
+    text = given.get(key, str(default)).strip().lower()
+    if text not in ("true", "false"):
+        raise InvalidOptionError(f"{key} is {given[key]!r}; give true or false")
+    return text == "true"
+
+
+def _positive(given: Mapping[str, str], key: str, *, default: int) -> int:
+    text = given.get(key, str(default)).strip()
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _MAX_INT:
+        raise InvalidOptionError(f"{key} is {text!r}; give a whole number from 1 to {_MAX_INT}")
+    return int(text)
+
+
+def _on_damage(given: Mapping[str, str]) -> OnDamage:
+    text = given.get("on_damage", OnDamage.FAIL.value).lower()
+    try:
+        return OnDamage(text)
+    except ValueError:
+        known = ", ".join(member.value for member in OnDamage)
+        raise InvalidOptionError(f"on_damage is {text!r}; known: {known}") from None

@@ -1,0 +1,139 @@
+"""What each task reads: pure, without storage, clock or Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.read.base_file import check_readable
+from hudi_pyspark.read.log_scan import BlockFilter
+from hudi_pyspark.read.projection import merge_schema
+from hudi_pyspark.table.partition import partition_scalars
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.timeline import CommittedTimes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from hudi_pyspark.read.options import OnDamage, ReadOptions
+    from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.merge_mode import MergeRule
+
+# Instant of a metadata-only bootstrap: its base files hold meta columns only.
+_BOOTSTRAP_INSTANT = "00000000000001"
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTask:
+    """One file slice and all that is needed to read it elsewhere; small and picklable."""
+
+    file_slice: FileSlice
+    result: pa.Schema  # columns of the answer
+    working: pa.Schema  # the result's columns and those that the merge needs
+    rule: MergeRule
+    block_filter: BlockFilter
+    partition_columns: tuple[str, ...]
+    partition_values: tuple[tuple[str, pa.Scalar], ...]  # () where the path does not tell them
+    values_from_path: bool  # partition columns come from the path even where files hold them
+    use_record_positions: bool
+    batch_rows: int
+    on_damage: OnDamage
+
+
+def plan(
+    slices: Iterable[FileSlice],
+    *,
+    config: TableConfig,
+    table_schema: pa.Schema,
+    result: pa.Schema,
+    rule: MergeRule,
+    committed: CommittedTimes,
+    until: str,
+    options: ReadOptions,
+) -> list[ScanTask]:
+    """One task per file slice, in order of partition path and file id.
+
+    Args:
+        slices: file slices that make up the answer, in any order.
+        config: the table's properties.
+        table_schema: all columns of the table.
+        result: columns of the answer.
+        rule: how records are merged.
+        committed: instants that count.
+        until: newest instant that the query sees, inclusive.
+        options: read options.
+
+    Raises:
+        UnsupportedTableError: a slice that cannot be read correctly.
+        CorruptTableError: a partition path that the answer needs and that does not parse.
+    """
+    ordered = sorted(slices, key=lambda s: (s.partition_path, s.file_id, s.base_instant_time))
+    for file_slice in ordered:
+        _check_supported(file_slice, config, rule)
+    needs_merge = any(s.log_files for s in ordered)
+    working = merge_schema(table_schema, result, rule) if needs_merge else result
+    return [
+        ScanTask(
+            file_slice=file_slice,
+            result=result,
+            working=working if file_slice.log_files else result,
+            rule=rule,
+            block_filter=_block_filter(file_slice, config, committed, until),
+            partition_columns=config.partition_fields,
+            partition_values=_partition_values(file_slice, config, table_schema, options),
+            values_from_path=options.partition_values_from_path,
+            use_record_positions=options.use_record_positions,
+            batch_rows=options.batch_rows,
+            on_damage=options.on_damage,
+        )
+        for file_slice in ordered
+    ]
+
+
+def _check_supported(file_slice: FileSlice, config: TableConfig, rule: MergeRule) -> None:
+    base = file_slice.base_file
+    if base is not None:
+        check_readable(base.path)
+        if config.bootstrap_base_path and base.instant_time == _BOOTSTRAP_INSTANT:
+            raise UnsupportedTableError(
+                f"base file {base.path} was made by a metadata-only bootstrap "
+                f"(hoodie.bootstrap.base.path is {config.bootstrap_base_path}), which is not "
+                "covered. Rewrite the table, e.g. by clustering it with Apache Hudi"
+            )
+    if not file_slice.log_files:
+        return
+    rule.check_supported()
+    if not config.populate_meta_fields:
+        raise UnsupportedTableError(
+            "the table has log files but no record keys in its files "
+            "(hoodie.populate.meta.fields=false), which is not covered. Read the base files alone "
+            f"with hoodie.datasource.query.type=read_optimized; {RECORD_KEY_COLUMN} is needed to "
+            "merge"
+        )
+
+
+def _block_filter(
+    file_slice: FileSlice, config: TableConfig, committed: CommittedTimes, until: str
+) -> BlockFilter:
+    if config.layout > 1:
+        return BlockFilter(until, None)
+    # Blocks of a slice are never older than its base instant: a task need not carry the rest.
+    times = frozenset(t for t in committed.times if t >= file_slice.base_instant_time)
+    return BlockFilter(until, replace(committed, times=times))
+
+
+def _partition_values(
+    file_slice: FileSlice, config: TableConfig, table_schema: pa.Schema, options: ReadOptions
+) -> tuple[tuple[str, pa.Scalar], ...]:
+    """Values of the partition columns by the path, () where only the files need to tell them."""
+    types = {n: table_schema.field(n).type for n in config.partition_fields if n in table_schema.names}
+    try:
+        return tuple(partition_scalars(file_slice.partition_path, config, types).items())
+    except CorruptTableError:
+        if config.drop_partition_columns or options.partition_values_from_path:
+            raise
+        return ()

@@ -1,0 +1,85 @@
+"""Which columns to fetch: those asked for, and those that the merge needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
+from hudi_pyspark.read.log_records import DELETED_COLUMN
+from hudi_pyspark.table.schema import (
+    META_COLUMNS,
+    OPERATION_COLUMN,
+    RECORD_KEY_COLUMN,
+    resolve_schema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hudi_pyspark.table.merge_mode import MergeRule
+    from hudi_pyspark.table.view import TableView
+
+
+def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -> pa.Schema:
+    """All columns that a scan may return.
+
+    A folder made by a timestamp-based key generator is a formatted time, not the column's value:
+    asked for explicitly, it is text, as in Apache Hudi.
+    """
+    schema = resolve_schema(view, as_of)
+    if not values_from_path:
+        return schema
+    formatted = view.config.timestamp_partition_fields
+    return pa.schema([f.with_type(pa.string()) if f.name in formatted else f for f in schema])
+
+
+def result_schema(
+    table_schema: pa.Schema, columns: Sequence[str] | None, *, include_meta_columns: bool
+) -> pa.Schema:
+    """The columns of the answer, in the order asked for; all of the table's by default.
+
+    Raises:
+        InvalidOptionError: a column that the table does not have.
+    """
+    if columns is None:
+        hidden = () if include_meta_columns else (*META_COLUMNS, OPERATION_COLUMN)
+        return pa.schema([field for field in table_schema if field.name not in hidden])
+    unknown = [name for name in columns if name not in table_schema.names]
+    if unknown:
+        raise InvalidOptionError(
+            f"the table has no column {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(table_schema.names)}"
+        )
+    return pa.schema([table_schema.field(name) for name in columns])
+
+
+def merge_schema(table_schema: pa.Schema, result: pa.Schema, rule: MergeRule) -> pa.Schema:
+    """The result's columns, then whatever else merging a slice with log files has to see.
+
+    Raises:
+        CorruptTableError: an ordering field that the table schema does not have.
+    """
+    missing = [n for n in rule.ordering_fields if _top_level(n, table_schema) is None]
+    if missing:
+        raise CorruptTableError(
+            f"ordering field {', '.join(missing)} (hoodie.table.ordering.fields or "
+            "hoodie.table.precombine.field) does not exist in the table schema"
+        )
+    needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
+    needed += [name for field in rule.ordering_fields if (name := _top_level(field, table_schema))]
+    if rule.delete_field and (name := _top_level(rule.delete_field, table_schema)):
+        needed.append(name)
+    extra = [
+        table_schema.field(name)
+        for name in dict.fromkeys(needed)
+        if name in table_schema.names and name not in result.names
+    ]
+    return pa.schema([*result, *extra])
+
+
+def _top_level(name: str, schema: pa.Schema) -> str | None:
+    """The column that holds a field of that dotted name; None if the schema has none."""
+    candidates = (name, name.partition(".")[0])
+    return next((c for c in candidates if c in schema.names), None)

@@ -1,0 +1,162 @@
+"""One task to Arrow batches: the whole pipeline of a read."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
+from hudi_pyspark.format.log_block import LogBlock, frame_blocks
+from hudi_pyspark.read.base_file import read_base_file
+from hudi_pyspark.read.log_records import load_log_records
+from hudi_pyspark.read.log_scan import scan_blocks
+from hudi_pyspark.read.merge import merge
+from hudi_pyspark.read.options import OnDamage
+from hudi_pyspark.read.schema_evolution import conform
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from hudi_pyspark.read.log_records import LogRecords
+    from hudi_pyspark.read.log_scan import LogScan
+    from hudi_pyspark.read.plan import ScanTask
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.file_group import LogFile
+
+_log = logging.getLogger(__name__)
+
+
+def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+    """Read one file slice.
+
+    Yields:
+        Tables of the task's result schema, in no promised order of rows. Stop iterating to stop
+        reading.
+
+    Raises:
+        HudiError: a file is missing, damaged, or not readable as the table's schema asks.
+    """
+    if not task.file_slice.log_files:
+        yield from _base_tables(task, storage, task.result)
+        return
+    log = _load_log(task, storage)
+    base = _base_tables(task, storage, task.working)
+    merged = merge(
+        base, log, task.rule, key_column=RECORD_KEY_COLUMN, batch_rows=task.batch_rows
+    )
+    for table in merged:
+        yield table.select(task.result.names)
+
+
+def _base_tables(task: ScanTask, storage: Storage, schema: pa.Schema) -> Iterator[pa.Table]:
+    base = task.file_slice.base_file
+    if base is None:
+        return
+    constants = dict(task.partition_values)
+    wanted = _columns_in_files(task, schema)
+    for table in read_base_file(storage, base.path, wanted, task.batch_rows):
+        _check_partition_columns(task, table, wanted, base.path)
+        yield conform(table, schema, constants, source=base.path)
+
+
+def _columns_in_files(task: ScanTask, schema: pa.Schema) -> list[str]:
+    hidden = task.partition_columns if task.values_from_path else ()
+    return [name for name in schema.names if name not in hidden]
+
+
+def _check_partition_columns(
+    task: ScanTask, table: pa.Table, wanted: Sequence[str], path: str
+) -> None:
+    known = {*table.schema.names, *(name for name, _ in task.partition_values)}
+    lost = [n for n in task.partition_columns if n in wanted and n not in known]
+    if lost:
+        raise CorruptTableError(
+            f"{path}: partition column {', '.join(lost)} is neither in the file nor can it be "
+            f"taken from the partition path {task.file_slice.partition_path!r}"
+        )
+
+
+def _load_log(task: ScanTask, storage: Storage) -> LogRecords:
+    files = task.file_slice.log_files
+    scan = scan_blocks(_frame_files(task, storage), task.block_filter)
+    _check_damage(task, scan, storage)
+    until = task.block_filter.until
+    unlisted = [f for f in files if not f.is_listed and f.committed_by <= until]
+    _check_unlisted(unlisted, scan, storage)
+    base = task.file_slice.base_file
+    return load_log_records(
+        scan.blocks,
+        task.working,
+        dict(task.partition_values),
+        task.rule,
+        key_column=RECORD_KEY_COLUMN,
+        positions_of=base.instant_time if base is not None and task.use_record_positions else None,
+        columns=_columns_in_files(task, task.working),
+    )
+
+
+def _frame_files(task: ScanTask, storage: Storage) -> Iterator[LogBlock]:
+    for file in task.file_slice.log_files:
+        if not file.is_listed:
+            continue
+        try:
+            data = storage.read_bytes(file.path)
+        except FileNotFoundError as error:
+            raise MissingFileError(
+                f"{storage.describe(file.path)} is gone since the query was planned. Load the "
+                "table again; if it happens often, keep files longer "
+                "(hoodie.cleaner.commits.retained)"
+            ) from error
+        if len(data) < file.committed_size:
+            _report_damage(
+                task.on_damage,
+                f"the file has {len(data)} bytes, but its commit says {file.committed_size}",
+                storage.describe(file.path),
+                len(data),
+            )
+        yield from frame_blocks(data, path=file.path)
+
+
+def _check_damage(task: ScanTask, scan: LogScan, storage: Storage) -> None:
+    """Corrupt blocks: torn by a write that never committed, or damaged since it did."""
+    committed = {f.path: f.committed_size for f in task.file_slice.log_files}
+    for block in scan.corrupt_blocks:
+        if block.offset < committed[block.path]:
+            _report_damage(
+                task.on_damage,
+                "a corrupt block within what completed commits wrote",
+                storage.describe(block.path),
+                block.offset,
+            )
+    if scan.corrupt_blocks:
+        places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)
+        _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
+
+
+def _report_damage(on_damage: OnDamage, problem: str, path: str, offset: int) -> None:
+    if on_damage is OnDamage.FAIL:
+        raise CorruptLogBlockError(
+            f"{problem}. Restore the file from a copy, or accept what is left of it with the "
+            "option on_damage=warn (Apache Hudi skips it silently: on_damage=ignore)",
+            path,
+            offset,
+        )
+    if on_damage is OnDamage.WARN:
+        _log.warning("%s at byte %d: %s", path, offset, problem)
+
+
+def _check_unlisted(unlisted: Sequence[LogFile], scan: LogScan, storage: Storage) -> None:
+    """Blocks of log files that only commits know must stand in another file of the slice.
+
+    Where a file system can append, later readers find the blocks in the file they were appended to.
+    """
+    for file in unlisted:
+        if file.committed_by not in scan.instants:
+            raise MissingFileError(
+                f"{storage.describe(file.path)} was committed ({file.committed_by}) but is not on "
+                "the storage. Restore it from a copy; if the cleaner has just removed it, load the "
+                "table again"
+            )

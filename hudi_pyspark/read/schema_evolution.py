@@ -1,0 +1,183 @@
+"""Columns of a file to the reader's schema: matched by name, promoted as Hudi allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.read.java_text import java_double_text, java_float_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_INTEGERS = (pa.types.is_int8, pa.types.is_int16, pa.types.is_int32, pa.types.is_int64)
+
+
+def conform(
+    table: pa.Table, schema: pa.Schema, constants: Mapping[str, pa.Scalar], *, source: str
+) -> pa.Table:
+    """Give a table exactly the columns and types of a schema.
+
+    Args:
+        table: as read from one file or log block.
+        schema: the columns wanted, in order.
+        constants: partition columns to fill in where the file does not hold them.
+        source: file path, for errors.
+
+    Returns:
+        A table of that schema; columns that the file lacks are null, or their constant.
+
+    Raises:
+        SchemaEvolutionError: a column cannot be promoted to the wanted type.
+    """
+    if table.schema.equals(schema):
+        return table
+    columns = []
+    for field in schema:
+        index = table.schema.get_field_index(field.name)
+        if index >= 0:
+            columns.append(_conform_column(table.column(index), field, source))
+        elif field.name in constants:
+            columns.append(_repeat(constants[field.name].cast(field.type), table.num_rows))
+        else:
+            columns.append(pa.nulls(table.num_rows, field.type))
+    if not columns:
+        return table.select([])
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _repeat(value: pa.Scalar, length: int) -> pa.Array:
+    return pa.nulls(length, value.type) if not value.is_valid else pa.repeat(value, length)
+
+
+def _conform_column(column: pa.ChunkedArray, field: pa.Field, source: str) -> pa.ChunkedArray:
+    if column.type.equals(field.type):
+        return column
+    try:
+        chunks = [_promote(chunk, field.type) for chunk in column.chunks]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, _NoPromotion) as error:
+        raise SchemaEvolutionError(
+            f"{source}: column {field.name!r} is stored as {column.type}, which cannot be read as "
+            f"the table's type {field.type} ({error})"
+        ) from error
+    return pa.chunked_array(chunks, type=field.type)
+
+
+class _NoPromotion(TypeError):
+    """No rule leads from the one type to the other."""
+
+
+def _promote(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """One array to a type, by Hudi's rules of type promotion."""
+    found = array.type
+    if found.equals(target):
+        return array
+    if pa.types.is_null(found):
+        return pa.nulls(len(array), target)
+    if pa.types.is_dictionary(found):
+        return _promote(array.dictionary_decode(), target)
+    if pa.types.is_struct(target) and pa.types.is_struct(found):
+        return _promote_struct(array, target)
+    if pa.types.is_map(target) and pa.types.is_map(found):
+        return _promote_map(array, target)
+    if _is_list(target) and _is_list(found):
+        return _promote_list(array, target)
+    return _promote_scalar(array, target)
+
+
+def _promote_struct(array: pa.StructArray, target: pa.StructType) -> pa.Array:
+    children = []
+    for field in target:
+        index = array.type.get_field_index(field.name)
+        if index < 0:
+            children.append(pa.nulls(len(array), field.type))
+        else:
+            children.append(_promote(pc.struct_field(array, [index]), field.type))
+    mask = pc.is_null(array) if array.null_count else None
+    return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+
+
+def _promote_list(array: pa.Array, target: pa.ListType) -> pa.Array:
+    array = _without_offset(array.cast(pa.list_(array.type.value_field)))
+    values = _promote(array.values, target.value_type)
+    mask = pc.is_null(array) if array.null_count else None
+    return pa.ListArray.from_arrays(array.offsets, values, type=target, mask=mask)
+
+
+def _promote_map(array: pa.MapArray, target: pa.MapType) -> pa.Array:
+    array = _without_offset(array)
+    keys = _promote(array.keys, target.key_type)
+    items = _promote(array.items, target.item_type)
+    mask = pc.is_null(array) if array.null_count else None
+    return pa.MapArray.from_arrays(array.offsets, keys, items, type=target, mask=mask)
+
+
+def _without_offset(array: pa.Array) -> pa.Array:
+    """The same values in an array that does not start in the middle of its buffers."""
+    if array.offset == 0:
+        return array
+    return array.take(pa.array(np.arange(len(array))))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def _promote_scalar(array: pa.Array, target: pa.DataType) -> pa.Array:
+    found = array.type
+    if pa.types.is_string(target):
+        return _to_string(array)
+    if pa.types.is_binary(target) and _is_bytes(found):
+        return pc.cast(array, target)
+    if pa.types.is_timestamp(target) and pa.types.is_timestamp(found):
+        # Instants and wall-clock times share their representation, so no zone is applied; finer
+        # than microseconds comes only from INT96, where Hudi and Spark drop the rest too.
+        return pc.cast(pc.cast(array, pa.timestamp(target.unit), safe=False), target)
+    if pa.types.is_decimal(target) and (pa.types.is_decimal(found) or _is_integer(found)):
+        return pc.cast(array, target)
+    if pa.types.is_decimal(target) and pa.types.is_floating(found):
+        return pc.cast(array, target, safe=False)
+    if pa.types.is_floating(target) and (_is_integer(found) or pa.types.is_floating(found)):
+        if found.bit_width > target.bit_width and pa.types.is_floating(found):
+            raise _NoPromotion("narrowing")
+        if pa.types.is_floating(found):
+            # Hudi widens a float through its text: 0.1f becomes 0.1, not 0.10000000149011612.
+            return pc.cast(pc.cast(array, pa.string()), target)
+        return pc.cast(array, target, safe=False)
+    if _is_integer(target) and _is_integer(found):
+        return pc.cast(array, target)
+    if pa.types.is_date32(target) and pa.types.is_date64(found):
+        return pc.cast(array, target)
+    raise _NoPromotion("no rule of schema evolution")
+
+
+def _to_string(array: pa.Array) -> pa.Array:
+    """Text as Java prints the value."""
+    found = array.type
+    if _is_bytes(found) or _is_integer(found) or pa.types.is_boolean(found):
+        return pc.cast(array, pa.string())
+    if pa.types.is_date(found) or pa.types.is_decimal(found):
+        return pc.cast(array, pa.string())
+    if pa.types.is_float64(found):
+        return java_double_text(array)
+    if pa.types.is_float32(found):
+        return java_float_text(array)
+    raise _NoPromotion("no rule of schema evolution")
+
+
+def _is_integer(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in _INTEGERS)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )

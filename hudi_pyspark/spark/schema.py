@@ -1,0 +1,75 @@
+"""Arrow schema to and from Spark's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
+from hudi_pyspark.read.schema_evolution import conform
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """The same columns in Spark's types, all of them nullable.
+
+    Apache Hudi's columns are nullable or not by the writer's whim; a wrong promise of "not null"
+    makes Spark answer wrongly, so none is given.
+    """
+    return from_arrow_schema(pa.schema([_nullable(field) for field in schema]))
+
+
+def arrow_schema_of(schema: StructType) -> pa.Schema:
+    """The Arrow schema that every batch must have for Spark to accept it."""
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
+    """Names of the columns that a caller's ``.schema(...)`` asks for.
+
+    Raises:
+        InvalidOptionError: a column that the table does not have, or with a type that its values
+            cannot be promoted to.
+    """
+    wanted = arrow_schema_of(requested)
+    unknown = [name for name in wanted.names if name not in table.names]
+    if unknown:
+        raise InvalidOptionError(
+            f".schema(...) names {', '.join(map(repr, unknown))}, which the table does not have; "
+            f"it has {', '.join(table.names)}"
+        )
+    available = pa.schema([table.field(name) for name in wanted.names]).empty_table()
+    try:
+        conform(available, wanted, {}, source=".schema(...)")
+        _check_scalars(available.schema, wanted)
+    except SchemaEvolutionError as error:
+        raise InvalidOptionError(str(error.args[0])) from error
+    return list(wanted.names)
+
+
+def _check_scalars(available: pa.Schema, wanted: pa.Schema) -> None:
+    """An empty column has no chunk to convert, so one null of each type is tried."""
+    probe = pa.table([pa.nulls(1, field.type) for field in available], schema=_all_null(available))
+    conform(probe, _all_null(wanted), {}, source=".schema(...)")
+
+
+def _all_null(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_nullable(True) for field in schema])  # noqa: FBT003
+
+
+def _nullable(field: pa.Field) -> pa.Field:
+    return pa.field(field.name, _nullable_type(field.type), nullable=True)
+
+
+def _nullable_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([_nullable(child) for child in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_nullable(kind.value_field))
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, _nullable(kind.item_field))
+    return kind

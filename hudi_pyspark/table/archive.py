@@ -1,0 +1,266 @@
+"""Instants that have left the active timeline.
+
+Layouts 0 and 1 archive into Hudi log files, ``.commits_.archive.<n>_<token>``. Layout 2 keeps a
+history: ``_version_`` names the current ``manifest_<n>``, which names the Parquet files that count.
+
+A snapshot query needs none of this, unless (from table version 8 on) it asks for the completion
+time of an old log file. An incremental query that begins before the active timeline does need it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
+from hudi_pyspark.format.commit_metadata import (
+    CommitMetadata,
+    commit_metadata_of,
+    parse_commit_metadata,
+)
+from hudi_pyspark.format.instant import Action, Instant, InstantState
+from hudi_pyspark.format.instant_body import read_body, undecodable_as_corrupt
+from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from hudi_pyspark.storage import Storage
+
+_ARCHIVE_FILE = re.compile(r"\.commits_\.archive\.[0-9]+(?:_[0-9-]+)?")
+_MERGE_PLAN = "mergeArchivePlan"
+_ENTRY_FIELDS = ("commitTime", "actionType", "actionState")
+_COMMIT_FIELDS = ("hoodieCommitMetadata", "hoodieReplaceCommitMetadata")
+_RECORD_COUNT = struct.Struct(">ii")  # content version, number of records
+_RECORD_LENGTH = struct.Struct(">i")
+
+_VERSION_FILE = "_version_"
+_MANIFEST_FILE = re.compile(r"manifest_([0-9]+)")
+
+_INSTANT_COLUMNS = ["instantTime", "action", "completionTime"]
+_METADATA_COLUMNS = ["instantTime", "action", "metadata"]
+
+_COMMIT_ACTIONS = (Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedInstant:
+    """A completed instant that is no longer on the active timeline."""
+
+    requested_time: str
+    action: Action
+    completion_time: str | None  # None before layout 2
+    path: str  # of the archive file that holds it, relative to the base path
+
+    @property
+    def instant(self) -> Instant:
+        """The same as an instant of the active timeline."""
+        return Instant(
+            self.requested_time, self.action, InstantState.COMPLETED, self.completion_time
+        )
+
+
+def load_archive(storage: Storage, layout: int, folder: str) -> tuple[ArchivedInstant, ...]:
+    """The completed instants of the archive, without what they did.
+
+    Args:
+        storage: of the table.
+        layout: of the timeline; 2 has a history, earlier ones have archive files.
+        folder: the archive's, relative to the base path; it need not exist.
+
+    Returns:
+        One per requested time and action, in that order.
+
+    Raises:
+        CorruptTimelineError: an archive file, or one that the manifest names, cannot be read.
+    """
+    found = load_history_v2(storage, folder) if layout >= 2 else load_archive_v1(storage, folder)
+    unique = {(i.requested_time, i.action.value): i for i in found}
+    return tuple(unique[key] for key in sorted(unique))
+
+
+def load_archived_commits(
+    storage: Storage, instants: Sequence[ArchivedInstant]
+) -> tuple[CommitMetadata, ...]:
+    """What each of these commits, delta commits and replace commits did, in the same order.
+
+    Each archive file is read once, however many of its instants are asked for.
+
+    Raises:
+        ValueError: an instant of another action.
+        CorruptTimelineError: an archive file cannot be read, or no longer holds the instant.
+    """
+    for instant in instants:
+        if instant.action not in _COMMIT_ACTIONS:
+            raise ValueError(f"{instant.action} {instant.requested_time} has no commit metadata")
+    found: dict[ArchivedInstant, CommitMetadata] = {}
+    for path in dict.fromkeys(instant.path for instant in instants):
+        wanted = {(i.requested_time, i.action): i for i in instants if i.path == path}
+        read = _read_history_commits if path.endswith(".parquet") else _read_archive_commits
+        found.update(read(storage, path, wanted))
+    for instant in instants:
+        if instant not in found:
+            problem = f"{instant.action} {instant.requested_time} is no longer in this file"
+            raise CorruptTimelineError(instant.path, problem)
+    return tuple(found[instant] for instant in instants)
+
+
+def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
+    """Completed entries of all archive files; the same entry may come several times."""
+    files = storage.list_directory(folder)
+    names = sorted(file.name for file in files if _ARCHIVE_FILE.fullmatch(file.name))
+    half_merged = _half_merged_file(storage, folder, {file.name for file in files})
+    for name in names:
+        path = f"{folder}/{name}"
+        try:
+            entries = list(_completed_entries(storage, path, _ENTRY_FIELDS))
+        except CorruptTimelineError:
+            if name == half_merged:
+                continue  # its sources are still there: they are deleted after the merge
+            raise
+        for entry in entries:
+            yield _archived_instant(
+                entry.get("commitTime"), entry.get("actionType"), None, path=path
+            )
+
+
+def load_history_v2(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
+    """Instants of all files of the current manifest; metadata columns are not read."""
+    for path in _history_files(storage, folder):
+        for time, action, completion_time in _read_history_rows(storage, path, _INSTANT_COLUMNS):
+            yield _archived_instant(time, action, completion_time, path=path)
+
+
+def _archived_instant(
+    requested_time: object, action: object, completion_time: str | None, *, path: str
+) -> ArchivedInstant:
+    with undecodable_as_corrupt(path):
+        if not (isinstance(requested_time, str) and requested_time):
+            raise ValueError(f"a {action} without a requested time")
+        return ArchivedInstant(requested_time, Action(action), completion_time, path)
+
+
+def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> str | None:
+    """Name of the archive file that a writer is merging from small ones, or was when it failed."""
+    if _MERGE_PLAN not in names:
+        return None
+    path = f"{folder}/{_MERGE_PLAN}"
+    try:
+        plan = read_body(storage.read_bytes(path), path=path)
+    except (FileNotFoundError, CorruptTimelineError):
+        return None  # merged by now, or not begun: the plan is complete before any merging
+    return str(plan.get("mergedArchiveFileName")).rpartition("/")[2]
+
+
+def _completed_entries(
+    storage: Storage, path: str, fields: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Entries of one archive file, only with these fields. An entry is one state of one instant."""
+    try:
+        for block in frame_blocks(storage.read_bytes(path), path=path):
+            # A torn block is what a crashed archiver leaves. Its instants stay on the active
+            # timeline and are archived anew, so that skipping it, as Hudi does, loses nothing.
+            if block.block_type is not LogBlockType.AVRO_DATA_BLOCK:
+                continue
+            with undecodable_as_corrupt(path):
+                for entry in _records(block.schema_text or "", block.content, fields):
+                    # Entries of very old releases do not tell their state: only completed
+                    # instants were archived.
+                    if entry.get("actionState") in (None, InstantState.COMPLETED.name):
+                        yield entry
+    except CorruptLogBlockError as error:
+        raise CorruptTimelineError(path, f"{error.problem} at byte {error.offset}") from error
+
+
+def _records(schema_text: str, content: memoryview, fields: Sequence[str]) -> Iterator[Any]:
+    """Avro records of a data block: two ints, then each record after its length."""
+    writer_schema, reader_schema = _schemas(schema_text, tuple(fields))
+    _, count = _RECORD_COUNT.unpack_from(content)
+    start = _RECORD_COUNT.size
+    for _ in range(count):
+        (length,) = _RECORD_LENGTH.unpack_from(content, start)
+        start += _RECORD_LENGTH.size
+        record = io.BytesIO(content[start : start + length])
+        yield fastavro.schemaless_reader(record, writer_schema, reader_schema)
+        start += length
+
+
+@lru_cache(maxsize=8)  # one text per Hudi release, 30 KB of it in every block
+def _schemas(text: str, fields: tuple[str, ...]) -> tuple[Any, Any]:
+    """The schema of the entries as written, and the one that skips all but some fields."""
+    written = json.loads(text)
+    kept = [field for field in written["fields"] if field["name"] in fields]
+    return fastavro.parse_schema(written), fastavro.parse_schema({**written, "fields": kept})
+
+
+def _read_archive_commits(
+    storage: Storage, path: str, wanted: dict[tuple[str, Action], ArchivedInstant]
+) -> Iterator[tuple[ArchivedInstant, CommitMetadata]]:
+    for entry in _completed_entries(storage, path, (*_ENTRY_FIELDS, *_COMMIT_FIELDS)):
+        instant = wanted.get((entry.get("commitTime"), entry.get("actionType")))
+        if instant is None:
+            continue
+        record = next((entry[field] for field in _COMMIT_FIELDS if entry.get(field)), None)
+        with undecodable_as_corrupt(path):
+            yield instant, commit_metadata_of(record or {})
+
+
+def _read_history_commits(
+    storage: Storage, path: str, wanted: dict[tuple[str, Action], ArchivedInstant]
+) -> Iterator[tuple[ArchivedInstant, CommitMetadata]]:
+    times = pc.field("instantTime").isin([time for time, _ in wanted])
+    for time, action, body in _read_history_rows(storage, path, _METADATA_COLUMNS, times):
+        instant = wanted.get((time, action))
+        if instant is not None:
+            yield instant, parse_commit_metadata(body or b"", path=path)
+
+
+def _history_files(storage: Storage, folder: str) -> list[str]:
+    """Paths of the Parquet files that the current manifest names; [] without a manifest."""
+    version = _history_version(storage, folder)
+    if version is None:
+        return []
+    path = f"{folder}/manifest_{version}"
+    manifest = read_body(_read_named(storage, path, _VERSION_FILE), path=path)
+    with undecodable_as_corrupt(path):
+        return [f"{folder}/{file['fileName']}" for file in manifest.get("files") or ()]
+
+
+def _history_version(storage: Storage, folder: str) -> int | None:
+    """Number of the current manifest: what ``_version_`` says, else the largest there is."""
+    try:
+        return int(storage.read_bytes(f"{folder}/{_VERSION_FILE}"))
+    except (FileNotFoundError, ValueError):
+        matches = (_MANIFEST_FILE.fullmatch(f.name) for f in storage.list_directory(folder))
+        return max((int(match[1]) for match in matches if match), default=None)
+
+
+def _read_history_rows(
+    storage: Storage, path: str, columns: list[str], rows: pc.Expression | None = None
+) -> list[tuple[Any, ...]]:
+    """Values of these columns, one tuple per row."""
+    try:
+        with storage.open_input(path) as file, undecodable_as_corrupt(path):
+            table = pq.read_table(file, columns=columns, filters=rows)
+            return list(zip(*(table[name].to_pylist() for name in columns), strict=True))
+    except FileNotFoundError as error:
+        raise CorruptTimelineError(path, "the manifest names this file, but it is gone") from error
+    except (pa.ArrowException, OSError) as error:  # those that are no ValueError or LookupError
+        raise CorruptTimelineError(path, str(error)) from error
+
+
+def _read_named(storage: Storage, path: str, by: str) -> bytes:
+    try:
+        return storage.read_bytes(path)
+    except FileNotFoundError as error:
+        raise CorruptTimelineError(path, f"{by} names this file, but it is gone") from error

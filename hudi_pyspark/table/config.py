@@ -1,0 +1,251 @@
+"""hoodie.properties as a typed value; what cannot be read is refused here, by name."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, UnsupportedVersionError
+from hudi_pyspark.format.properties import parse_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hudi_pyspark.storage import Storage
+
+METADATA_FOLDER = ".hoodie"
+PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
+SUPPORTED_VERSIONS = range(1, 10)
+_MERGE_PROPERTY_PREFIX = "hoodie.record.merge.property."
+# Table versions whose timeline lives in .hoodie/timeline and carries completion times.
+_FIRST_LAYOUT_2_VERSION = 8
+_KEY_GENERATORS_BY_CLASS = {
+    "SimpleKeyGenerator": "SIMPLE",
+    "SimpleAvroKeyGenerator": "SIMPLE",
+    "ComplexKeyGenerator": "COMPLEX",
+    "ComplexAvroKeyGenerator": "COMPLEX",
+    "TimestampBasedKeyGenerator": "TIMESTAMP",
+    "TimestampBasedAvroKeyGenerator": "TIMESTAMP",
+    "CustomKeyGenerator": "CUSTOM",
+    "CustomAvroKeyGenerator": "CUSTOM",
+    "NonpartitionedKeyGenerator": "NON_PARTITION",
+    "NonpartitionedAvroKeyGenerator": "NON_PARTITION",
+    "GlobalDeleteKeyGenerator": "GLOBAL_DELETE",
+    "GlobalAvroDeleteKeyGenerator": "GLOBAL_DELETE",
+}
+
+
+class TableType(enum.Enum):
+    """``hoodie.table.type``."""
+
+    COPY_ON_WRITE = "COPY_ON_WRITE"
+    MERGE_ON_READ = "MERGE_ON_READ"
+
+
+@dataclass(frozen=True, slots=True)
+class TableConfig:
+    """The properties of a table that decide how it is read."""
+
+    name: str
+    database: str  # "" when the writer named none
+    version: int
+    table_type: TableType
+    base_file_format: str  # upper case, e.g. "PARQUET"
+    base_file_formats_mixed: bool
+    record_key_fields: tuple[str, ...]  # () when keys live only in _hoodie_record_key
+    ordering_fields: tuple[str, ...]  # dotted names of nested fields included
+    partition_fields: tuple[str, ...]  # () for an unpartitioned table; without :TYPE suffixes
+    timestamp_partition_fields: tuple[str, ...]  # those whose folder is a formatted time
+    key_generator: str  # SIMPLE, COMPLEX, TIMESTAMP, CUSTOM, …; "" when unknown
+    hive_style_partitioning: bool
+    url_encode_partitions: bool
+    slash_separated_dates: bool
+    drop_partition_columns: bool
+    populate_meta_fields: bool
+    payload_class: str  # "" when the table names none
+    merge_mode: str  # "" when the table names none (table versions up to 7)
+    merge_strategy_id: str  # "" when the table names none
+    partial_update_mode: str  # "" when the table has none
+    merge_properties: Mapping[str, str]  # hoodie.record.merge.property.*, prefix removed
+    cdc_enabled: bool
+    cdc_logging_mode: str
+    timeline_timezone: str  # LOCAL (the writer's, not recorded) or UTC
+    timeline_folder: str  # relative to the base path
+    archive_folder: str  # relative to the base path
+    metadata_partitions: tuple[str, ...]  # partitions of the metadata table that may be read
+    create_schema: str  # Avro JSON, "" when absent
+    bootstrap_base_path: str  # "" for a table that was not bootstrapped
+    properties: Mapping[str, str]  # everything, as found
+
+    @property
+    def layout(self) -> int:
+        """Timeline layout: 2 from table version 8 on, else 1."""
+        return 2 if self.version >= _FIRST_LAYOUT_2_VERSION else 1
+
+    @property
+    def is_merge_on_read(self) -> bool:
+        return self.table_type is TableType.MERGE_ON_READ
+
+    @classmethod
+    def parse(cls, properties: Mapping[str, str]) -> TableConfig:
+        """A TableConfig, or an UnsupportedTableError that names the property and its value."""
+        version = _version(properties)
+        folder_2 = f"{METADATA_FOLDER}/{properties.get('hoodie.timeline.path') or 'timeline'}"
+        history = properties.get("hoodie.timeline.history.path") or "history"
+        archived = properties.get("hoodie.archivelog.folder", "archived")
+        layout_2 = version >= _FIRST_LAYOUT_2_VERSION
+        names, timestamp_names = _partition_fields(properties)
+        config = cls(
+            name=properties.get("hoodie.table.name", ""),
+            database=properties.get("hoodie.database.name", ""),
+            version=version,
+            table_type=_table_type(properties),
+            base_file_format=_first(
+                properties,
+                "hoodie.table.base.file.format",
+                "hoodie.table.ro.file.format",
+                default="PARQUET",
+            ).upper(),
+            base_file_formats_mixed=_flag(
+                properties, "hoodie.table.multiple.base.file.formats.enable"
+            ),
+            record_key_fields=_names(properties.get("hoodie.table.recordkey.fields")),
+            ordering_fields=_names(
+                _first(
+                    properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field"
+                )
+            ),
+            partition_fields=names,
+            timestamp_partition_fields=timestamp_names,
+            key_generator=_key_generator(properties),
+            hive_style_partitioning=_flag(
+                properties, "hoodie.datasource.write.hive_style_partitioning"
+            ),
+            url_encode_partitions=_flag(
+                properties, "hoodie.datasource.write.partitionpath.urlencode"
+            ),
+            slash_separated_dates=_flag(
+                properties, "hoodie.datasource.write.slash.separated.date.partitioning"
+            ),
+            drop_partition_columns=_flag(
+                properties, "hoodie.datasource.write.drop.partition.columns"
+            ),
+            populate_meta_fields=_flag(
+                properties, "hoodie.populate.meta.fields", default=True
+            ),
+            payload_class=properties.get("hoodie.compaction.payload.class", ""),
+            merge_mode=properties.get("hoodie.record.merge.mode", "").upper(),
+            merge_strategy_id=_first(
+                properties,
+                "hoodie.record.merge.strategy.id",
+                "hoodie.compaction.record.merger.strategy",
+            ),
+            partial_update_mode=properties.get("hoodie.table.partial.update.mode", "").upper(),
+            merge_properties={
+                key[len(_MERGE_PROPERTY_PREFIX) :]: value
+                for key, value in properties.items()
+                if key.startswith(_MERGE_PROPERTY_PREFIX)
+            },
+            cdc_enabled=_flag(properties, "hoodie.table.cdc.enabled"),
+            cdc_logging_mode=properties.get(
+                "hoodie.table.cdc.supplemental.logging.mode", "DATA_BEFORE_AFTER"
+            ).upper(),
+            timeline_timezone=properties.get("hoodie.table.timeline.timezone", "LOCAL").upper(),
+            timeline_folder=folder_2 if layout_2 else METADATA_FOLDER,
+            archive_folder=(
+                f"{folder_2}/{history}" if layout_2 else f"{METADATA_FOLDER}/{archived}"
+            ).rstrip("/"),
+            metadata_partitions=_names(properties.get("hoodie.table.metadata.partitions")),
+            create_schema=properties.get("hoodie.table.create.schema", ""),
+            bootstrap_base_path=properties.get("hoodie.bootstrap.base.path", ""),
+            properties=dict(properties),
+        )
+        table_format = properties.get("hoodie.table.format", "native")
+        if table_format.lower() != "native":
+            raise UnsupportedTableError(
+                f"hoodie.table.format is {table_format!r}; only native tables are read"
+            )
+        return config
+
+
+def load_table_config(storage: Storage) -> TableConfig:
+    """Read ``hoodie.properties``, or its backup while a writer replaces the file.
+
+    Raises:
+        FileNotFoundError: there is neither file.
+        CorruptTableError: neither file can be parsed into properties.
+        UnsupportedTableError: the table cannot be read by this release.
+    """
+    problem = ""
+    for path in (PROPERTIES_FILE, f"{PROPERTIES_FILE}.backup"):
+        try:
+            properties = parse_properties(storage.read_bytes(path))
+        except FileNotFoundError:
+            continue
+        except ValueError as error:
+            problem = str(error)
+            continue
+        if "hoodie.table.name" in properties or "hoodie.table.version" in properties:
+            return TableConfig.parse(properties)
+        problem = "it names neither hoodie.table.name nor hoodie.table.version"
+    if problem:
+        raise CorruptTableError(
+            f"{storage.describe(PROPERTIES_FILE)} (and its .backup) cannot be read: {problem}. "
+            "Restore the file from a copy"
+        )
+    raise FileNotFoundError(PROPERTIES_FILE)
+
+
+def _version(properties: Mapping[str, str]) -> int:
+    # An absent key means a table from before Hudi 0.6, version 0.
+    text = properties.get("hoodie.table.version", "0")
+    if not text.isdigit() or int(text) not in SUPPORTED_VERSIONS:
+        raise UnsupportedVersionError(
+            f"hoodie.table.version is {text!r}; this release reads versions "
+            f"{SUPPORTED_VERSIONS.start} to {SUPPORTED_VERSIONS.stop - 1}. Upgrade the table with "
+            "a current Apache Hudi if it is older, or this package if it is newer"
+        )
+    return int(text)
+
+
+def _table_type(properties: Mapping[str, str]) -> TableType:
+    text = properties.get("hoodie.table.type", "COPY_ON_WRITE").upper()
+    try:
+        return TableType(text)
+    except ValueError:
+        known = ", ".join(member.value for member in TableType)
+        raise UnsupportedTableError(f"hoodie.table.type is {text!r}; known: {known}") from None
+
+
+def _key_generator(properties: Mapping[str, str]) -> str:
+    named = properties.get("hoodie.table.keygenerator.type", "")
+    if named:
+        return named.upper()
+    simple_name = properties.get("hoodie.table.keygenerator.class", "").rpartition(".")[2]
+    return _KEY_GENERATORS_BY_CLASS.get(simple_name, "")
+
+
+def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All partition columns, and those whose folder is a formatted time.
+
+    The custom key generator writes ``column:simple`` or ``column:timestamp``.
+    """
+    entries = _names(properties.get("hoodie.table.partition.fields"))
+    names = tuple(entry.partition(":")[0] for entry in entries)
+    kinds = tuple(entry.partition(":")[2].upper() for entry in entries)
+    if _key_generator(properties) == "TIMESTAMP":
+        return names, names
+    return names, tuple(n for n, kind in zip(names, kinds, strict=True) if kind == "TIMESTAMP")
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def _flag(properties: Mapping[str, str], key: str, *, default: bool = False) -> bool:
+    return properties.get(key, str(default)).strip().lower() == "true"
+
+
+def _first(properties: Mapping[str, str], *keys: str, default: str = "") -> str:
+    return next((properties[key] for key in keys if properties.get(key)), default)

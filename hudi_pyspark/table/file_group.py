@@ -1,0 +1,149 @@
+"""Base files and log files to file groups, and file groups to file slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFile:
+    """A columnar file that holds all records of a file group as of its instant."""
+
+    path: str  # relative to the base path
+    file_id: str
+    instant_time: str
+    size: int  # bytes
+    is_listed: bool = True  # False when only commit metadata names it
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file of log blocks on top of a base file."""
+
+    path: str  # relative to the base path
+    file_id: str
+    instant_time: str  # of the file name: base instant (table version <= 7) or delta commit (>= 8)
+    version: int
+    write_token: str  # "" when the name has none
+    size: int  # bytes
+    committed_size: int = 0  # bytes that completed commits vouch for; 0 when unknown
+    is_listed: bool = True  # False when only commit metadata names it
+    committed_by: str = ""  # newest completed commit that names the file; "" when none does
+
+    @property
+    def apply_order(self) -> tuple[str, int, str]:
+        """Log files are merged in ascending order of this key."""
+        return (self.instant_time, self.version, self.write_token)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSlice:
+    """One version of a file group: at most one base file and the log files on top of it."""
+
+    partition_path: str  # "" for an unpartitioned table
+    file_id: str
+    base_instant_time: str
+    base_file: BaseFile | None  # None while the group has only log files
+    log_files: tuple[LogFile, ...]  # oldest first: the order in which the merge applies them
+
+    @property
+    def is_empty(self) -> bool:
+        return self.base_file is None and not self.log_files
+
+    def without_base_file(self) -> FileSlice:
+        return replace(self, base_file=None)
+
+    def with_logs(self, log_files: Iterable[LogFile]) -> FileSlice:
+        return replace(self, log_files=tuple(sorted(log_files, key=lambda f: f.apply_order)))
+
+
+@dataclass(frozen=True, slots=True)
+class FileGroup:
+    """All slices of one file id in one partition."""
+
+    partition_path: str
+    file_id: str
+    slices: tuple[FileSlice, ...]  # oldest base instant first
+
+
+def group_files(
+    partition_path: str,
+    base_files: Iterable[BaseFile],
+    log_files: Iterable[LogFile],
+    *,
+    pending_compactions: Mapping[str, str],
+    completion_time: Callable[[str], str | None] | None,
+) -> list[FileGroup]:
+    """Assign the files of one partition to file groups and slices.
+
+    Args:
+        partition_path: the partition all files lie in.
+        base_files: in any order; a later file of the same group and instant replaces an earlier.
+        log_files: in any order, without CDC log files.
+        pending_compactions: file id to the instant of the compaction that is planned for it.
+        completion_time: requested time of a delta commit to its completion time, None where that
+            is not known. None as a whole for table versions up to 7, whose log files carry the
+            slice's base instant in their name.
+
+    Returns:
+        File groups in order of file id.
+    """
+    builders: dict[str, _SliceBuilder] = {}
+    for base in base_files:
+        builder = builders.setdefault(base.file_id, _SliceBuilder())
+        builder.base_files[base.instant_time] = base
+        builder.logs.setdefault(base.instant_time, [])
+    logs = sorted(log_files, key=lambda f: f.apply_order)
+    for file_id in {log.file_id for log in logs} | set(builders):
+        if file_id in pending_compactions:
+            builder = builders.setdefault(file_id, _SliceBuilder())
+            builder.logs.setdefault(pending_compactions[file_id], [])
+    for log in logs:
+        builder = builders.setdefault(log.file_id, _SliceBuilder())
+        builder.attach(log, completion_time)
+    return [
+        FileGroup(partition_path, file_id, builders[file_id].slices(partition_path, file_id))
+        for file_id in sorted(builders)
+    ]
+
+
+class _SliceBuilder:
+    """The slices of one file group while its files are being assigned."""
+
+    def __init__(self) -> None:
+        self.base_files: dict[str, BaseFile] = {}
+        self.logs: dict[str, list[LogFile]] = {}  # base instant to log files; has every slice's key
+
+    def attach(self, log: LogFile, completion_time: Callable[[str], str | None] | None) -> None:
+        if completion_time is None:
+            self.logs.setdefault(log.instant_time, []).append(log)
+            return
+        self.logs.setdefault(self._base_instant(log, completion_time), []).append(log)
+
+    def _base_instant(self, log: LogFile, completion_time: Callable[[str], str | None]) -> str:
+        # The completion time of the delta commit decides, not its requested time: a write that
+        # began before a compaction was planned but ended after it belongs to the newer slice.
+        if not self.logs:
+            return log.instant_time
+        completed_at = completion_time(log.instant_time)
+        if completed_at is None:
+            return max(self.logs)  # not committed: dropped when the slice is chosen
+        if len(completed_at) != len(min(self.logs)):
+            completed_at = log.instant_time
+        return max((key for key in self.logs if key <= completed_at), default=log.instant_time)
+
+    def slices(self, partition_path: str, file_id: str) -> tuple[FileSlice, ...]:
+        return tuple(
+            FileSlice(
+                partition_path=partition_path,
+                file_id=file_id,
+                base_instant_time=key,
+                base_file=self.base_files.get(key),
+                log_files=tuple(self.logs[key]),
+            )
+            for key in sorted(self.logs)
+        )

@@ -1,0 +1,71 @@
+"""Partitions and their files, found by listing directories."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Protocol
+
+from hudi_pyspark.table.config import METADATA_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hudi_pyspark.storage import FileInfo, Storage
+    from hudi_pyspark.table.config import TableConfig
+
+PARTITION_MARKER = ".hoodie_partition_metadata"
+# Listing waits on the storage, not on the processor.
+_LISTING_THREADS = 16
+
+
+class FileListing(Protocol):
+    """Where partitions and files come from: directories, or the metadata table."""
+
+    def partitions(self) -> list[str]:
+        """Raw partition paths, sorted; [""] for an unpartitioned table."""
+
+    def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
+        """The files directly in each partition, in no promised order."""
+
+
+class DirectoryListing:
+    """Lists the storage: a folder that holds a partition marker is a partition."""
+
+    def __init__(self, storage: Storage, config: TableConfig) -> None:
+        self._storage = storage
+        self._is_partitioned = bool(config.partition_fields)
+        self._files: dict[str, list[FileInfo]] = {}
+
+    def partitions(self) -> list[str]:
+        if not self._is_partitioned:
+            return [""]
+        found: list[str] = []
+        level = [""]
+        with ThreadPoolExecutor(_LISTING_THREADS) as pool:
+            while level:
+                listed = dict(zip(level, pool.map(self._storage.list_directory, level), strict=True))
+                level = []
+                for folder, entries in listed.items():
+                    if any(e.name.startswith(PARTITION_MARKER) for e in entries):
+                        found.append(folder)
+                        self._files[folder] = [e for e in entries if not e.is_directory]
+                    else:
+                        level += [_join(folder, e.name) for e in entries if _is_descended(folder, e)]
+        return sorted(found)
+
+    def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
+        unlisted = [path for path in partition_paths if path not in self._files]
+        with ThreadPoolExecutor(_LISTING_THREADS) as pool:
+            for path, entries in zip(
+                unlisted, pool.map(self._storage.list_directory, unlisted), strict=True
+            ):
+                self._files[path] = [e for e in entries if not e.is_directory]
+        return {path: self._files[path] for path in partition_paths}
+
+
+def _is_descended(folder: str, entry: FileInfo) -> bool:
+    return entry.is_directory and not (folder == "" and entry.name == METADATA_FOLDER)
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name

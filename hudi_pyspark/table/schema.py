@@ -1,0 +1,162 @@
+"""The schema of a table at an instant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
+from hudi_pyspark.format.avro_schema import arrow_schema, parse_schema
+from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hudi_pyspark.format.commit_metadata import WriteStat
+    from hudi_pyspark.table.view import TableView
+
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+OPERATION_COLUMN = "_hoodie_operation"
+RECORD_KEY_COLUMN = "_hoodie_record_key"
+_DATA_BLOCKS = (
+    LogBlockType.AVRO_DATA_BLOCK,
+    LogBlockType.PARQUET_DATA_BLOCK,
+    LogBlockType.HFILE_DATA_BLOCK,
+)
+
+
+def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
+    """Meta columns, then the table's columns in their order, in types that Spark has too.
+
+    The schema is the one of the last commit at or before ``as_of``; before the first commit it is
+    the latest.
+
+    Raises:
+        UnsupportedTableError: the table has no schema yet.
+        UnsupportedTypeError: a column has a type without counterpart.
+    """
+    text = _committed_schema(view, as_of) or view.config.create_schema
+    found = arrow_schema(parse_schema(text)) if text else _data_file_schema(view)
+    if found is None:
+        raise UnsupportedTableError(
+            f"{view.storage.describe('')} has no schema yet: no commit has completed and "
+            "hoodie.table.create.schema is not set. Write to the table first"
+        )
+    return _with_dropped_partition_columns(_with_meta_columns(found, view), view)
+
+
+def check_schema_on_read(view: TableView, enabled: bool | None, as_of: str | None) -> None:  # noqa: FBT001
+    """Refuse a table whose columns were changed with schema on read.
+
+    A commit of such a table carries an internal schema, by which old files match by column id
+    instead of by name.
+
+    Args:
+        view: the table.
+        enabled: ``hoodie.schema.on.read.enable``; False reads by name all the same, None asks the
+            table.
+        as_of: only commits up to this instant count; None for all.
+
+    Raises:
+        UnsupportedTableError: matching by name could give nulls or another column's values.
+    """
+    if enabled is False:
+        return
+    for time, metadata in view.commit_metadata.items():
+        if (as_of is None or time <= as_of) and metadata.extra_metadata.get("latest_schema"):
+            raise UnsupportedTableError(
+                f"the table's columns were changed with schema on read (commit {time} carries "
+                "latest_schema), so that old files match by column id, which is not covered. "
+                "Read it by column names, as Apache Hudi does by default, with "
+                "hoodie.schema.on.read.enable=false: renamed columns are then null in old files"
+            )
+
+
+def _committed_schema(view: TableView, as_of: str | None) -> str | None:
+    times = [c.requested_time for c in view.commits]
+    until = [t for t in times if as_of is None or t <= as_of] or times
+    schemas = (view.commit_metadata[t].extra_metadata.get("schema") for t in reversed(until))
+    return next(filter(None, schemas), None)
+
+
+def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
+    data = [field for field in schema if field.name not in (*META_COLUMNS, OPERATION_COLUMN)]
+    if not view.config.populate_meta_fields:
+        return pa.schema(data)
+    names = list(META_COLUMNS)
+    if OPERATION_COLUMN in schema.names or _files_have_operation(view):
+        names.append(OPERATION_COLUMN)
+    return pa.schema([pa.field(name, pa.string()) for name in names] + data)
+
+
+def _files_have_operation(view: TableView) -> bool:
+    # hoodie.allow.operation.metadata.field leaves no trace in properties or commits: only the
+    # files tell whether the column exists (golden table v9_mor_operation_field).
+    found = _data_file_schema(view)
+    return found is not None and OPERATION_COLUMN in found.names
+
+
+def _with_dropped_partition_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
+    if not view.config.drop_partition_columns:
+        return schema
+    missing = [n for n in view.config.partition_fields if n not in schema.names]
+    if missing and len(missing) != len(view.config.partition_fields):
+        raise CorruptTableError(
+            "hoodie.datasource.write.drop.partition.columns is true, but the table schema lacks "
+            f"only some partition columns: {', '.join(missing)}"
+        )
+    for name in missing:
+        schema = schema.append(pa.field(name, pa.string()))
+    return schema
+
+
+def _data_file_schema(view: TableView) -> pa.Schema | None:
+    """Schema of the newest data file that can be read, meta columns included; None if none can."""
+    for time in sorted(view.commit_metadata, reverse=True):
+        stats = (s for group in view.commit_metadata[time].write_stats.values() for s in group)
+        for stat in _cheapest_first(stats):
+            schema = _file_schema(view, stat.path)
+            if schema is not None:
+                return schema
+    return None
+
+
+def _cheapest_first(stats: Iterable[WriteStat]) -> list[WriteStat]:
+    """Base files, of which only the footer is read, then log files by size."""
+    named = [s for s in stats if s.path]
+    return sorted(named, key=lambda s: (s.path.rpartition("/")[2].startswith("."), s.file_size))
+
+
+def _file_schema(view: TableView, path: str) -> pa.Schema | None:
+    try:
+        if path.rpartition("/")[2].startswith("."):
+            return _log_file_schema(view.storage.read_bytes(path), path)
+        if path.endswith(".parquet"):
+            with view.storage.open_input(path) as file:
+                return _parquet_schema(pq.read_schema(file))
+    except (OSError, HudiError, pa.ArrowInvalid):
+        # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
+        return None
+    return None
+
+
+def _log_file_schema(data: bytes, path: str) -> pa.Schema | None:
+    texts = [
+        block.schema_text
+        for block in frame_blocks(data, path=path)
+        if block.block_type in _DATA_BLOCKS and not block.is_partial and block.schema_text
+    ]
+    return arrow_schema(parse_schema(texts[-1])) if texts else None
+
+
+def _parquet_schema(schema: pa.Schema) -> pa.Schema:
+    text = (schema.metadata or {}).get(b"parquet.avro.schema")
+    return arrow_schema(parse_schema(str(text, "utf-8"))) if text else schema.remove_metadata()

@@ -1,0 +1,116 @@
+"""The instants of a table, in order, and the questions that file slicing asks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.format.instant import Instant, InstantState, NotAnInstant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.config import TableConfig
+
+# Actions whose completion makes data visible. A pending compaction is none of them: it completes as
+# a commit, and until then its plan blocks nobody. A pending clustering is.
+_COPY_ON_WRITE_ACTIONS = frozenset({"commit", "replacecommit", "clustering"})
+_MERGE_ON_READ_ACTIONS = _COPY_ON_WRITE_ACTIONS | {"deltacommit"}
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Instants in order of requested time, one per (requested time, comparable action).
+
+    Times are compared as strings, as Hudi does.
+    """
+
+    instants: tuple[Instant, ...]
+
+    @classmethod
+    def collapse(cls, instants: Iterable[Instant]) -> Timeline:
+        """Keep the highest state of each action: a finished compaction hides its plan file."""
+        latest: dict[tuple[str, str], Instant] = {}
+        for instant in instants:
+            key = (instant.requested_time, instant.comparable_action)
+            if key not in latest or latest[key].state < instant.state:
+                latest[key] = instant
+        return cls(tuple(latest[key] for key in sorted(latest)))
+
+    @cached_property
+    def completed(self) -> tuple[Instant, ...]:
+        return tuple(i for i in self.instants if i.state is InstantState.COMPLETED)
+
+    @cached_property
+    def pending(self) -> tuple[Instant, ...]:
+        return tuple(i for i in self.instants if i.state is not InstantState.COMPLETED)
+
+    def commits(self, *, merge_on_read: bool) -> tuple[Instant, ...]:
+        """Commit actions in any state; COPY_ON_WRITE tables have no delta commits."""
+        actions = _MERGE_ON_READ_ACTIONS if merge_on_read else _COPY_ON_WRITE_ACTIONS
+        return tuple(i for i in self.instants if i.action in actions)
+
+    def completed_commits(self, *, merge_on_read: bool) -> tuple[Instant, ...]:
+        return tuple(
+            i
+            for i in self.commits(merge_on_read=merge_on_read)
+            if i.state is InstantState.COMPLETED
+        )
+
+    def of_action(self, action: str) -> tuple[Instant, ...]:
+        return tuple(i for i in self.instants if i.action == action)
+
+    @cached_property
+    def pending_compactions(self) -> tuple[Instant, ...]:
+        return tuple(i for i in self.pending if i.action == "compaction")
+
+    @cached_property
+    def pending_clusterings(self) -> tuple[Instant, ...]:
+        """Pending instants that may be clusterings: on layout 1 they share insert overwrite's name."""
+        return tuple(i for i in self.pending if i.action in ("clustering", "replacecommit"))
+
+    @cached_property
+    def savepoint_times(self) -> frozenset[str]:
+        return frozenset(i.requested_time for i in self.instants if i.action == "savepoint")
+
+
+@dataclass(frozen=True)
+class CommittedTimes:
+    """Which instants count as committed: the completed ones and whatever is archived.
+
+    ``first`` is the earliest commit that is not kept only by a savepoint; everything before it has
+    left the active timeline, and failed writes are rolled back before that. "" on an empty timeline.
+    """
+
+    times: frozenset[str]
+    first: str
+
+    @classmethod
+    def of(cls, instants: Iterable[Instant], savepoint_times: frozenset[str]) -> CommittedTimes:
+        times = tuple(i.requested_time for i in instants)
+        first = min((t for t in times if t not in savepoint_times), default="")
+        return cls(frozenset(times), first)
+
+    def __contains__(self, time: str) -> bool:
+        # Before Hudi 0.10 instants had 14 digits; newer writers pad them with 999 milliseconds.
+        return (
+            time in self.times
+            or (len(time) == 17 and time.endswith("999") and time[:14] in self.times)
+            or (bool(self.first) and time < self.first)
+        )
+
+
+def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
+    """The active timeline; one listing, no file is opened."""
+    instants = []
+    for file in storage.list_directory(config.timeline_folder):
+        if file.is_directory:
+            continue
+        try:
+            instant = Instant.parse(file.name, config.layout)
+        except NotAnInstant:
+            continue
+        instants.append(instant)
+    return Timeline.collapse(instants)

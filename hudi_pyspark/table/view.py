@@ -1,0 +1,419 @@
+"""Which file slices are the table at an instant."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    MissingFileError,
+    PathInsideTableError,
+    PathNotFoundError,
+    TableNotFoundError,
+    TimeTravelError,
+)
+from hudi_pyspark.format.commit_metadata import CommitMetadata, parse_commit_metadata
+from hudi_pyspark.format.file_name import BaseFileName, LogFileName, NotADataFile
+from hudi_pyspark.format.instant import Instant, InstantState
+from hudi_pyspark.format.table_service_metadata import (
+    parse_clean_metadata,
+    parse_compaction_plan,
+    parse_replace_plan,
+)
+from hudi_pyspark.table.archive import load_archive
+from hudi_pyspark.table.config import PROPERTIES_FILE, load_table_config
+from hudi_pyspark.table.file_group import BaseFile, FileGroup, FileSlice, LogFile, group_files
+from hudi_pyspark.table.listing import DirectoryListing
+from hudi_pyspark.table.timeline import CommittedTimes, load_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hudi_pyspark.storage import FileInfo, Storage
+    from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.listing import FileListing
+    from hudi_pyspark.table.timeline import Timeline
+
+_READ_THREADS = 16
+
+
+def open_table(storage: Storage) -> TableView:
+    """Read a table's properties and active timeline.
+
+    Raises:
+        TableNotFoundError: there is no table at the base path; its children say more.
+        HudiError: the table cannot be read.
+    """
+    try:
+        config = load_table_config(storage)
+    except (FileNotFoundError, NotADirectoryError):
+        raise _no_table(storage) from None
+    timeline = load_timeline(storage, config)
+    return TableView(storage, config, timeline, DirectoryListing(storage, config))
+
+
+def _no_table(storage: Storage) -> TableNotFoundError:
+    here = storage.describe("")
+    if not storage.list_directory(""):
+        return PathNotFoundError(
+            f"{here} does not exist or is empty. Give the base path of a Hudi table, the folder "
+            "that holds .hoodie"
+        )
+    parent = "."
+    for _ in range(16):
+        parent = f"{parent}/.."
+        try:
+            storage.read_bytes(f"{parent}/{PROPERTIES_FILE}")
+        except (OSError, ValueError):
+            continue
+        levels = parent.count("..")
+        base_path = "/".join(here.rstrip("/").split("/")[:-levels])
+        return PathInsideTableError(
+            f"{here} lies inside the Hudi table {base_path}. Load {base_path} and filter on the "
+            "partition columns instead"
+        )
+    return TableNotFoundError(
+        f"{here} is not a Hudi table: it has no {PROPERTIES_FILE}. Give the base path of the "
+        "table, the folder that holds .hoodie"
+    )
+
+
+@dataclass(frozen=True)
+class TableView:
+    """One consistent view of a table: its timeline was read once and is never read again.
+
+    Files that writers add later are invisible, since their instants are not on this timeline.
+    """
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+    listing: FileListing
+
+    @cached_property
+    def commits(self) -> tuple[Instant, ...]:
+        """Completed commits, delta commits and replace commits in order of requested time."""
+        return self.timeline.completed_commits(merge_on_read=self.config.is_merge_on_read)
+
+    @cached_property
+    def committed(self) -> CommittedTimes:
+        """Instants whose log blocks and log files count."""
+        return CommittedTimes.of(self.commits, self.timeline.savepoint_times)
+
+    @cached_property
+    def sliceable(self) -> CommittedTimes:
+        """Instants that may start a file slice: also compactions that are only planned.
+
+        Writers attach their log files to a planned compaction's slice from the moment it is planned.
+        """
+        planned = self.timeline.pending_compactions if self.config.is_merge_on_read else ()
+        return CommittedTimes.of((*self.commits, *planned), self.timeline.savepoint_times)
+
+    @property
+    def last_instant(self) -> str:
+        """Requested time of the newest instant that may start a slice; "" on an empty timeline."""
+        return max(self.sliceable.times, default="")
+
+    @cached_property
+    def commit_metadata(self) -> Mapping[str, CommitMetadata]:
+        """Requested time to metadata, for every completed commit of the active timeline."""
+        with ThreadPoolExecutor(_READ_THREADS) as pool:
+            loaded = list(pool.map(self._load_commit, self.commits))
+        return {i.requested_time: m for i, m in zip(self.commits, loaded, strict=True)}
+
+    def instant_path(self, instant: Instant) -> str:
+        """Path of an instant's file, relative to the base path."""
+        return f"{self.config.timeline_folder}/{instant.file_name(self.config.layout)}"
+
+    def file_slices(
+        self, as_of: str | None = None, *, read_optimized: bool = False
+    ) -> list[FileSlice]:
+        """The slices that make up the table, by partition path and file id.
+
+        Args:
+            as_of: instant, inclusive, compared with requested times; None for the latest.
+            read_optimized: slices with a base file only, without their log files.
+
+        Raises:
+            MissingFileError: a committed file that the answer needs is not on the storage.
+        """
+        instant = as_of if as_of is not None else self.last_instant
+        replaced = self._replaced_file_groups(instant)
+        chosen = []
+        for group in self._file_groups(self.listing.partitions()):
+            if (group.partition_path, group.file_id) in replaced:
+                continue
+            choose = self._base_only_slice if read_optimized else self._merged_slice
+            file_slice = choose(group, instant)
+            if file_slice is not None and not file_slice.is_empty:
+                self._check_presence(file_slice)
+                chosen.append(file_slice)
+        return chosen
+
+    def validate_as_of(self, as_of: str) -> None:
+        """Refuse an instant whose state may still change or is already cleaned away.
+
+        Raises:
+            TimeTravelError: with the first or last instant that can be answered.
+        """
+        incomplete = self._first_incomplete_commit()
+        if incomplete is not None and as_of >= incomplete.requested_time:
+            raise TimeTravelError(
+                f"as.of.instant {as_of} is not before {incomplete.requested_time}, a "
+                f"{incomplete.action} that has not completed, so the answer could still change. "
+                "Ask for an earlier instant, or let the writer finish or roll back"
+            )
+        earliest = self._earliest_retained()
+        if earliest and as_of < earliest:
+            raise TimeTravelError(
+                f"as.of.instant {as_of} lies before {earliest}, the earliest commit that the "
+                "cleaner kept: its files may be gone. Ask for that instant or a later one, or "
+                "raise the cleaner's retention (hoodie.cleaner.commits.retained)"
+            )
+
+    def completion_time(self, requested_time: str) -> str | None:
+        """Completion time of a commit, from the active timeline or the history; None if unknown."""
+        known = self._completion_times.get(requested_time)
+        if known is None and self.timeline.instants:
+            if requested_time < self.timeline.instants[0].requested_time:
+                return self._archived_completion_times.get(requested_time)
+        return known
+
+    @cached_property
+    def _completion_times(self) -> Mapping[str, str]:
+        # A completed instant without completion time comes from an upgraded table; the time of its
+        # file would change with every copy, so its requested time stands in.
+        return {
+            i.requested_time: i.completion_time or i.requested_time for i in self.commits
+        }
+
+    @cached_property
+    def _archived_completion_times(self) -> Mapping[str, str]:
+        archived = load_archive(self.storage, self.config.layout, self.config.archive_folder)
+        return {a.requested_time: a.completion_time or a.requested_time for a in archived}
+
+    def _load_commit(self, instant: Instant) -> CommitMetadata:
+        path = self.instant_path(instant)
+        return parse_commit_metadata(self.storage.read_bytes(path), path=path)
+
+    def _first_incomplete_commit(self) -> Instant | None:
+        pending = (
+            i
+            for i in self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
+            if i.state is not InstantState.COMPLETED
+        )
+        return next((i for i in pending if not self._is_clustering(i)), None)
+
+    def _is_clustering(self, instant: Instant) -> bool:
+        """Whether a pending instant is a clustering; layout 1 shares the action with overwrites."""
+        if instant.action == "clustering":
+            return True
+        if instant.action != "replacecommit":
+            return False
+        requested = Instant(instant.requested_time, instant.action, InstantState.REQUESTED, None)
+        path = self.instant_path(requested)
+        try:
+            body = self.storage.read_bytes(path)
+        except FileNotFoundError:
+            return False
+        return bool(body) and parse_replace_plan(body, path=path).operation_type == "CLUSTER"
+
+    def _earliest_retained(self) -> str:
+        """The earliest instant whose files the cleaner has kept; "" on a table never cleaned."""
+        cleans = [i for i in self.timeline.completed if i.action == "clean"]
+        if not cleans:
+            return ""
+        path = self.instant_path(cleans[-1])
+        clean = parse_clean_metadata(self.storage.read_bytes(path), path=path)
+        first_commit = self.commits[0].requested_time if self.commits else ""
+        return clean.earliest_commit_to_retain or first_commit
+
+    def _replaced_file_groups(self, instant: str) -> frozenset[tuple[str, str]]:
+        return frozenset(
+            (partition, file_id)
+            for commit in self.commits
+            if commit.action == "replacecommit" and commit.requested_time <= instant
+            for partition, file_ids in self.commit_metadata[
+                commit.requested_time
+            ].replaced_file_ids.items()
+            for file_id in file_ids
+        )
+
+    @cached_property
+    def _pending_compactions(self) -> Mapping[tuple[str, str], str]:
+        """(partition path, file id) to the instant of the compaction planned for it."""
+        planned: dict[tuple[str, str], str] = {}
+        for instant in self.timeline.pending_compactions:
+            requested = Instant(instant.requested_time, "compaction", InstantState.REQUESTED, None)
+            path = self.instant_path(requested)
+            plan = parse_compaction_plan(self.storage.read_bytes(path), path=path)
+            for planned_slice in plan.slices:
+                key = planned_slice.partition_path, planned_slice.file_id
+                planned[key] = instant.requested_time
+        return planned
+
+    def _file_groups(self, partitions: list[str]) -> Iterable[FileGroup]:
+        files = self.listing.files(partitions)
+        committed = self._committed_files
+        for partition in partitions:
+            base_files, log_files = _data_files(
+                partition, files[partition], committed.get(partition, {}), self.config
+            )
+            yield from group_files(
+                partition,
+                base_files,
+                log_files,
+                pending_compactions={
+                    file_id: instant
+                    for (path, file_id), instant in self._pending_compactions.items()
+                    if path == partition
+                },
+                completion_time=self.completion_time if self.config.layout > 1 else None,
+            )
+
+    @cached_property
+    def _committed_files(self) -> Mapping[str, Mapping[str, _CommittedFile]]:
+        """Partition path to file name to what completed commits say of the file."""
+        files: dict[str, dict[str, _CommittedFile]] = {}
+        for time, metadata in self.commit_metadata.items():
+            for partition, stats in metadata.write_stats.items():
+                named = files.setdefault(partition, {})
+                for stat in stats:
+                    if not stat.path:
+                        continue
+                    name = stat.path.rpartition("/")[2]
+                    size = max(stat.file_size, named[name].size if name in named else 0)
+                    named[name] = _CommittedFile(size, time)
+        return files
+
+    def _is_visible(self, file_slice: FileSlice, instant: str) -> bool:
+        key = file_slice.base_instant_time
+        return key <= instant and key <= self.last_instant and key in self.sliceable
+
+    def _merged_slice(self, group: FileGroup, instant: str) -> FileSlice | None:
+        """The newest visible slice; on a planned compaction, together with the one before."""
+        visible = [s for s in group.slices if self._is_visible(s, instant)]
+        if not visible:
+            return None
+        latest = self._without_uncommitted_logs(visible[-1])
+        planned = self._pending_compactions.get((group.partition_path, group.file_id))
+        if latest.base_instant_time != planned:
+            return latest
+        # Half-written output of the compaction must not hide the slice that it reads.
+        latest = latest.without_base_file()
+        if len(visible) == 1:
+            return latest
+        previous = self._without_uncommitted_logs(visible[-2])
+        return previous.with_logs((*previous.log_files, *latest.log_files))
+
+    def _base_only_slice(self, group: FileGroup, instant: str) -> FileSlice | None:
+        planned = self._pending_compactions.get((group.partition_path, group.file_id))
+        for file_slice in reversed(group.slices):
+            if (
+                file_slice.base_file is not None
+                and file_slice.base_instant_time != planned
+                and self._is_visible(file_slice, instant)
+            ):
+                return file_slice.with_logs(())
+        return None
+
+    def _without_uncommitted_logs(self, file_slice: FileSlice) -> FileSlice:
+        # Up to table version 7 one log file holds blocks of several commits, so that the
+        # decision falls block by block, when the file is read.
+        if self.config.layout == 1:
+            return file_slice
+        return file_slice.with_logs(
+            log for log in file_slice.log_files if log.instant_time in self.committed
+        )
+
+    def _check_presence(self, file_slice: FileSlice) -> None:
+        base = file_slice.base_file
+        if base is not None and not base.is_listed:
+            raise self._missing(base.path, base.instant_time)
+        for log in file_slice.log_files:
+            # On layout 1 the blocks may stand in another log file of the slice (appended): the
+            # reader looks for them. Without any file there is nothing to look into.
+            if not log.is_listed and (
+                self.config.layout > 1 or not any(f.is_listed for f in file_slice.log_files)
+            ):
+                raise self._missing(log.path, log.instant_time)
+
+    def _missing(self, path: str, instant_time: str) -> MissingFileError:
+        return MissingFileError(
+            f"{self.storage.describe(path)} was committed ({instant_time}) but is not on the "
+            "storage. Restore it from a copy; if the cleaner has just removed it, load the table "
+            "again"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _CommittedFile:
+    size: int  # bytes, the largest that a completed commit names
+    committed_by: str  # requested time of the newest commit that names the file
+
+
+def _data_files(
+    partition: str,
+    listed: Iterable[FileInfo],
+    committed: Mapping[str, _CommittedFile],
+    config: TableConfig,
+) -> tuple[list[BaseFile], list[LogFile]]:
+    """Base and log files of a partition: those on the storage, and those only commits know."""
+    base_files: dict[str, BaseFile] = {}
+    log_files: dict[str, LogFile] = {}
+    sizes = {file.name: file.size for file in listed}
+    for name in sorted({*sizes, *committed}):
+        path = f"{partition}/{name}" if partition else name
+        stat = committed.get(name, _CommittedFile(0, ""))
+        parsed = _parse_data_file_name(name, config)
+        if isinstance(parsed, LogFileName):
+            log_files[name] = LogFile(
+                path=path,
+                file_id=parsed.file_id,
+                instant_time=parsed.instant,
+                version=parsed.version,
+                write_token=parsed.write_token or "",
+                size=sizes.get(name, 0),
+                committed_size=stat.size,
+                is_listed=name in sizes,
+                committed_by=stat.committed_by,
+            )
+        elif parsed is not None:
+            _check_not_empty(path, name, sizes, committed)
+            base_files[name] = BaseFile(
+                path=path,
+                file_id=parsed.file_id,
+                instant_time=parsed.instant,
+                size=sizes.get(name, 0),
+                is_listed=name in sizes,
+            )
+    # Of several attempts at one base file, the one that the commit names comes last and counts.
+    return (
+        sorted(base_files.values(), key=lambda f: f.path.rpartition("/")[2] in committed),
+        list(log_files.values()),
+    )
+
+
+def _check_not_empty(
+    path: str, name: str, sizes: Mapping[str, int], committed: Mapping[str, _CommittedFile]
+) -> None:
+    if sizes.get(name) == 0 and name in committed:
+        raise CorruptTableError(f"{path}: a committed base file of 0 bytes. Restore it from a copy")
+
+
+def _parse_data_file_name(name: str, config: TableConfig) -> BaseFileName | LogFileName | None:
+    """A base or log file name that takes part in slices; None for every other file."""
+    try:
+        if name.startswith("."):
+            log = LogFileName.parse(name)
+            return None if log.is_cdc or log.extension != "log" else log
+        base = BaseFileName.parse(name)
+    except NotADataFile:
+        return None
+    extensions = {f".{config.base_file_format.lower()}"}
+    if config.base_file_formats_mixed:
+        extensions |= {".parquet", ".orc", ".hfile"}
+    return base if any(extension in name for extension in extensions) else None

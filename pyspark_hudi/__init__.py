@@ -1,0 +1,8 @@
+"""Where Spark looks for a data source that nobody registered: modules named ``pyspark_*``.
+
+Spark imports this module in every session, so it stays this small.
+"""
+
+from hudi_pyspark.spark.datasource import HudiDataSource as DefaultSource
+
+__all__ = ["DefaultSource"]

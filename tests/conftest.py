@@ -1,0 +1,85 @@
+"""What tests of several folders share: a Spark session, golden tables, Hypothesis profiles."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.project.ci_java import java
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+PROJECT = Path(__file__).resolve().parent.parent
+GOLDEN = PROJECT / "tests" / "golden"
+
+# No deadline: the first example pays for imports, and on a busy machine time says nothing.
+QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", QUIET, max_examples=50)
+settings.register_profile("thorough", QUIET, max_examples=2_000)
+settings.load_profile("ci")
+
+
+def set_spark_environment() -> None:
+    """Set what a Spark session, here or in a child process, needs from the environment."""
+    found = java.find()
+    if found is None:
+        pytest.fail(java.WHAT_TO_DO, pytrace=False)
+    os.environ["JAVA_HOME"] = str(found.home)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # a host name that does not resolve stops Spark
+    # Python workers must find this package where it is not installed.
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])
+    )
+
+
+@pytest.fixture(scope="session")
+def spark_environment() -> None:
+    """For tests that start a Spark of their own in a child process."""
+    set_spark_environment()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A classic local session without any jar, shared by all tests."""
+    from pyspark.sql import SparkSession
+
+    set_spark_environment()
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.driver.memory", "1g")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def golden_table(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Base path of a golden table by the name of its case; unzipped once, so only for reading."""
+
+    @cache
+    def unzip(case: str) -> Path:
+        folder = tmp_path_factory.mktemp(case)
+        with zipfile.ZipFile(GOLDEN / case / "table.zip") as archive:
+            archive.extractall(folder)
+        return folder / case
+
+    return unzip

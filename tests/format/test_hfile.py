@@ -1,0 +1,249 @@
+import gzip
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.format.hfile import read_hfile
+from hudi_pyspark.format.log_block import frame_blocks
+
+LOGS = Path(__file__).parents[1] / "golden" / "logs"
+PATH = "f.hfile"
+GZIP, NONE = 1, 2
+
+
+def varint(number: int) -> bytes:
+    octets = b""
+    while number > 0x7F:
+        octets += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return octets + bytes([number])
+
+
+def message(fields: dict[int, int | bytes]) -> bytes:
+    octets = b""
+    for number, value in fields.items():
+        if isinstance(value, int):
+            octets += varint(number << 3) + varint(value)
+        else:
+            octets += varint(number << 3 | 2) + varint(len(value)) + value
+    return varint(len(octets)) + octets
+
+
+def block(magic: bytes, content: bytes, codec: int = NONE, *, size: int | None = None) -> bytes:
+    stored = gzip.compress(content) if codec == GZIP else content
+    checksums = b"\xaa" * 4
+    header = struct.pack(
+        ">8siiqBii",
+        magic,
+        len(stored) + len(checksums),
+        len(content) if size is None else size,
+        -1,
+        2,
+        16384,
+        33 + len(stored),
+    )
+    return header + stored + checksums
+
+
+def entry(row: bytes, value: bytes) -> bytes:
+    key = struct.pack(">H", len(row)) + row + b"\0" + b"\x7f" + b"\xff" * 7 + b"\4"
+    return struct.pack(">ii", len(key), len(value)) + key + value + b"\0"
+
+
+def hfile(
+    blocks: Sequence[bytes],
+    *,
+    entry_count: int,
+    codec: int = NONE,
+    info: bytes | None = None,
+    version: int = 3,
+) -> bytes:
+    pair = message({1: b"schema", 2: b"{}"})
+    if info is None:
+        info = b"PBUF" + message({1: pair[1:]})
+    data = b"".join(blocks)
+    root_index = block(b"IDXROOT2", b"", codec)
+    fields: dict[int, int | bytes] = {
+        1: len(data) + len(root_index),
+        2: len(data),
+        7: entry_count,
+        9: 0,
+        11: b"org.apache.hudi.io.storage.HoodieHBaseKVComparator",
+        12: codec,
+    }
+    trailer = (b'TRABLK"$' + message(fields)).ljust(4092, b"\0") + struct.pack(">I", version)
+    return data + root_index + block(b"FILEINF2", info, codec) + trailer
+
+
+ENTRIES = [(b"a", b"first"), (b"bb", b""), (b"\xc3\xa9", b"third")]
+ENTRY_BYTES = b"".join(entry(row, value) for row, value in ENTRIES)
+
+
+def entries_of(data):
+    file = read_hfile(data, path=PATH)
+    spans = zip(file.value_starts.tolist(), file.value_ends.tolist(), strict=True)
+    values = [bytes(file.values_data[start:end]) for start, end in spans]
+    return list(zip(file.keys.to_pylist(), values, strict=True))
+
+
+def golden(name: str):
+    (log_block,) = frame_blocks((LOGS / name).read_bytes(), path=name)
+    return log_block
+
+
+def test_keys_of_an_hfile_by_hbase_are_the_partitions_of_the_metadata_table():
+    file = read_hfile(golden("v6_metadata_table_files.log").content, path=PATH)
+    assert file.keys.to_pylist() == [b"__all_partitions__", b"amer", b"apac", b"emea"]
+
+
+def test_values_of_an_hfile_by_hudi_are_found():
+    file = read_hfile(golden("v9_mor_logblock_hfile.log").content, path=PATH)
+    assert file.keys.to_pylist() == [b"k002"]
+    value = file.values_data[file.value_starts[0] : file.value_ends[0]]
+    assert value.startswith(b"\x02\x2220261121063022299\x02")  # _hoodie_commit_time
+
+
+@pytest.mark.parametrize("name", ["v6_metadata_table_files.log", "v9_mor_logblock_hfile.log"])
+def test_file_info_holds_the_schema_of_the_values(name):
+    log_block = golden(name)
+    file = read_hfile(log_block.content, path=PATH)
+    assert file.file_info["schema"].decode() == log_block.schema_text
+    assert file.file_info["KEY_VALUE_VERSION"] == b"\0\0\0\1"
+
+
+@pytest.mark.parametrize(
+    "codec",
+    [
+        pytest.param(GZIP, id="gz"),
+        pytest.param(NONE, id="none"),
+    ],
+)
+def test_entries_are_read_with_every_codec(codec):
+    data = hfile([block(b"DATABLK*", ENTRY_BYTES, codec)], entry_count=3, codec=codec)
+    assert entries_of(data) == ENTRIES
+    assert read_hfile(data, path=PATH).file_info == {"schema": b"{}"}
+
+
+def test_entries_of_all_data_blocks_come_in_file_order():
+    blocks = [block(b"DATABLK*", entry(row, value), GZIP) for row, value in ENTRIES]
+    assert entries_of(hfile(blocks, entry_count=3, codec=GZIP)) == ENTRIES
+
+
+def test_lower_index_levels_and_other_blocks_between_data_blocks_are_passed_over():
+    first, second, third = (block(b"DATABLK*", entry(row, value)) for row, value in ENTRIES)
+    leaf, bloom = block(b"IDXLEAF2", b"leaf index"), block(b"BLMFBLK2", b"bloom filter")
+    middle, meta = block(b"IDXINTE2", b"middle index"), block(b"METABLKc", b"bloom filter")
+    data = hfile([first, leaf, bloom, second, third, leaf, meta, middle], entry_count=3)
+    assert entries_of(data) == ENTRIES
+
+
+def test_hfile_without_entries_has_no_keys():
+    file = read_hfile(hfile([], entry_count=0), path=PATH)
+    assert file.keys.to_pylist() == []
+    assert file.keys.type == pa.binary()
+    assert (len(file.value_starts), len(file.value_ends)) == (0, 0)
+
+
+def with_wrong_row_length() -> bytes:
+    octets = bytearray(entry(b"row", b""))
+    octets[9] = 2  # the low byte of the row length
+    return block(b"DATABLK*", bytes(octets))
+
+
+DATA_BLOCK = block(b"DATABLK*", ENTRY_BYTES)
+WHOLE = hfile([DATA_BLOCK], entry_count=3)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        pytest.param(b"short", "at byte 100: expected an HFile trailer of 4096 bytes", id="short"),
+        pytest.param(bytes(5000), "at byte 1004: expected HFile trailer b'TRABLK", id="no-trailer"),
+        pytest.param(
+            hfile([], entry_count=0, version=2), "expected HFile version 3, found 2", id="version-2"
+        ),
+        pytest.param(
+            hfile([DATA_BLOCK], entry_count=4),
+            "at byte 100: expected 4 entries in the HFile, found 3",
+            id="entry-count",
+        ),
+        pytest.param(
+            hfile([block(b"PAR1PAR1", b"")], entry_count=1),
+            "at byte 100: expected the magic of an HFile block, found b'PAR1PAR1'",
+            id="unknown-block",
+        ),
+        pytest.param(
+            hfile([block(b"DATABLK*", ENTRY_BYTES, size=7)], entry_count=3),
+            f"expected 7 bytes in the HFile block, found {len(ENTRY_BYTES)}",
+            id="decompressed-size",
+        ),
+        pytest.param(
+            hfile([DATA_BLOCK], entry_count=3, codec=GZIP),
+            "HFile block is not valid gzip",
+            id="not-compressed",
+        ),
+        pytest.param(
+            hfile([block(b"DATABLK*", ENTRY_BYTES[:-1])], entry_count=3),
+            "HFile entries end at",
+            id="cut-entry",
+        ),
+        pytest.param(
+            hfile([with_wrong_row_length()], entry_count=1),
+            "HFile entry 0 has a row of 2 in a key of 15 bytes",
+            id="row-length",
+        ),
+        pytest.param(
+            DATA_BLOCK[:8] + struct.pack(">i", 1 << 30) + WHOLE[12:],
+            f"HFile block of {1 << 30} bytes does not fit",
+            id="block-past-the-end",
+        ),
+        pytest.param(
+            DATA_BLOCK[:29] + struct.pack(">i", 1 << 30) + WHOLE[33:],
+            f"HFile block content of {1 << 30} bytes does not fit",
+            id="content-past-the-block",
+        ),
+        pytest.param(
+            WHOLE.replace(b"FILEINF2", b"IDXROOT2"),
+            "expected HFile block b'FILEINF2', found b'IDXROOT2'",
+            id="no-file-info",
+        ),
+        pytest.param(
+            hfile([], entry_count=0, info=b"JSON{}"),
+            "expected b'PBUF', found b'JSON'",
+            id="file-info-without-prefix",
+        ),
+        pytest.param(
+            hfile([], entry_count=0, info=b"PBUF" + varint(9)),
+            "message of 9 bytes does not fit",
+            id="file-info-cut",
+        ),
+        pytest.param(
+            hfile([], entry_count=0, info=b"PBUF" + message({1: 5})),
+            "expected a pair in the HFile's file info, found a number",
+            id="file-info-number",
+        ),
+    ],
+)
+def test_bytes_that_contradict_the_format_are_refused(data, problem):
+    with pytest.raises(CorruptLogBlockError, match=problem) as caught:
+        read_hfile(data, path=PATH, offset=100)
+    assert caught.value.path == PATH
+
+
+@pytest.mark.parametrize(("codec", "name"), [(0, "lzo"), (3, "snappy"), (6, "zstd"), (77, "77")])
+def test_codec_that_is_not_covered_is_named(codec, name):
+    trailer = WHOLE.replace(varint(12 << 3) + varint(NONE), varint(12 << 3) + varint(codec))
+    with pytest.raises(
+        UnsupportedTableError, match=f"codec '{name}' cannot be read; supported: gz, none"
+    ):
+        read_hfile(trailer, path=PATH)
+
+
+def test_encoded_data_blocks_are_refused():
+    data = hfile([block(b"DATABLKE", b"")], entry_count=1)
+    with pytest.raises(UnsupportedTableError, match=r"f\.hfile: .* encoded data blocks"):
+        read_hfile(data, path=PATH)

@@ -1,0 +1,29 @@
+"""``python -m tests.golden FOLDER``: every case of a folder, equal or not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.golden.case import load_cases
+from tests.golden.run import run_case
+
+
+def main(folder: str) -> int:
+    equal = total = 0
+    for case in load_cases(Path(folder)):
+        if not case.is_covered:
+            continue
+        outcomes = list(run_case(case))
+        good = sum(not o.problems for o in outcomes)
+        print(f"{'equal    ' if good == len(outcomes) else 'NOT EQUAL'} {case.name}: {good} of {len(outcomes)}")
+        for outcome in outcomes:
+            for problem in outcome.problems:
+                print(f"    {outcome.query.name}: {problem[:1500]}")
+        equal, total = equal + good, total + len(outcomes)
+    print(f"{equal} of {total} golden queries equal")
+    return 0 if equal == total and total else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,86 @@
+"""Cell-by-cell comparison of two answers, types included, row order ignored."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+
+
+def differences(actual: pa.Table, expected: pa.Table, schema: list[dict[str, Any]]) -> list[str]:
+    """What differs, as sentences; [] if nothing does."""
+    found = [(field.name, arrow_type_name(field.type)) for field in actual.schema]
+    wanted = [(field["name"], spark_type_name(field["type"])) for field in schema]
+    if found != wanted:
+        only = [f"{n} {t}" for n, t in found if (n, t) not in wanted]
+        lost = [f"{n} {t}" for n, t in wanted if (n, t) not in found]
+        return [f"columns differ: ours {only or found}, Apache Hudi's {lost or wanted}"]
+    ours, theirs = Counter(_rows(actual)), Counter(_rows(expected.select(actual.schema.names)))
+    extra, missing = ours - theirs, theirs - ours
+    if not extra and not missing:
+        return []
+    names = actual.schema.names
+    return [
+        f"{sum(extra.values())} rows too many, {sum(missing.values())} missing of {len(expected)}",
+        *(f"  ours only:   {_readable(row, names)}" for row in sorted(extra, key=str)[:3]),
+        *(f"  Hudi's only: {_readable(row, names)}" for row in sorted(missing, key=str)[:3]),
+    ]
+
+
+def spark_type_name(kind: Any) -> str:
+    """Type of Spark's schema JSON in one notation, nullability left out."""
+    if isinstance(kind, str):
+        return kind
+    if kind["type"] == "array":
+        return f"array<{spark_type_name(kind['elementType'])}>"
+    if kind["type"] == "map":
+        return f"map<{spark_type_name(kind['keyType'])},{spark_type_name(kind['valueType'])}>"
+    fields = ",".join(f"{f['name']}:{spark_type_name(f['type'])}" for f in kind["fields"])
+    return f"struct<{fields}>"
+
+
+_NAMES = {
+    pa.bool_(): "boolean", pa.int32(): "integer", pa.int64(): "long", pa.float32(): "float",
+    pa.float64(): "double", pa.string(): "string", pa.binary(): "binary", pa.date32(): "date",
+    pa.timestamp("us", "UTC"): "timestamp", pa.timestamp("us"): "timestamp_ntz",
+}  # fmt: skip
+
+
+def arrow_type_name(kind: pa.DataType) -> str:
+    """The same notation for an Arrow type."""
+    if kind in _NAMES:
+        return _NAMES[kind]
+    if pa.types.is_decimal128(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_list(kind):
+        return f"array<{arrow_type_name(kind.value_type)}>"
+    if pa.types.is_map(kind):
+        return f"map<{arrow_type_name(kind.key_type)},{arrow_type_name(kind.item_type)}>"
+    if pa.types.is_struct(kind):
+        fields = ",".join(f"{f.name}:{arrow_type_name(f.type)}" for f in kind)
+        return f"struct<{fields}>"
+    return f"(Arrow) {kind}"
+
+
+def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    columns = [[_hashable(value) for value in column.to_pylist()] for column in table.columns]
+    return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, float):
+        # By bits, so that -0.0 is not 0.0, and NaN equals NaN.
+        return "NaN" if math.isnan(value) else value.hex()
+    if isinstance(value, dict):
+        return tuple((name, _hashable(item)) for name, item in value.items())
+    if isinstance(value, list):
+        return tuple(_hashable(item) for item in value)
+    if isinstance(value, tuple):
+        return tuple(_hashable(item) for item in value)
+    return value
+
+
+def _readable(row: tuple[Any, ...], names: list[str]) -> str:
+    return str({n: v for n, v in zip(names, row, strict=True) if n != "_hoodie_commit_seqno"})

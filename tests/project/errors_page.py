@@ -1,0 +1,59 @@
+"""docs/errors.md, made from `hudi_pyspark/errors.py`; run as a module, it writes the page."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hudi_pyspark import errors
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
+
+HEAD = """\
+# Errors
+
+<!-- Made by `make docs` from hudi_pyspark/errors.py: change it there. -->
+
+Everything that this package raises on purpose is a `HudiError`, and each message begins with a
+code in brackets. Catch the class in Python; look for the code where only the text arrives, as in
+Spark's `PythonException`:
+
+```python
+from hudi_pyspark import HudiTable, TableNotFoundError
+
+try:
+    HudiTable("/no/such/table").scan().count()
+except TableNotFoundError as error:
+    assert str(error).startswith("[HUDI_PATH_NOT_FOUND]")
+```
+
+"""
+
+
+def error_classes() -> list[type[errors.HudiError]]:
+    """Every error class, each after its parent, in the order of the module."""
+
+    def below(parent: type[errors.HudiError]) -> Iterator[type[errors.HudiError]]:
+        yield parent
+        for child in parent.__subclasses__():
+            if child.__module__ == errors.__name__:
+                yield from below(child)
+
+    return list(below(errors.HudiError))
+
+
+def render() -> str:
+    tree = (errors.__doc__ or "").split("\n\n")[1]
+    rows = [_row(error) for error in error_classes()]
+    table = ["| Code | Class | Also a | Raised for |", "|---|---|---|---|", *rows]
+    return f"{HEAD}```text\n{tree}\n```\n\n" + "\n".join(table) + "\n"
+
+
+def _row(error: type[errors.HudiError]) -> str:
+    also = ", ".join(
+        f"`{base.__name__}`" for base in error.__bases__ if base.__module__ == "builtins"
+    )
+    meaning = (error.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("``", "`")
+    return f"| `{error.code}` | `{error.__name__}` | {also} | {meaning} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")

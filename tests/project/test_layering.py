@@ -1,0 +1,124 @@
+"""Imports point down the data flow, and only the Spark side knows of Spark."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+PACKAGE = PROJECT / "hudi_pyspark"
+SHIM = PROJECT / "pyspark_hudi"
+
+# What each file or folder of the package may import from the package. A new one needs its place.
+MAY_IMPORT = {
+    "errors": set(),
+    "storage": {"errors"},
+    "format": {"errors", "format"},
+    "table": {"errors", "format", "storage", "table"},
+    "read": {"errors", "format", "storage", "table", "read"},
+    "hudi_table": {"errors", "format", "storage", "table", "read"},
+    "spark": {"errors", "format", "storage", "table", "read", "hudi_table", "spark"},
+    "": {"errors", "hudi_table", "read", "spark"},  # hudi_pyspark/__init__.py
+}
+
+MODULES = {
+    ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def place(module: str) -> str:
+    """The file or folder below the package that a module belongs to; "" is the package itself."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def imported_names(module: str, node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    source = node.module or ""
+    if node.level:
+        package = module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+        parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+        source = ".".join([*parents, source]).rstrip(".")
+    submodules = [f"{source}.{alias.name}" for alias in node.names]
+    return [name for name in submodules if name in MODULES] or [source]
+
+
+def imports(module: str, *, typing_only: bool = False, in_functions: bool = True) -> Iterator[str]:
+    """Full names that a module imports, also inside functions."""
+
+    def walk(node: ast.AST) -> Iterator[str]:
+        for child in ast.iter_child_nodes(node):
+            if is_type_checking(child) and not typing_only:
+                continue
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and not in_functions:
+                continue
+            yield from imported_names(module, child)
+            yield from walk(child)
+
+    return walk(ast.parse(MODULES[module].read_text(encoding="utf-8")))
+
+
+def first_party(names: Iterator[str]) -> set[str]:
+    return {name for name in names if name.split(".")[0] == "hudi_pyspark"}
+
+
+each_module = pytest.mark.parametrize("module", MODULES)
+
+
+@each_module
+def test_imports_point_down(module):
+    assert place(module) in MAY_IMPORT, f"give {module} its place in MAY_IMPORT"
+    used = {place(name) for name in first_party(imports(module, typing_only=True))}
+    assert used - {place(module)} <= MAY_IMPORT[place(module)]
+
+
+@each_module
+def test_only_the_spark_folder_imports_pyspark(module):
+    if place(module) == "spark":
+        return
+    # The package itself may bring in Spark, but only when register or read is called.
+    names = imports(module, in_functions=module != "hudi_pyspark")
+    assert [name for name in names if name.split(".")[0] in {"pyspark", "pyspark_hudi"}] == []
+
+
+@each_module
+def test_no_import_of_our_own_hides_in_a_function(module):
+    if module == "hudi_pyspark":
+        return  # its lazy imports keep pyspark out of the core
+    assert first_party(imports(module)) == first_party(imports(module, in_functions=False))
+
+
+def test_no_module_imports_itself_through_others():
+    graph = {module: first_party(imports(module, in_functions=False)) for module in MODULES}
+    finished: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join([*path, module])
+        if module in finished:
+            return
+        for name in graph.get(module, ()):
+            visit(name, (*path, module))
+        finished.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def test_core_is_imported_without_pyspark():
+    code = "import hudi_pyspark, sys; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=False).returncode == 0
+
+
+def test_shim_is_small_since_spark_imports_it_in_every_session():
+    statements = ast.parse((SHIM / "__init__.py").read_text(encoding="utf-8")).body
+    assert len(statements) <= 5

@@ -1,0 +1,60 @@
+import subprocess
+import sys
+
+import hudi_pyspark
+from tests.project.errors_page import error_classes
+
+PUBLIC_NAMES = {
+    "CorruptAvroError",
+    "CorruptBaseFileError",
+    "CorruptLogBlockError",
+    "CorruptTableError",
+    "CorruptTimelineError",
+    "FutureInstantError",
+    "HudiError",
+    "HudiTable",
+    "InvalidInstantError",
+    "InvalidOptionError",
+    "MissingFileError",
+    "PathInsideTableError",
+    "PathNotFoundError",
+    "Scan",
+    "SchemaEvolutionError",
+    "TableNotFoundError",
+    "TimeTravelError",
+    "UnknownQueryTypeError",
+    "UnsupportedMergeError",
+    "UnsupportedQueryError",
+    "UnsupportedTableError",
+    "UnsupportedTypeError",
+    "UnsupportedVersionError",
+    "__version__",
+    "read",
+    "register",
+}
+
+
+def test_public_names_are_these():
+    assert set(hudi_pyspark.__all__) == PUBLIC_NAMES
+    assert len(hudi_pyspark.__all__) == len(PUBLIC_NAMES)
+
+
+def test_every_public_name_is_there():
+    assert [name for name in PUBLIC_NAMES if not hasattr(hudi_pyspark, name)] == []
+
+
+def test_every_error_is_public():
+    assert {error.__name__ for error in error_classes()} <= set(hudi_pyspark.__all__)
+
+
+def test_star_import_brings_the_public_names():
+    names: dict[str, object] = {}
+    exec("from hudi_pyspark import *", names)
+    assert set(names) >= PUBLIC_NAMES
+
+
+def test_read_is_the_function_although_a_folder_has_its_name():
+    # Importing the folder binds its module to the same name: the package must bind its own last.
+    code = "import hudi_pyspark.read.scan, hudi_pyspark, types; "
+    code += "assert isinstance(hudi_pyspark.read, types.FunctionType)"
+    subprocess.run([sys.executable, "-c", code], check=True)

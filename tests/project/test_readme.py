@@ -1,0 +1,77 @@
+"""The Python of README and docs runs as written, from the root of a checkout."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+
+
+def code_of(page: Path) -> str:
+    """The Python blocks of a page, joined: later ones use the names of earlier ones."""
+    text = page.read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+
+
+def run(page: Path) -> dict[str, object]:
+    names: dict[str, object] = {}
+    exec(compile(code_of(page), page.name, "exec"), names)
+    return names
+
+
+@pytest.fixture(autouse=True)
+def in_the_checkout(monkeypatch):
+    monkeypatch.chdir(PROJECT)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "SparkSession" in code_of(page)], ids=lambda page: page.name
+)
+@pytest.mark.usefixtures("spark")
+def test_page_with_spark_runs(page):
+    run(page)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if code_of(page) and "SparkSession" not in code_of(page)],
+    ids=lambda page: page.name,
+)
+def test_page_without_spark_runs(page):
+    run(page)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_readme_shows_the_rows_that_hudi_reads(capsys):
+    names = run(PROJECT / "README.md")
+    assert "30 rows then, 47 rows now" in capsys.readouterr().out
+    assert names["base_only"] == 50  # the answers of Apache Hudi 1.2.0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_readme_stays_on_one_screen():
+    lines = (PROJECT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 100
+    assert (
+        lines.index(
+            "make demo    # sets everything up, then reads a real MERGE_ON_READ table with Spark"
+        )
+        < 10
+    )
+
+
+def test_every_make_target_in_the_docs_exists():
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE)) <= targets
