@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import (
     CorruptAvroError,
@@ -30,7 +30,9 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.hudi_table import HudiTable, Scan
 
 if TYPE_CHECKING:
-    from hudi_pyspark.spark.session import read, register
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
 
 __version__ = "0.1.0.dev0"
 __all__ = [
@@ -63,10 +65,43 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # read and register need pyspark, which executors and Spark-free users may not want to load.
-    if name in ("read", "register"):
-        from hudi_pyspark.spark import session  # noqa: PLC0415
+# pyspark is imported when one of these is called: executors and Spark-free users need not load it.
+# `read` has the name of a folder of this package; it is bound after that folder's first import.
+def read(
+    spark: SparkSession,
+    path: str,
+    columns: Sequence[str] | None = None,
+    *,
+    as_of: str | None = None,
+    query_type: str = "snapshot",
+    **options: str | bool | float,
+) -> DataFrame:
+    """Read a table into a DataFrame with only the columns that are needed.
 
-        return getattr(session, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    Spark asks a Python data source for every column of its schema, so naming them here is what
+    keeps the others from being read and decoded.
+
+    Args:
+        spark: the session; the source is registered with it.
+        path: base path of the table.
+        columns: names of the columns to read, in this order; all by default.
+        as_of: instant of a time-travel query, inclusive.
+        query_type: ``snapshot`` or ``read_optimized``.
+        options: any other read option by its alias.
+    """
+    from hudi_pyspark.spark import session  # noqa: PLC0415
+
+    given = {"as_of": as_of, "columns": ",".join(columns) if columns is not None else None}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return session.read(spark, path, query_type=query_type, **chosen, **options)
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``format("hudi-py")`` known to a session.
+
+    Needed with Spark Connect, and wherever Spark does not look for Python data sources itself; it
+    does no harm elsewhere.
+    """
+    from hudi_pyspark.spark import session  # noqa: PLC0415
+
+    session.register(spark)

@@ -8,9 +8,9 @@ HudiError                                   the base of all
 │   ├── UnknownQueryTypeError               no such query type
 │   └── InvalidInstantError                 text that is no instant
 │       └── FutureInstantError              an instant that has not come yet
-├── UnsupportedTableError                   a table that cannot be read correctly, so it is not read
+├── UnsupportedTableError                   what cannot be read correctly is not read
 │   ├── UnsupportedVersionError             table version unknown to this release
-│   ├── UnsupportedMergeError               merge mode, payload class or merge strategy not covered
+│   ├── UnsupportedMergeError               merge mode or payload class not covered
 │   ├── UnsupportedQueryError               query type or option not covered
 │   └── UnsupportedTypeError                a column type without an Arrow or Spark counterpart
 ├── CorruptTableError                       the table's files contradict the format or each other
@@ -19,12 +19,12 @@ HudiError                                   the base of all
 │   ├── CorruptLogBlockError                a log block that cannot be framed or decoded
 │   ├── CorruptAvroError                    Avro bytes that do not fit their schema
 │   └── MissingFileError                    a committed file that is not on the storage
-├── TimeTravelError                         the table no longer knows (or does not know yet) that instant
+├── TimeTravelError                         that instant is cleaned away, or still changing
 └── SchemaEvolutionError                    a file's schema cannot be resolved to the table's
 
-Spark relays only the text of an error that is raised in a Python worker, so every message begins with
-a code in brackets, e.g. ``[HUDI_TABLE_NOT_FOUND]``. All arguments are positional and end up in
-``args``: unpickling replays exactly these.
+Spark relays only the text of an error that is raised in a Python worker, so every message begins
+with a code in brackets, e.g. ``[HUDI_TABLE_NOT_FOUND]``. All arguments are positional and end up
+in ``args``: unpickling replays exactly these.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import ClassVar
 
 
 class HudiError(Exception):
-    """Base of all errors of this package; ``code`` names the class in logs and in Spark's messages."""
+    """Base of all errors of this package; ``code`` names the class in logs and messages."""
 
     code: ClassVar[str] = "HUDI_ERROR"
 
@@ -147,8 +147,8 @@ class CorruptBaseFileError(CorruptTableError):
 
     def reason(self) -> str:
         return (
-            f"{self.path}: {self.problem}. Restore the file from a copy, or read the table as of an "
-            "instant before the file was written (as.of.instant)"
+            f"{self.path}: {self.problem}. Restore the file from a copy, or read the table as of "
+            "an instant before the file was written (as.of.instant)"
         )
 
 

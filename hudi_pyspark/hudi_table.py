@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -71,7 +71,7 @@ class HudiTable:
         *,
         as_of: str | None = None,
         query_type: str = "snapshot",
-        **options: Any,
+        **options: object,
     ) -> Scan:
         """Choose what to read; nothing is read yet.
 
@@ -184,7 +184,7 @@ class Scan:
         import polars  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
         frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)  # noqa: S101  (a table never gives a Series)
+        assert isinstance(frame, polars.DataFrame)  # a table never gives a Series
         return frame
 
     def count(self) -> int:
@@ -203,5 +203,5 @@ class Scan:
         return self._view.file_slices(self._as_of, read_optimized=read_optimized)
 
 
-def _option_text(value: Any) -> str:
+def _option_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.avro_cursor import PADDING, Cursor, Source
 from hudi_pyspark.format.avro_nested import (
+    EmptyItemsError,
     ListReader,
     OptionalReader,
     PromotedReader,
@@ -91,8 +92,11 @@ def decode_records(
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
     _check_spans(buffer.size, starts, ends)
     reader = _TopLevelReader(schema, columns)
-    runs = _runs(starts, ends)
-    batches = [reader.read(_open(buffer, starts, ends, first, last)) for first, last in runs]
+    batches = [
+        batch
+        for first, last in _runs(starts, ends)
+        for batch in _read_run(reader, buffer, starts, ends, first=first, last=last)
+    ]
     return pa.Table.from_batches(batches, reader.schema)
 
 
@@ -164,6 +168,28 @@ class _TopLevelReader:
         kind = pa.struct(list(self.schema))
         rows = pa.Array.from_buffers(kind, count, [None], children=arrays)
         return pa.RecordBatch.from_struct_array(rows)
+
+
+def _read_run(
+    reader: _TopLevelReader,
+    buffer: pa.Buffer,
+    starts: Int64s,
+    ends: Int64s,
+    *,
+    first: int,
+    last: int,
+) -> list[pa.RecordBatch]:
+    try:
+        return [reader.read(_open(buffer, starts, ends, first, last))]
+    except EmptyItemsError:
+        if last - first == 1:
+            raise
+    # Whether a record is refused must not depend on the records that share its run.
+    middle = (first + last) // 2
+    return [
+        *_read_run(reader, buffer, starts, ends, first=first, last=middle),
+        *_read_run(reader, buffer, starts, ends, first=middle, last=last),
+    ]
 
 
 def _check_spans(size: int, starts: Int64s, ends: Int64s) -> None:

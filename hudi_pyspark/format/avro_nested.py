@@ -37,6 +37,14 @@ _TOO_MANY_EMPTY: Final = f"expected at most {MOST_EMPTY_ITEMS} items without byt
 _WRONG_BLOCK_SIZE: Final = "a block of items does not end where it says"
 
 
+class EmptyItemsError(CorruptAvroError):
+    """More items without bytes than are decoded at a time; fewer records at a time may do."""
+
+
+class _EmptyItemsWalkedError(MalformedValueError):
+    """The same, while walking one value."""
+
+
 class RecordReader(ValueReader):
     """record: its fields one after the other; also the key and value of a map's entry."""
 
@@ -242,7 +250,10 @@ class ListReader(ValueReader):
         block.refuse(bad, self.field, _NO_ROOM, counts)
         if not width:
             total = found.lengths.sum() + counts.cumsum()
-            block.refuse(total > MOST_EMPTY_ITEMS, self.field, _TOO_MANY_EMPTY, total)
+            over = np.flatnonzero(total > MOST_EMPTY_ITEMS)
+            if len(over):
+                record = int(block.record[over[0]])
+                raise EmptyItemsError(_TOO_MANY_EMPTY, record, self.field)
 
     def _find_in_block(self, block: Cursor, counts: Int64s) -> _Places:
         """Where the items of each row's block begin; moves behind them."""
@@ -288,6 +299,8 @@ class ListReader(ValueReader):
                 else:
                     count = int(counts[row])
                     after.append(self._walk_items(octets, position, end, count, begins))
+            except _EmptyItemsWalkedError as bad:
+                raise EmptyItemsError(bad.problem, int(cursor.record[row]), bad.field) from bad
             except MalformedValueError as bad:
                 raise CorruptAvroError(bad.problem, int(cursor.record[row]), bad.field) from bad
             found.append(len(begins) - before)
@@ -320,7 +333,7 @@ class ListReader(ValueReader):
             if begins is not None:
                 begins.extend(position + width * ordinal for ordinal in range(count))
             if not width and begins is not None and len(begins) > MOST_EMPTY_ITEMS:
-                raise MalformedValueError(_TOO_MANY_EMPTY, self.field)
+                raise _EmptyItemsWalkedError(_TOO_MANY_EMPTY, self.field)
             return position + width * count
         walk = self.item.walk
         for _ in range(count):

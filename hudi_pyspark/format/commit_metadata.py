@@ -52,7 +52,7 @@ class WriteStat:
     """What one commit did to one file."""
 
     file_id: str
-    path: str | None  # relative to the base path; None while the commit is pending
+    path: str  # relative to the base path; "" while the commit is pending
     prev_commit: str | None  # table version <= 7, delta commit: base instant of the slice
     num_writes: int
     num_deletes: int
@@ -136,7 +136,7 @@ def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
     cdc_stats = get("cdcStats")
     return WriteStat(
         get("fileId") or "",
-        get("path"),
+        get("path") or "",
         # A file without a predecessor has the four letters, not a null.
         None if prev_commit == "null" else prev_commit,
         get("numWrites") or 0,

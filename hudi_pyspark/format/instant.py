@@ -47,13 +47,8 @@ class Action(str, Enum):
     def __str__(self) -> str:
         return self.value
 
-    @property
-    def comparable(self) -> Action:
-        """The action under which this one completes."""
-        return _COMPLETES_AS.get(self, self)
 
-
-_COMPLETES_AS = {
+_COMPLETES_AS: dict[str, Action] = {
     Action.COMPACTION: Action.COMMIT,
     Action.LOG_COMPACTION: Action.DELTA_COMMIT,
     Action.CLUSTERING: Action.REPLACE_COMMIT,
@@ -67,7 +62,7 @@ class Instant:
     """One state of one action on the timeline. Times are compared as text, never as dates."""
 
     requested_time: str  # digits, mostly 17 (yyyyMMddHHmmssSSS)
-    action: Action
+    action: str  # one of Action
     state: InstantState
     completion_time: str | None = None  # None while pending, before layout 2, and if legacy
 
@@ -82,9 +77,11 @@ class Instant:
         if match is None:
             raise NotAnInstant(file_name)
         requested_time, completion_time, word, suffix = match.groups()
-        if word == "inflight" and suffix is None:
-            # The inflight file of a commit is the only one that does not name its action.
-            word, suffix = Action.COMMIT.value, "inflight"
+        # The inflight file of a commit, and no other, leaves its action out of the name.
+        if (word, suffix) == ("inflight", None):
+            word, suffix = "commit", "inflight"
+        elif (word, suffix) == ("commit", "inflight"):
+            raise NotAnInstant(file_name)
         action = _ACTIONS.get(word)
         state = InstantState.COMPLETED if suffix is None else _PENDING_STATES[suffix]
         if action is None or not _is_named(action, state, completion_time, layout):
@@ -100,24 +97,24 @@ class Instant:
         Raises:
             ValueError: a requested savepoint, which has no file.
         """
-        if self.state is InstantState.REQUESTED and self.action is Action.SAVEPOINT:
+        if self.state is InstantState.REQUESTED and self.action == Action.SAVEPOINT:
             raise ValueError(f"savepoint {self.requested_time} has no requested file")
         if self.state is InstantState.COMPLETED:
             time = self.requested_time
             if layout >= 2 and self.completion_time is not None:
                 time = f"{time}_{self.completion_time}"
             return f"{time}.{self.comparable_action}"
-        if self.state is InstantState.INFLIGHT and self.action is Action.COMMIT:
+        if self.state is InstantState.INFLIGHT and self.action == Action.COMMIT:
             return f"{self.requested_time}.inflight"
         action = self.action
-        if action is Action.CLUSTERING and layout < 2:
+        if action == Action.CLUSTERING and layout < 2:
             action = Action.REPLACE_COMMIT  # which it was from the start, before layout 2
         return f"{self.requested_time}.{action}.{self.state.name.lower()}"
 
     @property
-    def comparable_action(self) -> Action:
+    def comparable_action(self) -> str:
         """The action to compare by: a compaction counts as the commit that it becomes."""
-        return self.action.comparable
+        return _COMPLETES_AS.get(self.action, self.action)
 
     @property
     def is_completed(self) -> bool:
@@ -135,7 +132,7 @@ class Instant:
     @property
     def order_key(self) -> tuple[str, str, InstantState]:
         """Sorts a timeline: requested time, then comparable action, then state."""
-        return self.requested_time, self.comparable_action.value, self.state
+        return self.requested_time, self.comparable_action, self.state
 
 
 def _is_named(

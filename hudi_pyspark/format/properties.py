@@ -35,7 +35,7 @@ def parse_properties(text: bytes) -> dict[str, str]:
 
 
 def table_checksum(database: str, table: str) -> int:
-    """What ``hoodie.table.checksum`` must be; a table without a database has ``""`` as its database."""
+    """What ``hoodie.table.checksum`` must be; the database is ``""`` where the table has none."""
     return zlib.crc32(f"{database}.{table}".encode())
 
 

@@ -51,7 +51,8 @@ def read_base_file(
             "if it happens often, keep files longer (hoodie.cleaner.commits.retained)"
         ) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise CorruptBaseFileError(storage.describe(path), f"not readable as Parquet: {error}") from error
+        problem = f"not readable as Parquet: {error}"
+        raise CorruptBaseFileError(storage.describe(path), problem) from error
 
 
 def check_readable(path: str) -> None:

@@ -13,18 +13,17 @@ _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 
 def java_double_text(array: pa.Array) -> pa.Array:
     """float64 array to the text of ``Double.toString``; used only where a column became text."""
-    return pa.array([None if v is None else _java_text(v, repr(v)) for v in array.to_pylist()], pa.string())
+    texts = [None if v is None else _java_text(v, repr(v)) for v in array.to_pylist()]
+    return pa.array(texts, pa.string())
 
 
 def java_float_text(array: pa.Array) -> pa.Array:
     """float32 array to the text of ``Float.toString``."""
-    return pa.array(
-        [
-            None if v is None else _java_text(v, np.format_float_scientific(np.float32(v), trim="0"))
-            for v in array.to_pylist()
-        ],
-        pa.string(),
-    )
+    texts = [
+        None if v is None else _java_text(v, np.format_float_scientific(np.float32(v)))
+        for v in array.to_pylist()
+    ]
+    return pa.array(texts, pa.string())
 
 
 def _java_text(value: float, shortest: str) -> str:

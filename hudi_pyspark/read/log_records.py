@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.table.merge_mode import MergeRule
 
+_T = TypeVar("_T", bound=np.generic)
 DELETED_COLUMN = "_hoodie_is_deleted"
 _DELETING_OPERATIONS = pa.array(["D", "-U"])
 NO_ROW = -1
@@ -308,7 +309,7 @@ def _concatenate(parts: Sequence[_Part], schema: pa.Schema, rule: MergeRule) -> 
     )
 
 
-def _stack(arrays: Sequence[npt.NDArray[np.generic]], dtype: type) -> npt.NDArray[np.generic]:
+def _stack(arrays: Sequence[npt.NDArray[_T]], dtype: type[_T]) -> npt.NDArray[_T]:
     return np.concatenate(arrays) if arrays else np.empty(0, dtype)
 
 

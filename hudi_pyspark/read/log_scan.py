@@ -74,7 +74,8 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
         elif block_filter.admits(block):
             by_instant.setdefault(block.instant_time or "", []).append(block)
     order = _without_compacted(by_instant)
-    folded = {t for blocks_ in by_instant.values() for b in blocks_ for t in b.compacted_block_times}
+    counted = [block for group in by_instant.values() for block in group]
+    folded = {time for block in counted for time in block.compacted_block_times}
     return LogScan(
         blocks=tuple(block for time in order for block in by_instant[time]),
         instants=frozenset(by_instant) | folded,

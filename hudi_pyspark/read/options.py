@@ -59,9 +59,7 @@ OPTIONS = (
     Option(QUERY_TYPE, "query_type", "snapshot (default) or read_optimized."),
     Option("hoodie.datasource.view.type", "", "Older name of the query type."),
     Option(AS_OF, "as_of", "Read the table as of this instant, inclusive."),
-    Option(
-        "hoodie.datasource.merge.type", "merge_type", "payload_combine; skip_merge is refused."
-    ),
+    Option("hoodie.datasource.merge.type", "merge_type", "payload_combine; skip_merge is refused."),
     Option(
         "hoodie.merge.use.record.positions",
         "use_record_positions",
@@ -174,7 +172,8 @@ class ReadOptions:
         given = _by_key(options)
         query_type = _query_type(given)
         merge_type = given.get("hoodie.datasource.merge.type", "payload_combine").lower()
-        _check_merge_type(merge_type, explicit="hoodie.datasource.merge.type" in given, of=query_type)
+        explicit = "hoodie.datasource.merge.type" in given
+        _check_merge_type(merge_type, explicit=explicit, of=query_type)
         field, marker = given.get(DELETE_FIELD, ""), given.get(DELETE_MARKER, "")
         if bool(field) != bool(marker):
             raise InvalidOptionError(f"give both {DELETE_FIELD} and {DELETE_MARKER}, or none")
@@ -268,7 +267,8 @@ def local_now() -> datetime:
 
 def _by_key(options: Mapping[str, str]) -> dict[str, str]:
     """Options by Hudi's key, or by alias where Hudi has none; refuses and warns on the way."""
-    canonical = {name.lower(): o.key or o.alias for o in OPTIONS for name in (o.key, o.alias) if name}
+    names = [(name, o.key or o.alias) for o in OPTIONS for name in (o.key, o.alias) if name]
+    canonical = {name.lower(): key for name, key in names}
     given: dict[str, str] = {}
     for name, value in options.items():
         key = name.lower()

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 
+_FALSE = pa.scalar(value=False)
+
+
 @dataclass(frozen=True, slots=True)
 class OrderingValues:
     """Ordering values of some records, one comparable array per ordering field.
@@ -135,8 +138,9 @@ def _numbers(values: pa.Array) -> npt.NDArray[np.float64]:
 def _rank(values: pa.Array) -> npt.NDArray[np.int64]:
     if pa.types.is_int64(values.type) and not values.null_count:
         return np.asarray(values)
-    ranked = pc.rank(values, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
-    return np.asarray(ranked).astype(np.int64)
+    ranks = np.array(pc.rank(values, sort_keys="ascending", tiebreaker="dense"), np.int64)
+    ranks[np.asarray(pc.is_null(values))] = 0  # below the lowest rank, which is 1
+    return ranks
 
 
 def _combine_ranks(
@@ -154,6 +158,6 @@ def _combine_ranks(
 def _compare(left: pa.Array, right: pa.Array) -> tuple[Mask, Mask]:
     """Masks of rows in which the left value is smaller, and in which both are equal."""
     left_null, right_null = np.asarray(pc.is_null(left)), np.asarray(pc.is_null(right))
-    smaller = np.asarray(pc.fill_null(pc.less(left, right), value_false := pa.scalar(False)))
-    equal = np.asarray(pc.fill_null(pc.equal(left, right), value_false))
+    smaller = np.asarray(pc.fill_null(pc.less(left, right), _FALSE))
+    equal = np.asarray(pc.fill_null(pc.equal(left, right), _FALSE))
     return smaller | (left_null & ~right_null), equal | (left_null & right_null)

@@ -11,7 +11,6 @@ from hudi_pyspark.read.log_scan import BlockFilter
 from hudi_pyspark.read.projection import merge_schema
 from hudi_pyspark.table.partition import partition_scalars
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
-from hudi_pyspark.table.timeline import CommittedTimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
+    from hudi_pyspark.table.timeline import CommittedTimes
 
 # Instant of a metadata-only bootstrap: its base files hold meta columns only.
 _BOOTSTRAP_INSTANT = "00000000000001"
@@ -130,7 +130,8 @@ def _partition_values(
     file_slice: FileSlice, config: TableConfig, table_schema: pa.Schema, options: ReadOptions
 ) -> tuple[tuple[str, pa.Scalar], ...]:
     """Values of the partition columns by the path, () where only the files need to tell them."""
-    types = {n: table_schema.field(n).type for n in config.partition_fields if n in table_schema.names}
+    named = [name for name in config.partition_fields if name in table_schema.names]
+    types = {name: table_schema.field(name).type for name in named}
     try:
         return tuple(partition_scalars(file_slice.partition_path, config, types).items())
     except CorruptTableError:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -> pa.Schema:
     """All columns that a scan may return.
 
-    A folder made by a timestamp-based key generator is a formatted time, not the column's value:
-    asked for explicitly, it is text, as in Apache Hudi.
+    A folder made by the timestamp-based key generator is a formatted time, not the column's value:
+    asked for explicitly, it is text, as in Apache Hudi. The custom key generator's keep their type.
     """
     schema = resolve_schema(view, as_of)
-    if not values_from_path:
+    if not (values_from_path and view.config.key_generator == "TIMESTAMP"):
         return schema
-    formatted = view.config.timestamp_partition_fields
+    formatted = view.config.partition_fields
     return pa.schema([f.with_type(pa.string()) if f.name in formatted else f for f in schema])
 
 

@@ -44,9 +44,7 @@ def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         return
     log = _load_log(task, storage)
     base = _base_tables(task, storage, task.working)
-    merged = merge(
-        base, log, task.rule, key_column=RECORD_KEY_COLUMN, batch_rows=task.batch_rows
-    )
+    merged = merge(base, log, task.rule, key_column=RECORD_KEY_COLUMN, batch_rows=task.batch_rows)
     for table in merged:
         yield table.select(task.result.names)
 

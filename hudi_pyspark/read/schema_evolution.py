@@ -14,8 +14,6 @@ from hudi_pyspark.read.java_text import java_double_text, java_float_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_INTEGERS = (pa.types.is_int8, pa.types.is_int16, pa.types.is_int32, pa.types.is_int64)
-
 
 def conform(
     table: pa.Table, schema: pa.Schema, constants: Mapping[str, pa.Scalar], *, source: str
@@ -80,6 +78,11 @@ def _promote(array: pa.Array, target: pa.DataType) -> pa.Array:
         return pa.nulls(len(array), target)
     if pa.types.is_dictionary(found):
         return _promote(array.dictionary_decode(), target)
+    return _promote_nested(array, target)
+
+
+def _promote_nested(array: pa.Array, target: pa.DataType) -> pa.Array:
+    found = array.type
     if pa.types.is_struct(target) and pa.types.is_struct(found):
         return _promote_struct(array, target)
     if pa.types.is_map(target) and pa.types.is_map(found):
@@ -124,60 +127,72 @@ def _without_offset(array: pa.Array) -> pa.Array:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(test(kind) for test in tests)
 
 
 def _promote_scalar(array: pa.Array, target: pa.DataType) -> pa.Array:
-    found = array.type
-    if pa.types.is_string(target):
-        return _to_string(array)
-    if pa.types.is_binary(target) and _is_bytes(found):
-        return pc.cast(array, target)
-    if pa.types.is_timestamp(target) and pa.types.is_timestamp(found):
-        # Instants and wall-clock times share their representation, so no zone is applied; finer
-        # than microseconds comes only from INT96, where Hudi and Spark drop the rest too.
-        return pc.cast(pc.cast(array, pa.timestamp(target.unit), safe=False), target)
-    if pa.types.is_decimal(target) and (pa.types.is_decimal(found) or _is_integer(found)):
-        return pc.cast(array, target)
-    if pa.types.is_decimal(target) and pa.types.is_floating(found):
-        return pc.cast(array, target, safe=False)
-    if pa.types.is_floating(target) and (_is_integer(found) or pa.types.is_floating(found)):
-        if found.bit_width > target.bit_width and pa.types.is_floating(found):
-            raise _NoPromotion("narrowing")
-        if pa.types.is_floating(found):
-            # Hudi widens a float through its text: 0.1f becomes 0.1, not 0.10000000149011612.
-            return pc.cast(pc.cast(array, pa.string()), target)
-        return pc.cast(array, target, safe=False)
-    if _is_integer(target) and _is_integer(found):
-        return pc.cast(array, target)
-    if pa.types.is_date32(target) and pa.types.is_date64(found):
-        return pc.cast(array, target)
+    for is_found, is_target, convert in _SCALAR_RULES:
+        if is_found(array.type) and is_target(target):
+            return convert(array, target)
     raise _NoPromotion("no rule of schema evolution")
 
 
-def _to_string(array: pa.Array) -> pa.Array:
-    """Text as Java prints the value."""
-    found = array.type
-    if _is_bytes(found) or _is_integer(found) or pa.types.is_boolean(found):
-        return pc.cast(array, pa.string())
-    if pa.types.is_date(found) or pa.types.is_decimal(found):
-        return pc.cast(array, pa.string())
-    if pa.types.is_float64(found):
-        return java_double_text(array)
-    if pa.types.is_float32(found):
-        return java_float_text(array)
-    raise _NoPromotion("no rule of schema evolution")
+def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
+    return pc.cast(array, target)
 
 
-def _is_integer(kind: pa.DataType) -> bool:
-    return any(test(kind) for test in _INTEGERS)
+def _cast_rounding(array: pa.Array, target: pa.DataType) -> pa.Array:
+    return pc.cast(array, target, safe=False)
+
+
+def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
+    # Instants and wall-clock times share their representation, so no zone is applied; finer than
+    # microseconds comes only from INT96, where Hudi and Spark drop the rest too.
+    return pc.cast(pc.cast(array, pa.timestamp(target.unit), safe=False), target)
+
+
+def _floating(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if array.type.bit_width > target.bit_width:
+        raise _NoPromotion("it would lose digits")
+    # Hudi widens a float through its text: 0.1f becomes 0.1, not 0.10000000149011612.
+    return pc.cast(pc.cast(array, pa.string()), target)
+
+
+def _double_text(array: pa.Array, _target: pa.DataType) -> pa.Array:
+    return java_double_text(array)
+
+
+def _float_text(array: pa.Array, _target: pa.DataType) -> pa.Array:
+    return java_float_text(array)
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    return (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
+    tests = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
     )
+    return any(test(kind) for test in tests)
+
+
+# Which stored type may become which: both tests, and how. The first rule that fits is taken.
+_SCALAR_RULES = (
+    (_is_bytes, _is_bytes, _cast),
+    (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
+    (pa.types.is_integer, pa.types.is_integer, _cast),
+    (pa.types.is_integer, pa.types.is_floating, _cast_rounding),
+    (pa.types.is_floating, pa.types.is_floating, _floating),
+    (pa.types.is_integer, pa.types.is_decimal, _cast),
+    (pa.types.is_floating, pa.types.is_decimal, _cast_rounding),
+    (pa.types.is_decimal, pa.types.is_decimal, _cast),
+    (pa.types.is_date, pa.types.is_date, _cast),
+    (pa.types.is_integer, pa.types.is_string, _cast),
+    (pa.types.is_boolean, pa.types.is_string, _cast),
+    (pa.types.is_date, pa.types.is_string, _cast),
+    (pa.types.is_decimal, pa.types.is_string, _cast),
+    (pa.types.is_float64, pa.types.is_string, _double_text),
+    (pa.types.is_float32, pa.types.is_string, _float_text),
+)

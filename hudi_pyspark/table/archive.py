@@ -33,7 +33,7 @@ from hudi_pyspark.format.instant_body import read_body, undecodable_as_corrupt
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hudi_pyspark.storage import Storage
 
@@ -58,7 +58,7 @@ class ArchivedInstant:
     """A completed instant that is no longer on the active timeline."""
 
     requested_time: str
-    action: Action
+    action: str  # one of Action
     completion_time: str | None  # None before layout 2
     path: str  # of the archive file that holds it, relative to the base path
 
@@ -85,7 +85,7 @@ def load_archive(storage: Storage, layout: int, folder: str) -> tuple[ArchivedIn
         CorruptTimelineError: an archive file, or one that the manifest names, cannot be read.
     """
     found = load_history_v2(storage, folder) if layout >= 2 else load_archive_v1(storage, folder)
-    unique = {(i.requested_time, i.action.value): i for i in found}
+    unique = {(i.requested_time, i.action): i for i in found}
     return tuple(unique[key] for key in sorted(unique))
 
 
@@ -103,9 +103,11 @@ def load_archived_commits(
     for instant in instants:
         if instant.action not in _COMMIT_ACTIONS:
             raise ValueError(f"{instant.action} {instant.requested_time} has no commit metadata")
+    by_path: dict[str, dict[tuple[str, str], ArchivedInstant]] = {}
+    for instant in instants:
+        by_path.setdefault(instant.path, {})[instant.requested_time, instant.action] = instant
     found: dict[ArchivedInstant, CommitMetadata] = {}
-    for path in dict.fromkeys(instant.path for instant in instants):
-        wanted = {(i.requested_time, i.action): i for i in instants if i.path == path}
+    for path, wanted in by_path.items():
         read = _read_history_commits if path.endswith(".parquet") else _read_archive_commits
         found.update(read(storage, path, wanted))
     for instant in instants:
@@ -129,9 +131,7 @@ def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
                 continue  # its sources are still there: they are deleted after the merge
             raise
         for entry in entries:
-            yield _archived_instant(
-                entry.get("commitTime"), entry.get("actionType"), None, path=path
-            )
+            yield _archived_instant(entry["commitTime"], entry["actionType"], None, path=path)
 
 
 def load_history_v2(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
@@ -200,14 +200,16 @@ def _schemas(text: str, fields: tuple[str, ...]) -> tuple[Any, Any]:
     """The schema of the entries as written, and the one that skips all but some fields."""
     written = json.loads(text)
     kept = [field for field in written["fields"] if field["name"] in fields]
+    if not {"commitTime", "actionType"} <= {field["name"] for field in kept}:
+        raise ValueError("expected the schema of an archived entry, found another")
     return fastavro.parse_schema(written), fastavro.parse_schema({**written, "fields": kept})
 
 
 def _read_archive_commits(
-    storage: Storage, path: str, wanted: dict[tuple[str, Action], ArchivedInstant]
+    storage: Storage, path: str, wanted: Mapping[tuple[str, str], ArchivedInstant]
 ) -> Iterator[tuple[ArchivedInstant, CommitMetadata]]:
     for entry in _completed_entries(storage, path, (*_ENTRY_FIELDS, *_COMMIT_FIELDS)):
-        instant = wanted.get((entry.get("commitTime"), entry.get("actionType")))
+        instant = wanted.get((entry["commitTime"], entry["actionType"]))
         if instant is None:
             continue
         record = next((entry[field] for field in _COMMIT_FIELDS if entry.get(field)), None)
@@ -216,7 +218,7 @@ def _read_archive_commits(
 
 
 def _read_history_commits(
-    storage: Storage, path: str, wanted: dict[tuple[str, Action], ArchivedInstant]
+    storage: Storage, path: str, wanted: Mapping[tuple[str, str], ArchivedInstant]
 ) -> Iterator[tuple[ArchivedInstant, CommitMetadata]]:
     times = pc.field("instantTime").isin([time for time, _ in wanted])
     for time, action, body in _read_history_rows(storage, path, _METADATA_COLUMNS, times):

@@ -112,9 +112,7 @@ class TableConfig:
             ),
             record_key_fields=_names(properties.get("hoodie.table.recordkey.fields")),
             ordering_fields=_names(
-                _first(
-                    properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field"
-                )
+                _first(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field")
             ),
             partition_fields=names,
             timestamp_partition_fields=timestamp_names,
@@ -131,9 +129,7 @@ class TableConfig:
             drop_partition_columns=_flag(
                 properties, "hoodie.datasource.write.drop.partition.columns"
             ),
-            populate_meta_fields=_flag(
-                properties, "hoodie.populate.meta.fields", default=True
-            ),
+            populate_meta_fields=_flag(properties, "hoodie.populate.meta.fields", default=True),
             payload_class=properties.get("hoodie.compaction.payload.class", ""),
             merge_mode=properties.get("hoodie.record.merge.mode", "").upper(),
             merge_strategy_id=_first(

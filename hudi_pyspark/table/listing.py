@@ -43,14 +43,15 @@ class DirectoryListing:
         level = [""]
         with ThreadPoolExecutor(_LISTING_THREADS) as pool:
             while level:
-                listed = dict(zip(level, pool.map(self._storage.list_directory, level), strict=True))
-                level = []
-                for folder, entries in listed.items():
+                entries_of = pool.map(self._storage.list_directory, level)
+                listed, level = list(zip(level, entries_of, strict=True)), []
+                for folder, entries in listed:
                     if any(e.name.startswith(PARTITION_MARKER) for e in entries):
                         found.append(folder)
                         self._files[folder] = [e for e in entries if not e.is_directory]
                     else:
-                        level += [_join(folder, e.name) for e in entries if _is_descended(folder, e)]
+                        descended = [e for e in entries if _is_descended(folder, e)]
+                        level += [_join(folder, e.name) for e in descended]
         return sorted(found)
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:

@@ -1,4 +1,4 @@
-"""How records with the same key are merged: resolved from a table's properties, per table version."""
+"""How records of one key are merged: resolved from a table's properties, per table version."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class MergeRule:
         else:
             return
         raise UnsupportedMergeError(
-            f"the table has log files and {found}; COMMIT_TIME_ORDERING and EVENT_TIME_ORDERING are "
-            "covered (payload classes OverwriteWithLatestAvroPayload, DefaultHoodieRecordPayload, "
+            f"the table has log files and {found}; COMMIT_TIME_ORDERING and EVENT_TIME_ORDERING "
+            "are covered (OverwriteWithLatestAvroPayload, DefaultHoodieRecordPayload, "
             "EventTimeAvroPayload). Read the base files alone with "
             "hoodie.datasource.query.type=read_optimized, or run a compaction with Apache Hudi"
         )

@@ -122,22 +122,22 @@ def _data_file_schema(view: TableView) -> pa.Schema | None:
     """Schema of the newest data file that can be read, meta columns included; None if none can."""
     for time in sorted(view.commit_metadata, reverse=True):
         stats = (s for group in view.commit_metadata[time].write_stats.values() for s in group)
-        for stat in _cheapest_first(stats):
-            schema = _file_schema(view, stat.path)
+        for path in _cheapest_first(stats):
+            schema = _file_schema(view, path)
             if schema is not None:
                 return schema
     return None
 
 
-def _cheapest_first(stats: Iterable[WriteStat]) -> list[WriteStat]:
-    """Base files, of which only the footer is read, then log files by size."""
-    named = [s for s in stats if s.path]
-    return sorted(named, key=lambda s: (s.path.rpartition("/")[2].startswith("."), s.file_size))
+def _cheapest_first(stats: Iterable[WriteStat]) -> list[str]:
+    """Paths of base files, of which only the footer is read, then of log files by size."""
+    sized = [(s.path, s.file_size) for s in stats if s.path]
+    return [p for p, _ in sorted(sized, key=lambda s: (_is_log_file(s[0]), s[1]))]
 
 
 def _file_schema(view: TableView, path: str) -> pa.Schema | None:
     try:
-        if path.rpartition("/")[2].startswith("."):
+        if _is_log_file(path):
             return _log_file_schema(view.storage.read_bytes(path), path)
         if path.endswith(".parquet"):
             with view.storage.open_input(path) as file:
@@ -146,6 +146,10 @@ def _file_schema(view: TableView, path: str) -> pa.Schema | None:
         # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
         return None
     return None
+
+
+def _is_log_file(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(".")
 
 
 def _log_file_schema(data: bytes, path: str) -> pa.Schema | None:

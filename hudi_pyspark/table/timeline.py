@@ -68,7 +68,7 @@ class Timeline:
 
     @cached_property
     def pending_clusterings(self) -> tuple[Instant, ...]:
-        """Pending instants that may be clusterings: on layout 1 they share insert overwrite's name."""
+        """Pending instants that may be clusterings; layout 1 names insert overwrites alike."""
         return tuple(i for i in self.pending if i.action in ("clustering", "replacecommit"))
 
     @cached_property
@@ -80,8 +80,8 @@ class Timeline:
 class CommittedTimes:
     """Which instants count as committed: the completed ones and whatever is archived.
 
-    ``first`` is the earliest commit that is not kept only by a savepoint; everything before it has
-    left the active timeline, and failed writes are rolled back before that. "" on an empty timeline.
+    ``first`` is the earliest commit that is not kept only by a savepoint, "" on an empty timeline.
+    Everything before it has left the active timeline; failed writes are rolled back before that.
     """
 
     times: frozenset[str]

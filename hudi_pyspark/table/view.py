@@ -107,7 +107,7 @@ class TableView:
     def sliceable(self) -> CommittedTimes:
         """Instants that may start a file slice: also compactions that are only planned.
 
-        Writers attach their log files to a planned compaction's slice from the moment it is planned.
+        Writers attach log files to a planned compaction's slice from the moment it is planned.
         """
         planned = self.timeline.pending_compactions if self.config.is_merge_on_read else ()
         return CommittedTimes.of((*self.commits, *planned), self.timeline.savepoint_times)
@@ -177,18 +177,19 @@ class TableView:
     def completion_time(self, requested_time: str) -> str | None:
         """Completion time of a commit, from the active timeline or the history; None if unknown."""
         known = self._completion_times.get(requested_time)
-        if known is None and self.timeline.instants:
-            if requested_time < self.timeline.instants[0].requested_time:
-                return self._archived_completion_times.get(requested_time)
+        if known is None and self._is_archived(requested_time):
+            return self._archived_completion_times.get(requested_time)
         return known
+
+    def _is_archived(self, requested_time: str) -> bool:
+        instants = self.timeline.instants
+        return bool(instants) and requested_time < instants[0].requested_time
 
     @cached_property
     def _completion_times(self) -> Mapping[str, str]:
         # A completed instant without completion time comes from an upgraded table; the time of its
         # file would change with every copy, so its requested time stands in.
-        return {
-            i.requested_time: i.completion_time or i.requested_time for i in self.commits
-        }
+        return {i.requested_time: i.completion_time or i.requested_time for i in self.commits}
 
     @cached_property
     def _archived_completion_times(self) -> Mapping[str, str]:
@@ -247,7 +248,9 @@ class TableView:
         """(partition path, file id) to the instant of the compaction planned for it."""
         planned: dict[tuple[str, str], str] = {}
         for instant in self.timeline.pending_compactions:
-            requested = Instant(instant.requested_time, "compaction", InstantState.REQUESTED, None)
+            requested = Instant(
+                instant.requested_time, instant.action, InstantState.REQUESTED, None
+            )
             path = self.instant_path(requested)
             plan = parse_compaction_plan(self.storage.read_bytes(path), path=path)
             for planned_slice in plan.slices:

@@ -54,6 +54,14 @@ def logical(kind: str, name: str) -> dict[str, Any]:
     return {"type": kind, "logicalType": name}
 
 
+def varint(number: int) -> bytes:
+    rest, out = number << 1, []
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    return bytes([*out, rest])
+
+
 ARRAY = {"type": "array", "items": "int"}
 ENUM = {"type": "enum", "name": "e", "symbols": ["A", "B"]}
 UUID = {"type": "fixed", "name": "u", "size": 16, "logicalType": "uuid"}
@@ -291,12 +299,27 @@ def test_lists_of_very_different_lengths_keep_their_items():
     assert decoded == [[chr(97 + i % 26) for i in range(length)] for length in lengths]
 
 
-def varint(number: int) -> bytes:
-    rest, out = number << 1, []
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    return bytes([*out, rest])
+NULLS = {"type": "array", "items": "null"}
+
+
+@pytest.mark.parametrize("times", [20, 60], ids=["few", "many"])
+def test_empty_items_are_limited_per_record_not_per_run(times):
+    table = decode(schema_of(c=NULLS), varint(60_000) + b"\x00", times=times)
+    assert table["c"].combine_chunks().value_lengths().to_pylist() == [60_000] * times
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(varint(24_576), id="no-last-block"),
+        pytest.param(varint(1 << 20) * 2 + b"\x00", id="over-two-blocks"),
+    ],
+)
+@FEW_OR_MANY
+def test_too_many_empty_items_are_refused_by_record(raw, times):
+    with pytest.raises(CorruptAvroError) as caught:
+        decode_column(NULLS, raw, times=times)
+    assert (caught.value.record, caught.value.field) == (0, "c")
 
 
 THREE = schema_of(a="string", b=["null", "long"], c="int")

@@ -6,21 +6,27 @@ import sys
 from pathlib import Path
 
 from tests.golden.case import load_cases
+from tests.golden.deviations import accepted_deviations
 from tests.golden.run import run_case
 
 
 def main(folder: str) -> int:
-    equal = total = 0
+    equal = deviating = total = 0
     for case in load_cases(Path(folder)):
         if not case.is_covered:
             continue
         outcomes = list(run_case(case))
         good = sum(not o.problems for o in outcomes)
-        print(f"{'equal    ' if good == len(outcomes) else 'NOT EQUAL'} {case.name}: {good} of {len(outcomes)}")
+        verdict = "equal    " if good == len(outcomes) else "NOT EQUAL"
+        print(f"{verdict} {case.name}: {good} of {len(outcomes)}")
         for outcome in outcomes:
+            if outcome.note and not outcome.problems:
+                print(f"    {outcome.query.name}: {outcome.note}")
             for problem in outcome.problems:
                 print(f"    {outcome.query.name}: {problem[:1500]}")
+        deviating += sum(o.query.key in accepted_deviations() for o in outcomes)
         equal, total = equal + good, total + len(outcomes)
+    print(f"{deviating} of them by an accepted deviation (tests/golden/deviations.toml)")
     print(f"{equal} of {total} golden queries equal")
     return 0 if equal == total and total else 1
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # The release whose answer counts where several were recorded.
 REFERENCE = "1.2.0"
@@ -31,6 +33,10 @@ class Query:
     rows: Path | None  # Parquet; None where Apache Hudi fails
     schema: Path | None  # Spark's schema as JSON
     error: str  # Apache Hudi's message; "" where it answers
+
+    @property
+    def key(self) -> str:
+        return f"{self.case}/{self.name}"
 
     @property
     def is_covered(self) -> bool:

@@ -1,0 +1,70 @@
+"""Every covered query of every golden case answers what Apache Hudi answers."""
+
+import json
+
+import pytest
+
+from hudi_pyspark import HudiTable, InvalidInstantError, TimeTravelError
+from tests.conftest import GOLDEN
+from tests.golden.case import load_cases
+from tests.golden.run import judge, run_case
+
+CASES = load_cases(GOLDEN)
+QUERIES = {query.key: (case, query) for case in CASES for query in case.queries}
+
+# Queries that Apache Hudi fails on, on purpose: the error here, and what it says.
+REFUSED = {
+    "flink_v6_cow_append_clustered/as_of_c3": (TimeTravelError, "a commit that has not completed"),
+    "v6_cow_archived/as_of_archived": (TimeTravelError, "earliest commit that the cleaner kept"),
+    "v6_cow_archived/as_of_c1": (TimeTravelError, "earliest commit that the cleaner kept"),
+    "v9_cow_incr_options/as_of_bad": (InvalidInstantError, "'yesterday' is no instant"),
+    "v9_mor_archived/as_of_archived": (TimeTravelError, "earliest commit that the cleaner kept"),
+    "v9_mor_archived/as_of_c1": (TimeTravelError, "earliest commit that the cleaner kept"),
+}
+# Queries that Apache Hudi fails on by a defect, and the number of rows that are certain.
+ANSWERED = {
+    # 1.0.2 compares an ordering value with a default of another type; 1.2.0 reads the table.
+    "v8_mor_event_time_string_ordering/snapshot": 6,
+    # 1.x cannot read the HFile blocks it writes; version 6's case was made from the same data.
+    "v9_mor_logblock_hfile/snapshot": 16,
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_query_answers_as_apache_hudi(case):
+    outcomes = list(run_case(case))
+    assert outcomes
+    assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
+
+
+@pytest.mark.parametrize(("query", "error", "says"), [(q, *e) for q, e in REFUSED.items()])
+def test_what_apache_hudi_refuses_is_refused_by_name(query, error, says, golden_table):
+    case, known = QUERIES[query]
+    assert known.error
+    with pytest.raises(error, match=says) as raised:
+        HudiTable(str(golden_table(case.name))).scan_with(known.options).to_arrow()
+    assert raised.type is error
+
+
+@pytest.mark.parametrize(("query", "rows"), ANSWERED.items())
+def test_what_apache_hudi_fails_on_by_a_defect_is_answered(query, rows, golden_table):
+    case, known = QUERIES[query]
+    answer = HudiTable(str(golden_table(case.name))).scan_with(known.options).to_arrow()
+    assert answer.num_rows == rows
+    assert judge(case, known, answer).problems == ()
+
+
+def test_every_query_that_apache_hudi_fails_on_is_listed():
+    failing = {
+        f"{case.name}/{entry['name']}"
+        for case in CASES
+        for entry in json.loads((case.folder / "case.json").read_text())["queries_that_fail"]
+    }
+    assert failing == {*REFUSED, *ANSWERED}
+
+
+def test_cases_are_varied():
+    versions = {case.name.split("_")[0] for case in CASES}
+    kinds = {part for case in CASES for part in case.name.split("_") if part in ("cow", "mor")}
+    assert versions | kinds >= {"v6", "v8", "v9", "flink", "cow", "mor"}
+    assert sum(query.is_covered for case in CASES for query in case.queries) > 130
