@@ -28,6 +28,7 @@ from hudi_pyspark.errors import (
     UnsupportedVersionError,
 )
 from hudi_pyspark.hudi_table import HudiTable, Scan
+from hudi_pyspark.read.custom_merger import register_payload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +63,7 @@ __all__ = [
     "__version__",
     "read",
     "register",
+    "register_payload",
 ]
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.read.custom_merger import registered_payloads
 from hudi_pyspark.read.options import QueryType, ReadOptions, local_now, resolve_as_of
 from hudi_pyspark.read.plan import plan
 from hudi_pyspark.read.projection import result_schema, scan_schema
 from hudi_pyspark.read.scan import read
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
-from hudi_pyspark.table.schema import check_schema_on_read, resolve_schema
+from hudi_pyspark.table.schema import check_schema_on_read, column_defaults, resolve_schema
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.plan import ScanTask
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
@@ -94,9 +96,17 @@ class HudiTable:
             given["columns"] = ",".join(columns)
         return self.scan_with(given)
 
-    def scan_with(self, options: Mapping[str, str]) -> Scan:
-        """The same with read options as Spark hands them over: text, by Hudi's keys or aliases."""
-        return Scan(self._view, ReadOptions.parse(options))
+    def scan_with(
+        self, options: Mapping[str, str], mergers: Mapping[str, PayloadMerger] | None = None
+    ) -> Scan:
+        """The same with read options as Spark hands them over: text, by Hudi's keys or aliases.
+
+        Args:
+            options: read options.
+            mergers: users' mergers by payload class; by default those of `register_payload`.
+        """
+        known = registered_payloads() if mergers is None else mergers
+        return Scan(self._view, ReadOptions.parse(options), known)
 
     def __repr__(self) -> str:
         config = self.config
@@ -116,8 +126,11 @@ class Scan:
     Build it with `HudiTable.scan`.
     """
 
-    def __init__(self, view: TableView, options: ReadOptions) -> None:
+    def __init__(
+        self, view: TableView, options: ReadOptions, mergers: Mapping[str, PayloadMerger]
+    ) -> None:
         self._view = view
+        self._mergers = mergers
         self._options = options
         self._as_of = (
             resolve_as_of(options.as_of, view, local_now()) if options.as_of is not None else None
@@ -159,10 +172,16 @@ class Scan:
             config=view.config,
             table_schema=self._table_schema,
             result=pa.schema([self._result.field(name) for name in names]),
-            rule=resolve_merge_rule(view.config, options.delete_field, options.delete_marker),
+            rule=resolve_merge_rule(
+                view.config,
+                options.delete_field,
+                options.delete_marker,
+                column_defaults(view, self._as_of),
+            ),
             committed=view.committed,
             until=self._as_of if self._as_of is not None else view.last_instant,
             options=options,
+            mergers=self._mergers,
         )
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:

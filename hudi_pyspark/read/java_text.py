@@ -13,17 +13,26 @@ _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 
 def java_double_text(array: pa.Array) -> pa.Array:
     """float64 array to the text of ``Double.toString``; used only where a column became text."""
-    texts = [None if v is None else _java_text(v, repr(v)) for v in array.to_pylist()]
+    texts = [None if v is None else _java_text(v, _double_digits(v)) for v in array.to_pylist()]
     return pa.array(texts, pa.string())
 
 
 def java_float_text(array: pa.Array) -> pa.Array:
     """float32 array to the text of ``Float.toString``."""
-    texts = [
-        None if v is None else _java_text(v, np.format_float_scientific(np.float32(v)))
-        for v in array.to_pylist()
-    ]
+    texts = [None if v is None else _java_text(v, _float_digits(v)) for v in array.to_pylist()]
     return pa.array(texts, pa.string())
+
+
+def _double_digits(value: float) -> str:
+    # Java prints two digits at least, and of two digits the nearest: 4.9E-324, Python's 5e-324.
+    nearest = f"{value:.1e}"
+    return nearest if float(nearest) == value else repr(value)
+
+
+def _float_digits(value: float) -> str:
+    nearest = f"{value:.1e}"
+    is_exact = float(np.float32(nearest)) == value
+    return nearest if is_exact else np.format_float_scientific(np.float32(value))
 
 
 def _java_text(value: float, shortest: str) -> str:

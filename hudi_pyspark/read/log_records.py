@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
-from hudi_pyspark.format.data_block import decode_data_block
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.format.data_block import block_schema, decode_data_block
 from hudi_pyspark.format.delete_block import (
     DeleteRecords,
     OrderingGroup,
@@ -19,6 +19,7 @@ from hudi_pyspark.format.delete_block import (
 )
 from hudi_pyspark.format.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.record_positions import decode_positions
+from hudi_pyspark.read.column_sets import ColumnSets
 from hudi_pyspark.read.ordering import (
     OrderingValues,
     as_one_array,
@@ -26,6 +27,8 @@ from hudi_pyspark.read.ordering import (
     comparable_ordering,
     field_array,
 )
+from hudi_pyspark.read.record_key import with_record_key
+from hudi_pyspark.read.records import ALL_COLUMNS, Records
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.table.schema import OPERATION_COLUMN
 
@@ -69,9 +72,26 @@ class LogRecords:
     ordering: OrderingValues
     has_default_ordering: npt.NDArray[np.bool_]  # the Integer 0 that stands for "no value"
     has_other_class: npt.NDArray[np.bool_]  # delete whose ordering value has another Java class
+    # Per record the number of its set of columns; None where every row has all columns.
+    columns: npt.NDArray[np.int64] | None = None
+    column_sets: ColumnSets = field(default_factory=ColumnSets)
 
     def __len__(self) -> int:
         return len(self.row)
+
+    def records(self, indices: npt.NDArray[np.int64]) -> Records:
+        """Some of the records with their rows, in that order."""
+        row = self.row[indices]
+        everything = np.full(len(indices), ALL_COLUMNS, np.int64)
+        return Records(
+            rows=self.rows.take(pa.array(row, mask=row == NO_ROW)),
+            has_row=row != NO_ROW,
+            is_delete=self.is_delete[indices],
+            has_default_ordering=self.has_default_ordering[indices],
+            has_other_class=self.has_other_class[indices],
+            ordering=self.ordering.take(indices),
+            columns=everything if self.columns is None else self.columns[indices],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +105,7 @@ class _Part:
     ordering: OrderingValues
     has_default_ordering: npt.NDArray[np.bool_]
     has_other_class: npt.NDArray[np.bool_]
+    columns: int  # number of the block's set of columns, ALL_COLUMNS for all
 
 
 def load_log_records(
@@ -96,6 +117,7 @@ def load_log_records(
     key_column: str,
     positions_of: str | None,
     columns: Sequence[str],
+    key_fields: Sequence[str] = (),
 ) -> LogRecords:
     """Decode the blocks of a slice, only the columns of the schema.
 
@@ -107,32 +129,38 @@ def load_log_records(
         key_column: the column that holds the record key.
         positions_of: instant of the base file whose row positions may be used; None to use keys.
         columns: those of the schema that files may hold; the others come from `constants`.
+        key_fields: fields that make up the record key in a table without meta columns.
 
     Raises:
         CorruptLogBlockError: a block that does not decode.
-        UnsupportedMergeError: a block of partial updates.
     """
     parts = []
+    sets = ColumnSets()
     for block in blocks:
         positions = _positions(block, positions_of)
         if block.block_type is LogBlockType.DELETE_BLOCK:
             parts.append(_delete_part(block, schema, rule, positions))
-        else:
-            rows = _decode_rows(block, columns, schema, constants)
-            parts.append(_data_part(block, rows, rule, key_column, positions))
-    return _concatenate(parts, schema, rule)
+            continue
+        rows = _decode_rows(block, columns, schema, constants)
+        rows = with_record_key(rows, key_fields)
+        part = _data_part(block, rows, rule, key_column, positions)
+        parts.append(replace(part, columns=_column_set(block, columns, sets)))
+    return _concatenate(parts, schema, rule, sets)
+
+
+def _column_set(block: LogBlock, columns: Sequence[str], sets: ColumnSets) -> int:
+    """A block of partial updates holds what its own schema names; any other counts as whole."""
+    if not block.is_partial:
+        return ALL_COLUMNS
+    names = {f.name for f in block_schema(block).fields}
+    # Columns that come from the path are no part of any update.
+    return sets.number(frozenset(names & set(columns)))
 
 
 def _decode_rows(
     block: LogBlock, columns: Sequence[str], schema: pa.Schema, constants: Mapping[str, pa.Scalar]
 ) -> pa.Table:
     place = f"{block.path} at byte {block.offset}"
-    if block.is_partial:
-        raise UnsupportedMergeError(
-            f"{place}: a block of partial updates (MERGE INTO or UPDATE), which is not covered. "
-            "Read the base files alone with hoodie.datasource.query.type=read_optimized, or run a "
-            "compaction with Apache Hudi"
-        )
     return conform(decode_data_block(block, columns), schema, constants, source=place)
 
 
@@ -154,6 +182,7 @@ def _data_part(
         ordering=comparable_ordering(rows, rule.ordering_fields),
         has_default_ordering=_default_ordering(rows, rule.ordering_fields),
         has_other_class=np.zeros(len(keys), np.bool_),
+        columns=ALL_COLUMNS,
     )
 
 
@@ -166,7 +195,7 @@ def _deleting_rows(rows: pa.Table, rule: MergeRule) -> npt.NDArray[np.bool_]:
         deletes |= _mask(rows.column(DELETED_COLUMN))
     if OPERATION_COLUMN in rows.schema.names:
         deletes |= _mask(pc.is_in(rows.column(OPERATION_COLUMN), _DELETING_OPERATIONS))
-    if rule.delete_field and rule.delete_field.split(".")[0] in rows.schema.names:
+    if {rule.delete_field, rule.delete_field.partition(".")[0]} & set(rows.schema.names):
         marked = field_array(rows, rule.delete_field)
         deletes |= _mask(pc.equal(pc.cast(marked, pa.string()), rule.delete_marker))
     return deletes
@@ -207,6 +236,7 @@ def _delete_part(
         ordering=OrderingValues(fields, length),
         has_default_ordering=np.asarray(records.is_commit_time) | (not rule.ordering_fields),
         has_other_class=other_class,
+        columns=ALL_COLUMNS,
     )
 
 
@@ -275,9 +305,11 @@ def _checked_positions(
     return positions if positions is not None and len(positions) == length else None
 
 
-def _concatenate(parts: Sequence[_Part], schema: pa.Schema, rule: MergeRule) -> LogRecords:
+def _concatenate(
+    parts: Sequence[_Part], schema: pa.Schema, rule: MergeRule, sets: ColumnSets
+) -> LogRecords:
     tables = [p.rows for p in parts if p.rows is not None]
-    rows = pa.concat_tables(tables).combine_chunks() if tables else schema.empty_table()
+    rows = pa.concat_tables(tables) if tables else schema.empty_table()
     row, start = [], 0
     for part in parts:
         if part.rows is None:
@@ -306,6 +338,12 @@ def _concatenate(parts: Sequence[_Part], schema: pa.Schema, rule: MergeRule) -> 
         ),
         has_default_ordering=_stack([p.has_default_ordering for p in parts], np.bool_),
         has_other_class=_stack([p.has_other_class for p in parts], np.bool_),
+        columns=(
+            np.repeat([p.columns for p in parts], [len(p.keys) for p in parts])
+            if len(sets)
+            else None
+        ),
+        column_sets=sets,
     )
 
 

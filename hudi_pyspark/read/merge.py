@@ -8,56 +8,131 @@ base row later (see "Worked consequences" in the tests' oracle).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
+from hudi_pyspark.read.custom_merger import merge_pairs
+from hudi_pyspark.read.fold import fold_in_rounds
 from hudi_pyspark.read.log_records import NO_ROW
 from hudi_pyspark.read.ordering import as_one_array, comparable_ordering
+from hudi_pyspark.read.payload import decide
+from hudi_pyspark.read.records import base_records
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
 
+    from hudi_pyspark.read.column_sets import ColumnSets
+    from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.log_records import LogRecords
     from hudi_pyspark.read.ordering import OrderingValues
+    from hudi_pyspark.read.records import Records
     from hudi_pyspark.table.merge_mode import MergeRule
 
     Rows = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
+    Outcome = Callable[[Records, Records], Records]
 
 
 def merge(
-    base: Iterable[pa.Table], log: LogRecords, rule: MergeRule, *, key_column: str, batch_rows: int
+    base: Iterable[pa.Table],
+    log: LogRecords,
+    rule: MergeRule,
+    *,
+    key_column: str,
+    batch_rows: int,
+    merger: PayloadMerger | None = None,
 ) -> Iterator[pa.Table]:
     """Merge a slice.
 
     Args:
         base: tables of the log records' schema, in file order; consumed one at a time.
         log: the slice's log records.
-        rule: which record of a key wins; COMMIT_TIME_ORDERING or EVENT_TIME_ORDERING.
+        rule: which record of a key wins, and what it takes from the others.
         key_column: the column that holds the record key.
         batch_rows: most rows of a table that is made of log records.
+        merger: a user's function for payload classes that Apache Hudi does not have.
 
     Yields:
-        Base rows that survive, in file order, then the log rows that win.
+        What is left of each base table, then the log rows that met no base row.
 
     Raises:
         CorruptTableError: a base row without record key.
     """
+    if rule.needs_fold or len(log.column_sets):
+        outcome = _outcome(rule, log.column_sets, merger)
+        yield from _merge_by_folding(base, log, rule, outcome, key_column, batch_rows)
+        return
     winners = fold_log_records(log, rule)
-    matcher = _Matcher(winners, key_column)
+    matcher = _Matcher(winners.keys, winners.positions, key_column)
     for table in base:
         yield _merge_base_table(table, winners, matcher, rule)
-    surviving = winners.row[winners.is_alive & (winners.row != NO_ROW)]
-    for start in range(0, len(surviving), batch_rows):
-        yield log.rows.take(pa.array(surviving[start : start + batch_rows]))
+    yield from _chosen_rows(log.rows, winners.row[winners.is_alive], batch_rows)
+
+
+def unmerged(base: Iterable[pa.Table], log: LogRecords, *, batch_rows: int) -> Iterator[pa.Table]:
+    """``skip_merge``: all base rows, then all rows of data blocks that delete nothing."""
+    yield from base
+    yield from _chosen_rows(log.rows, log.row[(log.row != NO_ROW) & ~log.is_delete], batch_rows)
+
+
+def _chosen_rows(rows: pa.Table, chosen: Rows, batch_rows: int) -> Iterator[pa.Table]:
+    """Log rows in log order; never all at once, since a slice's may be gigabytes."""
+    is_chosen = np.zeros(rows.num_rows, np.bool_)
+    is_chosen[chosen] = True
+    for start in range(0, rows.num_rows, batch_rows):
+        kept = pa.array(is_chosen[start : start + batch_rows])
+        table = rows.slice(start, batch_rows).filter(kept).combine_chunks()
+        if table.num_rows:
+            yield table
+
+
+def _outcome(rule: MergeRule, sets: ColumnSets, merger: PayloadMerger | None) -> Outcome:
+    """Older and newer records, pair by pair, to what they come to."""
+    if merger is not None:
+        return lambda older, newer: merge_pairs(merger, older, newer, rule)
+    return lambda older, newer: decide(older, newer, rule, sets).apply(older, newer)
+
+
+def _merge_by_folding(
+    base: Iterable[pa.Table],
+    log: LogRecords,
+    rule: MergeRule,
+    outcome: Outcome,
+    key_column: str,
+    batch_rows: int,
+) -> Iterator[pa.Table]:
+    """The same two phases where the winner takes values from the loser."""
+    if rule.mode is RecordMergeMode.CUSTOM and len(log.column_sets):
+        raise UnsupportedMergeError(
+            f"the log files hold partial updates, which {rule.payload_class} cannot merge. Run a "
+            "compaction with Apache Hudi"
+        )
+    codes, keys, positions = _identities(log)
+    folded, order = fold_in_rounds(codes, log.records, outcome)
+    winners = folded.take(np.argsort(order))
+    # Java classes are compared among log records only.
+    winners = replace(winners, has_other_class=np.zeros(len(winners), np.bool_))
+    matcher = _Matcher(keys, positions, key_column)
+    for table in base:
+        rows, matched = matcher.match(table)
+        touched = table.take(pa.array(rows))
+        older = base_records(touched, comparable_ordering(touched, rule.ordering_fields))
+        merged = outcome(older, winners.take(matched))
+        keep = np.ones(table.num_rows, np.bool_)
+        keep[rows] = False
+        yield table.filter(pa.array(keep))
+        yield merged.rows.filter(pa.array(~merged.is_delete))
+    left = np.flatnonzero(~matcher.is_met & winners.has_row & ~winners.is_delete)
+    for start in range(0, len(left), batch_rows):
+        yield winners.rows.take(pa.array(left[start : start + batch_rows]))
 
 
 @dataclass(slots=True)
@@ -168,10 +243,11 @@ def _first_where(mask: Mask, codes: Rows, count: int) -> Rows:
 class _Matcher:
     """Finds the log winner of each base row; remembers which winners have met their row."""
 
-    def __init__(self, winners: LogWinners, key_column: str) -> None:
-        self._winners = winners
+    def __init__(self, keys: pa.Array, positions: Rows | None, key_column: str) -> None:
+        self._keys = keys
+        self._positions = positions
         self._key_column = key_column
-        self._is_met = np.zeros(len(winners.row), np.bool_)
+        self.is_met = np.zeros(len(keys), np.bool_)
         self._rows_before = 0
 
     def match(self, table: pa.Table) -> tuple[Rows, Rows]:
@@ -179,33 +255,42 @@ class _Matcher:
 
         A winner meets one base row only: of duplicate keys in a base file, the first.
         """
-        first_row, self._rows_before = self._rows_before, self._rows_before + table.num_rows
-        if self._winners.positions is not None:
-            found = _index_of(self._winners.positions, first_row, table.num_rows)
+        if self._positions is not None:
+            rows, matched = self._match_positions(self._positions, table.num_rows)
         else:
-            found = self._index_of_keys(table)
-        rows = np.flatnonzero(found >= 0)
-        matched, first = np.unique(found[rows], return_index=True)
-        is_new = ~self._is_met[matched]
-        self._is_met[matched] = True
-        return rows[first[is_new]], matched[is_new]
+            rows, matched = self._match_keys(table)
+        is_new = ~self.is_met[matched]
+        self.is_met[matched] = True
+        return rows[is_new], matched[is_new]
 
-    def _index_of_keys(self, table: pa.Table) -> Rows:
+    def _match_positions(self, positions: Rows, length: int) -> tuple[Rows, Rows]:
+        first_row, self._rows_before = self._rows_before, self._rows_before + length
+        begin, end = np.searchsorted(positions, (first_row, first_row + length))
+        return positions[begin:end] - first_row, np.arange(begin, end)
+
+    def _match_keys(self, table: pa.Table) -> tuple[Rows, Rows]:
+        """Per winner that the table has, its first row."""
         keys = as_one_array(table.column(self._key_column))
         if keys.null_count:
             raise CorruptTableError(
                 "a base file has a record without record key, so log records cannot be matched"
             )
-        found = pc.index_in(keys, value_set=self._winners.keys)
-        return np.asarray(pc.fill_null(found, NO_ROW)).astype(np.int64)
+        # The value set is hashed anew for each table, so it had better be the smaller side: with
+        # a million winners that is ten times faster.
+        if len(keys) < len(self._keys):
+            first_rows = _index_in(self._keys, keys)
+            matched = np.flatnonzero(first_rows != NO_ROW)
+            return first_rows[matched], matched
+        found = _index_in(keys, self._keys)
+        rows = np.flatnonzero(found != NO_ROW)
+        matched, first = np.unique(found[rows], return_index=True)
+        return rows[first], matched
 
 
-def _index_of(positions: Rows, first_row: int, length: int) -> Rows:
-    """Per row of a stretch of the base file, its index among the positions, or NO_ROW."""
-    found = np.full(length, NO_ROW, np.int64)
-    begin, end = np.searchsorted(positions, (first_row, first_row + length))
-    found[positions[begin:end] - first_row] = np.arange(begin, end)
-    return found
+def _index_in(values: pa.Array, value_set: pa.Array) -> Rows:
+    """Per value, where the set has it first, or NO_ROW."""
+    found = pc.index_in(values, value_set=value_set)
+    return np.asarray(pc.fill_null(found, NO_ROW)).astype(np.int64)
 
 
 def _merge_base_table(
@@ -217,9 +302,8 @@ def _merge_base_table(
         return table
     base_wins = np.zeros(len(rows), np.bool_)
     if rule.mode is RecordMergeMode.EVENT_TIME_ORDERING:
-        touched = table.take(pa.array(rows))
-        log_ordering = winners.ordering.take(matched)
-        base_wins = log_ordering.older_than(comparable_ordering(touched, rule.ordering_fields))
+        base_ordering = comparable_ordering(table, rule.ordering_fields).take(rows)
+        base_wins = winners.ordering.take(matched).older_than(base_ordering)
         base_wins &= ~winners.beats_all[matched]
     winners.is_alive[matched[base_wins]] = False
     keep = np.ones(table.num_rows, np.bool_)

@@ -7,7 +7,7 @@ import enum
 import re
 import warnings
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import (
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
+_OLD_QUERY_TYPE = "hoodie.datasource.view.type"
 _MAX_INT = 2**31 - 1
 
 
@@ -57,9 +58,18 @@ class Option:
 OPTIONS = (
     Option("path", "", "Base path of the table."),
     Option(QUERY_TYPE, "query_type", "snapshot (default) or read_optimized."),
-    Option("hoodie.datasource.view.type", "", "Older name of the query type."),
+    Option(_OLD_QUERY_TYPE, "", "Older name of the query type."),
     Option(AS_OF, "as_of", "Read the table as of this instant, inclusive."),
-    Option("hoodie.datasource.merge.type", "merge_type", "payload_combine; skip_merge is refused."),
+    Option(
+        "hoodie.datasource.merge.type",
+        "merge_type",
+        "payload_combine (default), or skip_merge: base rows and log rows, not merged.",
+    ),
+    Option(
+        "",
+        "payload_merger",
+        "module:function that merges the records of a payload class that Hudi does not have.",
+    ),
     Option(
         "hoodie.merge.use.record.positions",
         "use_record_positions",
@@ -126,7 +136,11 @@ _IGNORED = frozenset(
         "hoodie.datasource.read.incr.path.glob",
         "hoodie.datasource.read.incr.skip_compact",
         "hoodie.datasource.read.incr.skip_cluster",
+        "hoodie.datasource.read.incr.table.version",
         "hoodie.datasource.read.schema.use.end.instanttime",
+        "hoodie.datasource.read.streaming.table.version",
+        "hoodie.datasource.streaming.startoffset",
+        "hoodie.read.timeline.holes.resolution.policy",
         "hoodie.memory.merge.max.size",
     }
 )
@@ -147,6 +161,8 @@ class ReadOptions:
     """Every read option, typed and checked."""
 
     query_type: QueryType = QueryType.SNAPSHOT
+    skip_merge: bool = False  # hoodie.datasource.merge.type=skip_merge
+    payload_merger: str = ""  # module:function, "" for none
     as_of: str | None = None  # as the user wrote it; see resolve_as_of
     columns: tuple[str, ...] | None = None  # None for all
     use_record_positions: bool = True
@@ -171,9 +187,6 @@ class ReadOptions:
         """
         given = _by_key(options)
         query_type = _query_type(given)
-        merge_type = given.get("hoodie.datasource.merge.type", "payload_combine").lower()
-        explicit = "hoodie.datasource.merge.type" in given
-        _check_merge_type(merge_type, explicit=explicit, of=query_type)
         field, marker = given.get(DELETE_FIELD, ""), given.get(DELETE_MARKER, "")
         if bool(field) != bool(marker):
             raise InvalidOptionError(f"give both {DELETE_FIELD} and {DELETE_MARKER}, or none")
@@ -181,6 +194,8 @@ class ReadOptions:
             parse_instant(given[AS_OF])
         return cls(
             query_type=query_type,
+            skip_merge=_skip_merge(given, query_type),
+            payload_merger=given.get("payload_merger", ""),
             as_of=given.get(AS_OF),
             columns=_column_names(given.get("columns")),
             use_record_positions=_boolean(given, "hoodie.merge.use.record.positions", default=True),
@@ -209,9 +224,9 @@ def parse_instant(text: str) -> str:
     Raises:
         InvalidInstantError: anything else, or no such day or time.
     """
-    if re.fullmatch(r"\d{17}|\d{14}", text):
+    if re.fullmatch(r"[0-9]{17}|[0-9]{14}", text):
         return text
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(\.\d{3})?)?", text)
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(\.\d{3})?)?", text, re.ASCII)
     if match is None:
         raise InvalidInstantError(
             f"{text!r} is no instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
@@ -220,11 +235,12 @@ def parse_instant(text: str) -> str:
         )
     day, time, fraction = match.groups()
     millis = fraction[1:] if fraction else ("999" if time else "000")
+    digits = re.sub("[-:]", "", day + (time or "000000"))
     try:
-        moment = datetime.strptime(f"{day} {time or '00:00:00'}", "%Y-%m-%d %H:%M:%S")  # noqa: DTZ007
+        datetime.strptime(digits, "%Y%m%d%H%M%S")  # noqa: DTZ007  (only whether there is such a time)
     except ValueError as error:
         raise InvalidInstantError(f"{text!r} is no instant: {error}") from None
-    return moment.strftime("%Y%m%d%H%M%S") + millis
+    return digits + millis
 
 
 def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
@@ -262,7 +278,20 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
 
 def local_now() -> datetime:
     """The present time in the zone of this machine."""
-    return datetime.now(timezone.utc).astimezone()
+    return datetime.now(timezone.utc).astimezone().replace(tzinfo=_LocalZone())
+
+
+class _LocalZone(tzinfo):
+    """The zone of this machine, with the offset of each day: in winter not that of the summer."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        return moment.replace(tzinfo=None).astimezone().utcoffset() if moment else None
+
+    def dst(self, _moment: datetime | None) -> None:
+        return None
+
+    def tzname(self, _moment: datetime | None) -> None:
+        return None
 
 
 def _by_key(options: Mapping[str, str]) -> dict[str, str]:
@@ -304,7 +333,10 @@ def _check_unknown(key: str, value: str, canonical: Mapping[str, str]) -> None:
 
 
 def _query_type(given: Mapping[str, str]) -> QueryType:
-    text = given.get(QUERY_TYPE) or given.get("hoodie.datasource.view.type") or "snapshot"
+    text, older = given.get(QUERY_TYPE, ""), given.get(_OLD_QUERY_TYPE, "")
+    if text and older and text.lower() != older.lower():
+        raise InvalidOptionError(f"{QUERY_TYPE} is {text!r}, but {_OLD_QUERY_TYPE} is {older!r}")
+    text = text or older or QueryType.SNAPSHOT.value
     try:
         query_type = QueryType(text.lower())
     except ValueError:
@@ -318,15 +350,16 @@ def _query_type(given: Mapping[str, str]) -> QueryType:
     return query_type
 
 
-def _check_merge_type(text: str, *, explicit: bool, of: QueryType) -> None:
+def _skip_merge(given: Mapping[str, str], query_type: QueryType) -> bool:
+    key = "hoodie.datasource.merge.type"
+    text = given.get(key, "payload_combine").lower()
     if text not in ("payload_combine", "skip_merge"):
         raise InvalidOptionError(
             f"hoodie.datasource.merge.type is {text!r}; known: payload_combine, skip_merge"
         )
-    if explicit and of is QueryType.READ_OPTIMIZED:
-        raise InvalidOptionError("hoodie.datasource.merge.type has no meaning for read_optimized")
-    if text == "skip_merge":
-        raise UnsupportedQueryError("hoodie.datasource.merge.type=skip_merge is not covered")
+    if key in given and query_type is QueryType.READ_OPTIMIZED:
+        raise InvalidOptionError(f"{key} has no meaning for read_optimized")
+    return text == "skip_merge"
 
 
 def _column_names(text: str | None) -> tuple[str, ...] | None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.read.base_file import check_readable
+from hudi_pyspark.read.custom_merger import find_merger
 from hudi_pyspark.read.log_scan import BlockFilter
+from hudi_pyspark.read.payload import check_supported
 from hudi_pyspark.read.projection import merge_schema
 from hudi_pyspark.table.partition import partition_scalars
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
 
+    from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.options import OnDamage, ReadOptions
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
@@ -42,6 +45,9 @@ class ScanTask:
     use_record_positions: bool
     batch_rows: int
     on_damage: OnDamage
+    skip_merge: bool = False  # base rows and log rows, not merged
+    key_fields: tuple[str, ...] = ()  # make up the record key where files do not hold it
+    merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
 
 
 def plan(
@@ -54,6 +60,7 @@ def plan(
     committed: CommittedTimes,
     until: str,
     options: ReadOptions,
+    mergers: Mapping[str, PayloadMerger] = MappingProxyType({}),
 ) -> list[ScanTask]:
     """One task per file slice, in order of partition path and file id.
 
@@ -66,35 +73,46 @@ def plan(
         committed: instants that count.
         until: newest instant that the query sees, inclusive.
         options: read options.
+        mergers: users' mergers by the payload class that they stand for.
 
     Raises:
         UnsupportedTableError: a slice that cannot be read correctly.
         CorruptTableError: a partition path that the answer needs and that does not parse.
     """
     ordered = sorted(slices, key=lambda s: (s.partition_path, s.file_id, s.base_instant_time))
+    merger = find_merger(rule, options.payload_merger, mergers)
+    key_fields = () if config.populate_meta_fields else config.record_key_fields
     for file_slice in ordered:
-        _check_supported(file_slice, config, rule)
-    needs_merge = any(s.log_files for s in ordered)
-    working = merge_schema(table_schema, result, rule) if needs_merge else result
+        _check_base_file(file_slice, config)
+    working = result
+    if any(s.log_files for s in ordered):
+        if not options.skip_merge:
+            _check_mergeable(config, rule, merger)
+        working = merge_schema(table_schema, result, rule, key_fields, merger)
+    # In layout 2 a log file has the blocks of one commit and is dropped as a whole without it.
+    block_filter = BlockFilter(until, None if config.layout > 1 else committed)
     return [
         ScanTask(
             file_slice=file_slice,
             result=result,
             working=working if file_slice.log_files else result,
             rule=rule,
-            block_filter=_block_filter(file_slice, config, committed, until),
+            block_filter=block_filter,
             partition_columns=config.partition_fields,
             partition_values=_partition_values(file_slice, config, table_schema, options),
             values_from_path=options.partition_values_from_path,
             use_record_positions=options.use_record_positions,
             batch_rows=options.batch_rows,
             on_damage=options.on_damage,
+            skip_merge=options.skip_merge,
+            key_fields=key_fields,
+            merger=merger,
         )
         for file_slice in ordered
     ]
 
 
-def _check_supported(file_slice: FileSlice, config: TableConfig, rule: MergeRule) -> None:
+def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:
     base = file_slice.base_file
     if base is not None:
         check_readable(base.path)
@@ -104,26 +122,17 @@ def _check_supported(file_slice: FileSlice, config: TableConfig, rule: MergeRule
                 f"(hoodie.bootstrap.base.path is {config.bootstrap_base_path}), which is not "
                 "covered. Rewrite the table, e.g. by clustering it with Apache Hudi"
             )
-    if not file_slice.log_files:
-        return
-    rule.check_supported()
-    if not config.populate_meta_fields:
+
+
+def _check_mergeable(config: TableConfig, rule: MergeRule, merger: PayloadMerger | None) -> None:
+    check_supported(rule, merger)
+    if not config.populate_meta_fields and not config.record_key_fields:
         raise UnsupportedTableError(
-            "the table has log files but no record keys in its files "
-            "(hoodie.populate.meta.fields=false), which is not covered. Read the base files alone "
-            f"with hoodie.datasource.query.type=read_optimized; {RECORD_KEY_COLUMN} is needed to "
-            "merge"
+            "the table has log files, but neither record keys in its files "
+            "(hoodie.populate.meta.fields=false) nor hoodie.table.recordkey.fields, so records "
+            "cannot be matched. Read the base files alone with "
+            "hoodie.datasource.query.type=read_optimized"
         )
-
-
-def _block_filter(
-    file_slice: FileSlice, config: TableConfig, committed: CommittedTimes, until: str
-) -> BlockFilter:
-    if config.layout > 1:
-        return BlockFilter(until, None)
-    # Blocks of a slice are never older than its base instant: a task need not carry the rest.
-    times = frozenset(t for t in committed.times if t >= file_slice.base_instant_time)
-    return BlockFilter(until, replace(committed, times=times))
 
 
 def _partition_values(

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.read.log_records import DELETED_COLUMN
+from hudi_pyspark.read.payload import PAYLOAD_FIELDS
 from hudi_pyspark.table.schema import (
     META_COLUMNS,
     OPERATION_COLUMN,
@@ -18,6 +19,7 @@ from hudi_pyspark.table.schema import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView
 
@@ -55,8 +57,16 @@ def result_schema(
     return pa.schema([table_schema.field(name) for name in columns])
 
 
-def merge_schema(table_schema: pa.Schema, result: pa.Schema, rule: MergeRule) -> pa.Schema:
+def merge_schema(
+    table_schema: pa.Schema,
+    result: pa.Schema,
+    rule: MergeRule,
+    key_fields: Sequence[str] = (),
+    merger: PayloadMerger | None = None,
+) -> pa.Schema:
     """The result's columns, then whatever else merging a slice with log files has to see.
+
+    A table without meta columns gets a record key column, to be made from its key fields.
 
     Raises:
         CorruptTableError: an ordering field that the table schema does not have.
@@ -67,16 +77,34 @@ def merge_schema(table_schema: pa.Schema, result: pa.Schema, rule: MergeRule) ->
             f"ordering field {', '.join(missing)} (hoodie.table.ordering.fields or "
             "hoodie.table.precombine.field) does not exist in the table schema"
         )
+    fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
     needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
-    needed += [name for field in rule.ordering_fields if (name := _top_level(field, table_schema))]
-    if rule.delete_field and (name := _top_level(rule.delete_field, table_schema)):
-        needed.append(name)
+    needed += [name for field in fields if (name := _top_level(field, table_schema))]
+    needed += _payload_columns(table_schema, rule, merger)
     extra = [
         table_schema.field(name)
         for name in dict.fromkeys(needed)
         if name in table_schema.names and name not in result.names
     ]
+    if key_fields:
+        extra.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
     return pa.schema([*result, *extra])
+
+
+def _payload_columns(
+    table_schema: pa.Schema, rule: MergeRule, merger: PayloadMerger | None
+) -> Sequence[str]:
+    """Columns that the payload class looks at."""
+    if merger is not None:
+        return merger.columns if merger.columns is not None else table_schema.names
+    columns = PAYLOAD_FIELDS.get(rule.payload_name, ())
+    missing = [name for name in columns if name not in table_schema.names]
+    if missing:
+        raise CorruptTableError(
+            f"payload class {rule.payload_class} needs the column {', '.join(missing)}, which does "
+            "not exist in the table schema"
+        )
+    return columns
 
 
 def _top_level(name: str, schema: pa.Schema) -> str | None:

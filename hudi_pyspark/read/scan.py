@@ -10,8 +10,9 @@ from hudi_pyspark.format.log_block import LogBlock, frame_blocks
 from hudi_pyspark.read.base_file import read_base_file
 from hudi_pyspark.read.log_records import load_log_records
 from hudi_pyspark.read.log_scan import scan_blocks
-from hudi_pyspark.read.merge import merge
+from hudi_pyspark.read.merge import merge, unmerged
 from hudi_pyspark.read.options import OnDamage
+from hudi_pyspark.read.record_key import with_record_key
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
@@ -44,9 +45,21 @@ def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         return
     log = _load_log(task, storage)
     base = _base_tables(task, storage, task.working)
-    merged = merge(base, log, task.rule, key_column=RECORD_KEY_COLUMN, batch_rows=task.batch_rows)
-    for table in merged:
+    for table in _merged(task, base, log):
         yield table.select(task.result.names)
+
+
+def _merged(task: ScanTask, base: Iterator[pa.Table], log: LogRecords) -> Iterator[pa.Table]:
+    if task.skip_merge:
+        return unmerged(base, log, batch_rows=task.batch_rows)
+    return merge(
+        base,
+        log,
+        task.rule,
+        key_column=RECORD_KEY_COLUMN,
+        batch_rows=task.batch_rows,
+        merger=task.merger,
+    )
 
 
 def _base_tables(task: ScanTask, storage: Storage, schema: pa.Schema) -> Iterator[pa.Table]:
@@ -57,7 +70,8 @@ def _base_tables(task: ScanTask, storage: Storage, schema: pa.Schema) -> Iterato
     wanted = _columns_in_files(task, schema)
     for table in read_base_file(storage, base.path, wanted, task.batch_rows):
         _check_partition_columns(task, table, wanted, base.path)
-        yield conform(table, schema, constants, source=base.path)
+        rows = conform(table, schema, constants, source=base.path)
+        yield with_record_key(rows, task.key_fields) if task.file_slice.log_files else rows
 
 
 def _columns_in_files(task: ScanTask, schema: pa.Schema) -> list[str]:
@@ -93,6 +107,7 @@ def _load_log(task: ScanTask, storage: Storage) -> LogRecords:
         key_column=RECORD_KEY_COLUMN,
         positions_of=base.instant_time if base is not None and task.use_record_positions else None,
         columns=_columns_in_files(task, task.working),
+        key_fields=task.key_fields,
     )
 
 

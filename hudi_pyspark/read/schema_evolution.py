@@ -106,17 +106,23 @@ def _promote_struct(array: pa.StructArray, target: pa.StructType) -> pa.Array:
 
 def _promote_list(array: pa.Array, target: pa.ListType) -> pa.Array:
     array = _without_offset(array.cast(pa.list_(array.type.value_field)))
-    values = _promote(array.values, target.value_type)
-    mask = pc.is_null(array) if array.null_count else None
-    return pa.ListArray.from_arrays(array.offsets, values, type=target, mask=mask)
+    return _with_items(array, _promote(array.values, target.value_type), target)
 
 
 def _promote_map(array: pa.MapArray, target: pa.MapType) -> pa.Array:
     array = _without_offset(array)
-    keys = _promote(array.keys, target.key_type)
-    items = _promote(array.items, target.item_type)
-    mask = pc.is_null(array) if array.null_count else None
-    return pa.MapArray.from_arrays(array.offsets, keys, items, type=target, mask=mask)
+    entries = pa.StructArray.from_arrays(
+        [_promote(array.keys, target.key_type), _promote(array.items, target.item_type)],
+        fields=[target.key_field, target.item_field],
+    )
+    return _with_items(array, entries, target)
+
+
+def _with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
+    """A list or map array with the same nulls and lengths, but other items."""
+    # MapArray.from_arrays takes a mask only from pyarrow 17 on.
+    nulls_and_offsets = array.buffers()[:2]
+    return pa.Array.from_buffers(target, len(array), nulls_and_offsets, children=[items])
 
 
 def _without_offset(array: pa.Array) -> pa.Array:
@@ -149,7 +155,13 @@ def _cast_rounding(array: pa.Array, target: pa.DataType) -> pa.Array:
 def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
     # Instants and wall-clock times share their representation, so no zone is applied; finer than
     # microseconds comes only from INT96, where Hudi and Spark drop the rest too.
-    return pc.cast(pc.cast(array, pa.timestamp(target.unit), safe=False), target)
+    truncated = pc.CastOptions(pa.timestamp(target.unit), allow_time_truncate=True)
+    return pc.cast(pc.cast(array, options=truncated), target)
+
+
+def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    # Directly, Arrow asks for room for every integer of the type; here the values decide.
+    return pc.cast(pc.cast(array, pa.decimal128(20, 0)), target)
 
 
 def _floating(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -183,10 +195,11 @@ _SCALAR_RULES = (
     (_is_bytes, _is_bytes, _cast),
     (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
     (pa.types.is_integer, pa.types.is_integer, _cast),
+    (pa.types.is_time, pa.types.is_integer, _cast),  # Spark has no type for a time of day
     (pa.types.is_integer, pa.types.is_floating, _cast_rounding),
     (pa.types.is_floating, pa.types.is_floating, _floating),
-    (pa.types.is_integer, pa.types.is_decimal, _cast),
-    (pa.types.is_floating, pa.types.is_decimal, _cast_rounding),
+    (pa.types.is_integer, pa.types.is_decimal, _integer_to_decimal),
+    (pa.types.is_floating, pa.types.is_decimal, _cast),  # unsafe, it would turn overflows into 0
     (pa.types.is_decimal, pa.types.is_decimal, _cast),
     (pa.types.is_date, pa.types.is_date, _cast),
     (pa.types.is_integer, pa.types.is_string, _cast),

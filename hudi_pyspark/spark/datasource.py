@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
@@ -13,11 +13,12 @@ from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
+    from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.plan import ScanTask
     from hudi_pyspark.storage import Storage
 
@@ -26,6 +27,9 @@ SHORT_NAME = "hudi-py"
 
 class HudiDataSource(DataSource):
     """``spark.read.format("hudi-py").load(base_path)``."""
+
+    # Users' mergers; see hudi_pyspark.spark.session.register.
+    payload_mergers: ClassVar[Mapping[str, PayloadMerger]] = {}
 
     @classmethod
     def name(cls) -> str:
@@ -43,7 +47,7 @@ class HudiDataSource(DataSource):
         path = options.get("path")
         if not path:
             raise InvalidOptionError("no path: give the table's base path to .load(...)")
-        return HudiTable(path).scan_with(options)
+        return HudiTable(path).scan_with(options, self.payload_mergers)
 
 
 class HudiPartition(InputPartition):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.read.custom_merger import registered_payloads
 from hudi_pyspark.spark.datasource import SHORT_NAME, HudiDataSource
 
 if TYPE_CHECKING:
@@ -11,8 +12,19 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Register the data source with a session."""
-    spark.dataSource.register(HudiDataSource)
+    """Register the data source with a session, along with all registered payload mergers."""
+    mergers = registered_payloads()
+    if not mergers:
+        spark.dataSource.register(HudiDataSource)
+        return
+    # Spark plans in a Python process of its own. A class that says it is from __main__ travels
+    # there by value, and the functions in it too, wherever the user defined them.
+    carrier = type(
+        HudiDataSource.__name__,
+        (HudiDataSource,),
+        {"payload_mergers": mergers, "__module__": "__main__"},
+    )
+    spark.dataSource.register(carrier)
 
 
 def read(spark: SparkSession, path: str, **options: str | bool | float) -> DataFrame:

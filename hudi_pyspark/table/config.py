@@ -196,7 +196,7 @@ def load_table_config(storage: Storage) -> TableConfig:
 def _version(properties: Mapping[str, str]) -> int:
     # An absent key means a table from before Hudi 0.6, version 0.
     text = properties.get("hoodie.table.version", "0")
-    if not text.isdigit() or int(text) not in SUPPORTED_VERSIONS:
+    if not (text.isascii() and text.isdigit()) or int(text) not in SUPPORTED_VERSIONS:
         raise UnsupportedVersionError(
             f"hoodie.table.version is {text!r}; this release reads versions "
             f"{SUPPORTED_VERSIONS.start} to {SUPPORTED_VERSIONS.stop - 1}. Upgrade the table with "
@@ -217,7 +217,7 @@ def _table_type(properties: Mapping[str, str]) -> TableType:
 def _key_generator(properties: Mapping[str, str]) -> str:
     named = properties.get("hoodie.table.keygenerator.type", "")
     if named:
-        return named.upper()
+        return named.upper().removesuffix("_AVRO")
     simple_name = properties.get("hoodie.table.keygenerator.class", "").rpartition(".")[2]
     return _KEY_GENERATORS_BY_CLASS.get(simple_name, "")
 

@@ -132,7 +132,8 @@ class _SliceBuilder:
         completed_at = completion_time(log.instant_time)
         if completed_at is None:
             return max(self.logs)  # not committed: dropped when the slice is chosen
-        if len(completed_at) != len(min(self.logs)):
+        # Instants of other lengths (14 digits, or none of a clock) do not compare with the newest.
+        if len(completed_at) != len(max(self.logs)):
             completed_at = log.instant_time
         return max((key for key in self.logs if key <= completed_at), default=log.instant_time)
 

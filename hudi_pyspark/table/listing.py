@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
+from hudi_pyspark.format.file_name import is_partition_marker
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import FileInfo, Storage
     from hudi_pyspark.table.config import TableConfig
 
-PARTITION_MARKER = ".hoodie_partition_metadata"
 # Listing waits on the storage, not on the processor.
 _LISTING_THREADS = 16
 
@@ -46,12 +46,13 @@ class DirectoryListing:
                 entries_of = pool.map(self._storage.list_directory, level)
                 listed, level = list(zip(level, entries_of, strict=True)), []
                 for folder, entries in listed:
-                    if any(e.name.startswith(PARTITION_MARKER) for e in entries):
+                    is_partition = any(is_partition_marker(e.name) for e in entries)
+                    if is_partition:
                         found.append(folder)
                         self._files[folder] = [e for e in entries if not e.is_directory]
-                    else:
-                        descended = [e for e in entries if _is_descended(folder, e)]
-                        level += [_join(folder, e.name) for e in descended]
+                    # A marker in the base path, left by a writer without partitions, hides nothing.
+                    if folder == "" or not is_partition:
+                        level += [_join(folder, e.name) for e in entries if _is_descended(e)]
         return sorted(found)
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
@@ -64,8 +65,8 @@ class DirectoryListing:
         return {path: self._files[path] for path in partition_paths}
 
 
-def _is_descended(folder: str, entry: FileInfo) -> bool:
-    return entry.is_directory and not (folder == "" and entry.name == METADATA_FOLDER)
+def _is_descended(entry: FileInfo) -> bool:
+    return entry.is_directory and entry.name != METADATA_FOLDER
 
 
 def _join(folder: str, name: str) -> str:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
+from hudi_pyspark.errors import CorruptTableError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
     from hudi_pyspark.table.config import TableConfig
 
 EVENT_TIME_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 COMMIT_TIME_STRATEGY = "ce9acb64-bde0-424c-9b91-f6ebba25356d"
+PAYLOAD_STRATEGY = "00000000-0000-0000-0000-000000000000"
 DEFAULT_PAYLOAD = "DefaultHoodieRecordPayload"
+# Another package's class of the same simple name is somebody's own. Hudi was com.uber's at first.
+_PACKAGES = ("org.apache.hudi.", "com.uber.hoodie.")
 DELETE_FIELD = "hoodie.payload.delete.field"
 DELETE_MARKER = "hoodie.payload.delete.marker"
 
@@ -30,6 +38,11 @@ _MODE_OF_PAYLOAD = {
     "DefaultHoodieRecordPayload": RecordMergeMode.EVENT_TIME_ORDERING,
     "EventTimeAvroPayload": RecordMergeMode.EVENT_TIME_ORDERING,
     "OverwriteWithLatestAvroPayload": RecordMergeMode.COMMIT_TIME_ORDERING,
+}
+_MARKER_OF_PAYLOAD = {
+    "AWSDmsAvroPayload": ("Op", "D"),
+    "MySqlDebeziumAvroPayload": ("_change_operation_type", "d"),
+    "PostgresDebeziumAvroPayload": ("_change_operation_type", "d"),
 }
 _MODE_OF_STRATEGY = {
     EVENT_TIME_STRATEGY: RecordMergeMode.EVENT_TIME_ORDERING,
@@ -49,44 +62,45 @@ class MergeRule:
     delete_field: str  # column whose value marks a delete; "" when there is none
     delete_marker: str  # that value
 
-    def check_supported(self) -> None:
-        """Refuse what cannot be merged correctly; needed only for slices with log files.
+    # hoodie.record.merge.property.*, and the schema defaults of columns that are not null.
+    merge_properties: tuple[tuple[str, str], ...] = ()
+    column_defaults: tuple[tuple[str, pa.Scalar], ...] = ()
 
-        Raises:
-            UnsupportedMergeError: names the property, its value, and what can be done.
-        """
-        if self.mode is RecordMergeMode.CUSTOM:
-            named = self.payload_class or self.merge_strategy_id
-            found = f"its records are merged by {named}"
-        elif self.partial_update_mode:
-            found = f"hoodie.table.partial.update.mode is {self.partial_update_mode}"
-        else:
-            return
-        raise UnsupportedMergeError(
-            f"the table has log files and {found}; COMMIT_TIME_ORDERING and EVENT_TIME_ORDERING "
-            "are covered (OverwriteWithLatestAvroPayload, DefaultHoodieRecordPayload, "
-            "EventTimeAvroPayload). Read the base files alone with "
-            "hoodie.datasource.query.type=read_optimized, or run a compaction with Apache Hudi"
-        )
+    @property
+    def needs_fold(self) -> bool:
+        """Whether a record's outcome may hold values of several records."""
+        return self.mode is RecordMergeMode.CUSTOM or bool(self.partial_update_mode)
+
+    @property
+    def payload_name(self) -> str:
+        """The payload class without Apache Hudi's own packages; a user's class as it is."""
+        return _own_name(self.payload_class)
 
 
-def resolve_merge_rule(config: TableConfig, delete_field: str, delete_marker: str) -> MergeRule:
+def resolve_merge_rule(
+    config: TableConfig,
+    delete_field: str,
+    delete_marker: str,
+    column_defaults: Mapping[str, pa.Scalar] = MappingProxyType({}),
+) -> MergeRule:
     """The rule of a table.
 
     Args:
         config: the table's properties.
         delete_field: read option hoodie.payload.delete.field, "" to take the table's.
         delete_marker: read option hoodie.payload.delete.marker, "" to take the table's.
+        column_defaults: defaults of the table schema that are not null.
 
     Raises:
         CorruptTableError: only one half of the delete marker is configured, or the merge mode is
             none that Hudi knows.
     """
-    payload = config.payload_class.rpartition(".")[2]
+    payload = _own_name(config.payload_class)
     mode = _mode(config, payload)
     custom = mode is RecordMergeMode.CUSTOM
-    field = delete_field or _table_property(config, DELETE_FIELD)
-    marker = delete_marker or _table_property(config, DELETE_MARKER)
+    implied_field, implied_marker = _implied_delete_marker(config, payload)
+    field = delete_field or _table_property(config, DELETE_FIELD) or implied_field
+    marker = delete_marker or _table_property(config, DELETE_MARKER) or implied_marker
     if bool(field) != bool(marker):
         raise CorruptTableError(
             f"{DELETE_FIELD} is {field!r} and {DELETE_MARKER} is {marker!r}: set both or none"
@@ -102,7 +116,20 @@ def resolve_merge_rule(config: TableConfig, delete_field: str, delete_marker: st
         partial_update_mode=config.partial_update_mode if config.version >= 9 else "",
         delete_field=field,
         delete_marker=marker,
+        merge_properties=tuple(config.merge_properties.items()),
+        column_defaults=tuple(column_defaults.items()),
     )
+
+
+def _own_name(payload_class: str) -> str:
+    if payload_class.startswith(_PACKAGES):
+        return payload_class.rpartition(".")[2]
+    return payload_class
+
+
+def _implied_delete_marker(config: TableConfig, payload: str) -> tuple[str, str]:
+    """Delete markers that belong to a payload class; version 9 writes them into the properties."""
+    return _MARKER_OF_PAYLOAD.get(payload, ("", "")) if config.version < 9 else ("", "")
 
 
 def _mode(config: TableConfig, payload: str) -> RecordMergeMode:

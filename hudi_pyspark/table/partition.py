@@ -84,7 +84,7 @@ def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str)
         if pa.types.is_date32(target) and text.lstrip("-").isdigit():
             return pa.scalar(int(text), pa.int32()).cast(target)
         return pc.cast(pa.scalar(text), target)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (ValueError, OverflowError, pa.ArrowNotImplementedError) as error:
         raise CorruptTableError(
             f"partition path {partition_path!r}: {text!r} is no value of type {target} for "
             f"partition column {name!r}"

@@ -26,6 +26,9 @@ META_COLUMNS = (
 )
 OPERATION_COLUMN = "_hoodie_operation"
 RECORD_KEY_COLUMN = "_hoodie_record_key"
+_PLAIN_TYPES = frozenset(
+    {pa.bool_(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string()}
+)
 _DATA_BLOCKS = (
     LogBlockType.AVRO_DATA_BLOCK,
     LogBlockType.PARQUET_DATA_BLOCK,
@@ -78,6 +81,24 @@ def check_schema_on_read(view: TableView, enabled: bool | None, as_of: str | Non
                 "Read it by column names, as Apache Hudi does by default, with "
                 "hoodie.schema.on.read.enable=false: renamed columns are then null in old files"
             )
+
+
+def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:
+    """Defaults of the table schema's columns that are neither null nor missing.
+
+    Only numbers, booleans and text: the payload classes that look at defaults compare by equality,
+    and Java objects of other types are never equal to what the schema's JSON holds.
+    """
+    text = _committed_schema(view, as_of) or view.config.create_schema
+    if not text:
+        return {}
+    record = parse_schema(text)
+    types = {field.name: field.type for field in arrow_schema(record)}
+    return {
+        field.name: pa.scalar(field.default).cast(types[field.name])
+        for field in record.fields
+        if isinstance(field.default, (bool, int, float, str)) and types[field.name] in _PLAIN_TYPES
+    }
 
 
 def _committed_schema(view: TableView, as_of: str | None) -> str | None:

@@ -47,6 +47,11 @@ class Timeline:
     def pending(self) -> tuple[Instant, ...]:
         return tuple(i for i in self.instants if i.state is not InstantState.COMPLETED)
 
+    @cached_property
+    def pending_writes(self) -> tuple[Instant, ...]:
+        """Pending actions that write data files, table services included."""
+        return tuple(i for i in self.pending if i.comparable_action in _MERGE_ON_READ_ACTIONS)
+
     def commits(self, *, merge_on_read: bool) -> tuple[Instant, ...]:
         """Commit actions in any state; COPY_ON_WRITE tables have no delta commits."""
         actions = _MERGE_ON_READ_ACTIONS if merge_on_read else _COPY_ON_WRITE_ACTIONS
@@ -82,23 +87,30 @@ class CommittedTimes:
 
     ``first`` is the earliest commit that is not kept only by a savepoint, "" on an empty timeline.
     Everything before it has left the active timeline; failed writes are rolled back before that.
+    What is still pending never counts: of two concurrent writers the later may commit first.
     """
 
     times: frozenset[str]
     first: str
+    pending: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, instants: Iterable[Instant], savepoint_times: frozenset[str]) -> CommittedTimes:
-        times = tuple(i.requested_time for i in instants)
+    def of(
+        cls,
+        instants: Iterable[Instant],
+        savepoint_times: frozenset[str],
+        pending: Iterable[Instant] = (),
+    ) -> CommittedTimes:
+        times = frozenset(i.requested_time for i in instants)
         first = min((t for t in times if t not in savepoint_times), default="")
-        return cls(frozenset(times), first)
+        return cls(times, first, frozenset(i.requested_time for i in pending) - times)
 
     def __contains__(self, time: str) -> bool:
         # Before Hudi 0.10 instants had 14 digits; newer writers pad them with 999 milliseconds.
         return (
             time in self.times
             or (len(time) == 17 and time.endswith("999") and time[:14] in self.times)
-            or (bool(self.first) and time < self.first)
+            or (bool(self.first) and time < self.first and time not in self.pending)
         )
 
 

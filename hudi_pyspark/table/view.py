@@ -57,7 +57,13 @@ def open_table(storage: Storage) -> TableView:
 
 def _no_table(storage: Storage) -> TableNotFoundError:
     here = storage.describe("")
-    if not storage.list_directory(""):
+    try:
+        is_empty = not storage.list_directory("")
+    except NotADirectoryError:
+        return TableNotFoundError(
+            f"{here} is a file. Give the base path of a Hudi table, the folder that holds .hoodie"
+        )
+    if is_empty:
         return PathNotFoundError(
             f"{here} does not exist or is empty. Give the base path of a Hudi table, the folder "
             "that holds .hoodie"
@@ -101,7 +107,9 @@ class TableView:
     @cached_property
     def committed(self) -> CommittedTimes:
         """Instants whose log blocks and log files count."""
-        return CommittedTimes.of(self.commits, self.timeline.savepoint_times)
+        return CommittedTimes.of(
+            self.commits, self.timeline.savepoint_times, self.timeline.pending_writes
+        )
 
     @cached_property
     def sliceable(self) -> CommittedTimes:
@@ -110,7 +118,11 @@ class TableView:
         Writers attach log files to a planned compaction's slice from the moment it is planned.
         """
         planned = self.timeline.pending_compactions if self.config.is_merge_on_read else ()
-        return CommittedTimes.of((*self.commits, *planned), self.timeline.savepoint_times)
+        return CommittedTimes.of(
+            (*self.commits, *planned),
+            self.timeline.savepoint_times,
+            self.timeline.pending_writes,
+        )
 
     @property
     def last_instant(self) -> str:
@@ -143,7 +155,9 @@ class TableView:
         instant = as_of if as_of is not None else self.last_instant
         replaced = self._replaced_file_groups(instant)
         chosen = []
-        for group in self._file_groups(self.listing.partitions()):
+        # A partition that commits know but the listing does not has lost its files, or its marker.
+        partitions = sorted({*self.listing.partitions(), *self._committed_files})
+        for group in self._file_groups(partitions):
             if (group.partition_path, group.file_id) in replaced:
                 continue
             choose = self._base_only_slice if read_optimized else self._merged_slice
@@ -177,13 +191,10 @@ class TableView:
     def completion_time(self, requested_time: str) -> str | None:
         """Completion time of a commit, from the active timeline or the history; None if unknown."""
         known = self._completion_times.get(requested_time)
-        if known is None and self._is_archived(requested_time):
+        # Committed, but not on the active timeline: archived. A savepoint's commit may be older.
+        if known is None and requested_time in self.committed:
             return self._archived_completion_times.get(requested_time)
         return known
-
-    def _is_archived(self, requested_time: str) -> bool:
-        instants = self.timeline.instants
-        return bool(instants) and requested_time < instants[0].requested_time
 
     @cached_property
     def _completion_times(self) -> Mapping[str, str]:
@@ -198,7 +209,16 @@ class TableView:
 
     def _load_commit(self, instant: Instant) -> CommitMetadata:
         path = self.instant_path(instant)
-        return parse_commit_metadata(self.storage.read_bytes(path), path=path)
+        return parse_commit_metadata(self._read_instant(path), path=path)
+
+    def _read_instant(self, path: str) -> bytes:
+        try:
+            return self.storage.read_bytes(path)
+        except FileNotFoundError as error:
+            raise MissingFileError(
+                f"{self.storage.describe(path)} has left the timeline since it was listed: a "
+                "writer archived or rolled it back. Load the table again"
+            ) from error
 
     def _first_incomplete_commit(self) -> Instant | None:
         pending = (
@@ -228,7 +248,7 @@ class TableView:
         if not cleans:
             return ""
         path = self.instant_path(cleans[-1])
-        clean = parse_clean_metadata(self.storage.read_bytes(path), path=path)
+        clean = parse_clean_metadata(self._read_instant(path), path=path)
         first_commit = self.commits[0].requested_time if self.commits else ""
         return clean.earliest_commit_to_retain or first_commit
 
@@ -252,9 +272,14 @@ class TableView:
                 instant.requested_time, instant.action, InstantState.REQUESTED, None
             )
             path = self.instant_path(requested)
-            plan = parse_compaction_plan(self.storage.read_bytes(path), path=path)
+            plan = parse_compaction_plan(self._read_instant(path), path=path)
             for planned_slice in plan.slices:
                 key = planned_slice.partition_path, planned_slice.file_id
+                if key in planned:
+                    raise CorruptTableError(
+                        f"compactions {planned[key]} and {instant.requested_time} are both planned "
+                        f"for file group {key[1]} of partition {key[0]!r}; Hudi plans one at a time"
+                    )
                 planned[key] = instant.requested_time
         return planned
 
@@ -268,7 +293,7 @@ class TableView:
             yield from group_files(
                 partition,
                 base_files,
-                log_files,
+                [log for log in log_files if self._may_count(log)],
                 pending_compactions={
                     file_id: instant
                     for (path, file_id), instant in self._pending_compactions.items()
@@ -292,6 +317,12 @@ class TableView:
                     named[name] = _CommittedFile(size, time)
         return files
 
+    def _may_count(self, log: LogFile) -> bool:
+        # Up to table version 7 one log file holds blocks of several commits, so that the decision
+        # falls block by block, when the file is read. Later an uncommitted file is left out before
+        # it can start a slice, which would hide the committed log files that follow it.
+        return self.config.layout == 1 or log.instant_time in self.committed
+
     def _is_visible(self, file_slice: FileSlice, instant: str) -> bool:
         key = file_slice.base_instant_time
         return key <= instant and key <= self.last_instant and key in self.sliceable
@@ -301,7 +332,7 @@ class TableView:
         visible = [s for s in group.slices if self._is_visible(s, instant)]
         if not visible:
             return None
-        latest = self._without_uncommitted_logs(visible[-1])
+        latest = visible[-1]
         planned = self._pending_compactions.get((group.partition_path, group.file_id))
         if latest.base_instant_time != planned:
             return latest
@@ -309,7 +340,7 @@ class TableView:
         latest = latest.without_base_file()
         if len(visible) == 1:
             return latest
-        previous = self._without_uncommitted_logs(visible[-2])
+        previous = visible[-2]
         return previous.with_logs((*previous.log_files, *latest.log_files))
 
     def _base_only_slice(self, group: FileGroup, instant: str) -> FileSlice | None:
@@ -322,15 +353,6 @@ class TableView:
             ):
                 return file_slice.with_logs(())
         return None
-
-    def _without_uncommitted_logs(self, file_slice: FileSlice) -> FileSlice:
-        # Up to table version 7 one log file holds blocks of several commits, so that the
-        # decision falls block by block, when the file is read.
-        if self.config.layout == 1:
-            return file_slice
-        return file_slice.with_logs(
-            log for log in file_slice.log_files if log.instant_time in self.committed
-        )
 
     def _check_presence(self, file_slice: FileSlice) -> None:
         base = file_slice.base_file
@@ -393,11 +415,10 @@ def _data_files(
                 size=sizes.get(name, 0),
                 is_listed=name in sizes,
             )
-    # Of several attempts at one base file, the one that the commit names comes last and counts.
-    return (
-        sorted(base_files.values(), key=lambda f: f.path.rpartition("/")[2] in committed),
-        list(log_files.values()),
-    )
+    # Of several attempts at one base file, the one that the commit names comes last and counts;
+    # once the commit is archived, at least no attempt that wrote nothing.
+    attempts = sorted(base_files, key=lambda name: (name in committed, base_files[name].size > 0))
+    return [base_files[name] for name in attempts], list(log_files.values())
 
 
 def _check_not_empty(
