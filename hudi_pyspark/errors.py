@@ -133,7 +133,7 @@ class CorruptTimelineError(CorruptTableError):
         self.path, self.problem = path, problem
 
     def reason(self) -> str:
-        return f"{self.path}: {self.problem}"
+        return f"{self.path}: {self.problem}. Restore the file from a copy"
 
 
 class CorruptBaseFileError(CorruptTableError):

@@ -12,9 +12,11 @@ from hudi_pyspark.read.options import QueryType, ReadOptions, local_now, resolve
 from hudi_pyspark.read.plan import plan
 from hudi_pyspark.read.projection import result_schema, scan_schema
 from hudi_pyspark.read.scan import read
+from hudi_pyspark.read.schema_on_read import SchemaOnRead
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
-from hudi_pyspark.table.schema import check_schema_on_read, column_defaults, resolve_schema
+from hudi_pyspark.table.schema import column_defaults, resolve_schema
+from hudi_pyspark.table.schema_history import internal_schema_versions, latest_internal_schema
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
@@ -135,7 +137,6 @@ class Scan:
         self._as_of = (
             resolve_as_of(options.as_of, view, local_now()) if options.as_of is not None else None
         )
-        check_schema_on_read(view, options.schema_on_read, self._as_of)
         self._table_schema = scan_schema(
             view, self._as_of, values_from_path=options.partition_values_from_path
         )
@@ -182,6 +183,7 @@ class Scan:
             until=self._as_of if self._as_of is not None else view.last_instant,
             options=options,
             mergers=self._mergers,
+            schema_on_read=self._schema_on_read,
         )
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
@@ -215,6 +217,14 @@ class Scan:
         place = self._view.storage.describe("")
         when = f" as of {self._as_of}" if self._as_of else ""
         return f"Scan({self._options.query_type.value} of {place}{when})"
+
+    @cached_property
+    def _schema_on_read(self) -> SchemaOnRead | None:
+        """Columns matched by id, on a table that was changed so, unless the caller says no."""
+        target = latest_internal_schema(self._view, self._as_of)
+        if target is None or self._options.schema_on_read is False:
+            return None
+        return SchemaOnRead(target, internal_schema_versions(self._view))
 
     @cached_property
     def _file_slices(self) -> list[FileSlice]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ColumnSets:
-    """Numbers for the sets of columns that occur in a slice; few, however many records there are."""
+    """Numbers for the sets of columns that occur in a slice: few, however many records."""
 
     def __init__(self) -> None:
         self._sets: list[frozenset[str]] = []

@@ -122,8 +122,8 @@ def _check_outcome(merged: pa.Table, schema: pa.Schema, length: int) -> None:
     if not isinstance(merged, pa.Table) or merged.num_rows != length:
         found = f"{merged.num_rows} rows" if isinstance(merged, pa.Table) else type(merged).__name__
         raise InvalidOptionError(
-            f"the payload merger must return a pyarrow.Table of {length} rows, one for each pair of "
-            f"records; it returned {found}"
+            f"the payload merger must return a pyarrow.Table of {length} rows, one for each pair "
+            f"of records; it returned {found}"
         )
     missing = [name for name in schema.names if name not in merged.schema.names]
     if missing:

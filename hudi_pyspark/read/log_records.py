@@ -30,6 +30,7 @@ from hudi_pyspark.read.ordering import (
 from hudi_pyspark.read.record_key import with_record_key
 from hudi_pyspark.read.records import ALL_COLUMNS, Records
 from hudi_pyspark.read.schema_evolution import conform
+from hudi_pyspark.read.schema_on_read import stored_columns
 from hudi_pyspark.table.schema import OPERATION_COLUMN
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from hudi_pyspark.read.schema_on_read import SchemaOnRead
     from hudi_pyspark.table.merge_mode import MergeRule
 
 _T = TypeVar("_T", bound=np.generic)
@@ -118,6 +120,7 @@ def load_log_records(
     positions_of: str | None,
     columns: Sequence[str],
     key_fields: Sequence[str] = (),
+    schema_on_read: SchemaOnRead | None = None,
 ) -> LogRecords:
     """Decode the blocks of a slice, only the columns of the schema.
 
@@ -130,6 +133,7 @@ def load_log_records(
         positions_of: instant of the base file whose row positions may be used; None to use keys.
         columns: those of the schema that files may hold; the others come from `constants`.
         key_fields: fields that make up the record key in a table without meta columns.
+        schema_on_read: matches columns by id; None to match them by name.
 
     Raises:
         CorruptLogBlockError: a block that does not decode.
@@ -141,27 +145,24 @@ def load_log_records(
         if block.block_type is LogBlockType.DELETE_BLOCK:
             parts.append(_delete_part(block, schema, rule, positions))
             continue
-        rows = _decode_rows(block, columns, schema, constants)
-        rows = with_record_key(rows, key_fields)
+        stored = stored_columns(schema_on_read, columns, block.instant_time or "")
+        decoded = decode_data_block(block, list(stored.values()))
+        if schema_on_read is not None:
+            decoded = schema_on_read.rename(decoded, stored, block.instant_time or "")
+        place = f"{block.path} at byte {block.offset}"
+        rows = with_record_key(conform(decoded, schema, constants, source=place), key_fields)
         part = _data_part(block, rows, rule, key_column, positions)
-        parts.append(replace(part, columns=_column_set(block, columns, sets)))
+        parts.append(replace(part, columns=_column_set(block, stored, sets)))
     return _concatenate(parts, schema, rule, sets)
 
 
-def _column_set(block: LogBlock, columns: Sequence[str], sets: ColumnSets) -> int:
+def _column_set(block: LogBlock, stored: Mapping[str, str], sets: ColumnSets) -> int:
     """A block of partial updates holds what its own schema names; any other counts as whole."""
     if not block.is_partial:
         return ALL_COLUMNS
     names = {f.name for f in block_schema(block).fields}
     # Columns that come from the path are no part of any update.
-    return sets.number(frozenset(names & set(columns)))
-
-
-def _decode_rows(
-    block: LogBlock, columns: Sequence[str], schema: pa.Schema, constants: Mapping[str, pa.Scalar]
-) -> pa.Table:
-    place = f"{block.path} at byte {block.offset}"
-    return conform(decode_data_block(block, columns), schema, constants, source=place)
+    return sets.number(frozenset(name for name, in_file in stored.items() if in_file in names))
 
 
 def _data_part(

@@ -68,7 +68,9 @@ def merge(
     """
     if rule.needs_fold or len(log.column_sets):
         outcome = _outcome(rule, log.column_sets, merger)
-        yield from _merge_by_folding(base, log, rule, outcome, key_column, batch_rows)
+        yield from _merge_by_folding(
+            base, log, rule, outcome, key_column=key_column, batch_rows=batch_rows
+        )
         return
     winners = fold_log_records(log, rule)
     matcher = _Matcher(winners.keys, winners.positions, key_column)
@@ -78,9 +80,9 @@ def merge(
 
 
 def unmerged(base: Iterable[pa.Table], log: LogRecords, *, batch_rows: int) -> Iterator[pa.Table]:
-    """``skip_merge``: all base rows, then all rows of data blocks that delete nothing."""
+    """``skip_merge``: all base rows, then all rows of data blocks, also those that mean deletes."""
     yield from base
-    yield from _chosen_rows(log.rows, log.row[(log.row != NO_ROW) & ~log.is_delete], batch_rows)
+    yield from _chosen_rows(log.rows, log.row[log.row != NO_ROW], batch_rows)
 
 
 def _chosen_rows(rows: pa.Table, chosen: Rows, batch_rows: int) -> Iterator[pa.Table]:
@@ -106,6 +108,7 @@ def _merge_by_folding(
     log: LogRecords,
     rule: MergeRule,
     outcome: Outcome,
+    *,
     key_column: str,
     batch_rows: int,
 ) -> Iterator[pa.Table]:

@@ -83,7 +83,7 @@ OPTIONS = (
     Option(
         "hoodie.schema.on.read.enable",
         "schema_on_read",
-        "false reads a table with an internal schema by column names, as Hudi's default does.",
+        "Match columns by id where they were changed so; the table decides by default.",
     ),
     Option(
         "hoodie.metadata.enable",

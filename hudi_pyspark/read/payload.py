@@ -1,7 +1,7 @@
 """What winning means: one function for each merge mode and payload class.
 
-Each takes the older and the newer record of some keys, pair by pair, and decides. Names are those of
-Apache Hudi's payload classes, whose method ``combineAndGetUpdateValue`` the functions follow.
+Each takes the older and the newer record of some keys, pair by pair, and decides. Names are those
+of Apache Hudi's payload classes, whose method ``combineAndGetUpdateValue`` the functions follow.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def first_value(older: Records, newer: Records, _rule: MergeRule) -> Decision:
 
 
 def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """OverwriteNonDefaultsWithLatestAvroPayload: newer values, older ones where they are default."""
+    """OverwriteNonDefaultsWithLatestAvroPayload: newer values, but older where they are default."""
     decision = overwrite_with_latest(older, newer, rule)
     kept = ~newer.is_delete & newer.has_row
     filled = {

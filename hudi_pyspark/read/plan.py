@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.options import OnDamage, ReadOptions
+    from hudi_pyspark.read.schema_on_read import SchemaOnRead
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
@@ -48,6 +49,7 @@ class ScanTask:
     skip_merge: bool = False  # base rows and log rows, not merged
     key_fields: tuple[str, ...] = ()  # make up the record key where files do not hold it
     merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
+    schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
 
 
 def plan(
@@ -61,6 +63,7 @@ def plan(
     until: str,
     options: ReadOptions,
     mergers: Mapping[str, PayloadMerger] = MappingProxyType({}),
+    schema_on_read: SchemaOnRead | None = None,
 ) -> list[ScanTask]:
     """One task per file slice, in order of partition path and file id.
 
@@ -74,6 +77,7 @@ def plan(
         until: newest instant that the query sees, inclusive.
         options: read options.
         mergers: users' mergers by the payload class that they stand for.
+        schema_on_read: matches columns by id; None to match them by name.
 
     Raises:
         UnsupportedTableError: a slice that cannot be read correctly.
@@ -107,6 +111,7 @@ def plan(
             skip_merge=options.skip_merge,
             key_fields=key_fields,
             merger=merger,
+            schema_on_read=schema_on_read,
         )
         for file_slice in ordered
     ]

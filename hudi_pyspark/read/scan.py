@@ -14,6 +14,7 @@ from hudi_pyspark.read.merge import merge, unmerged
 from hudi_pyspark.read.options import OnDamage
 from hudi_pyspark.read.record_key import with_record_key
 from hudi_pyspark.read.schema_evolution import conform
+from hudi_pyspark.read.schema_on_read import stored_columns
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -68,7 +69,11 @@ def _base_tables(task: ScanTask, storage: Storage, schema: pa.Schema) -> Iterato
         return
     constants = dict(task.partition_values)
     wanted = _columns_in_files(task, schema)
-    for table in read_base_file(storage, base.path, wanted, task.batch_rows):
+    stored = stored_columns(task.schema_on_read, wanted, base.instant_time)
+    for stored_table in read_base_file(storage, base.path, list(stored.values()), task.batch_rows):
+        table = stored_table
+        if task.schema_on_read is not None:
+            table = task.schema_on_read.rename(stored_table, stored, base.instant_time)
         _check_partition_columns(task, table, wanted, base.path)
         rows = conform(table, schema, constants, source=base.path)
         yield with_record_key(rows, task.key_fields) if task.file_slice.log_files else rows
@@ -108,6 +113,7 @@ def _load_log(task: ScanTask, storage: Storage) -> LogRecords:
         positions_of=base.instant_time if base is not None and task.use_record_positions else None,
         columns=_columns_in_files(task, task.working),
         key_fields=task.key_fields,
+        schema_on_read=task.schema_on_read,
     )
 
 

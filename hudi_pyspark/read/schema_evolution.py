@@ -105,12 +105,12 @@ def _promote_struct(array: pa.StructArray, target: pa.StructType) -> pa.Array:
 
 
 def _promote_list(array: pa.Array, target: pa.ListType) -> pa.Array:
-    array = _without_offset(array.cast(pa.list_(array.type.value_field)))
+    array = without_offset(array.cast(pa.list_(array.type.value_field)))
     return _with_items(array, _promote(array.values, target.value_type), target)
 
 
 def _promote_map(array: pa.MapArray, target: pa.MapType) -> pa.Array:
-    array = _without_offset(array)
+    array = without_offset(array)
     entries = pa.StructArray.from_arrays(
         [_promote(array.keys, target.key_type), _promote(array.items, target.item_type)],
         fields=[target.key_field, target.item_field],
@@ -125,7 +125,7 @@ def _with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Arr
     return pa.Array.from_buffers(target, len(array), nulls_and_offsets, children=[items])
 
 
-def _without_offset(array: pa.Array) -> pa.Array:
+def without_offset(array: pa.Array) -> pa.Array:
     """The same values in an array that does not start in the middle of its buffers."""
     if array.offset == 0:
         return array

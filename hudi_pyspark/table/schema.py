@@ -56,33 +56,6 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
     return _with_dropped_partition_columns(_with_meta_columns(found, view), view)
 
 
-def check_schema_on_read(view: TableView, enabled: bool | None, as_of: str | None) -> None:  # noqa: FBT001
-    """Refuse a table whose columns were changed with schema on read.
-
-    A commit of such a table carries an internal schema, by which old files match by column id
-    instead of by name.
-
-    Args:
-        view: the table.
-        enabled: ``hoodie.schema.on.read.enable``; False reads by name all the same, None asks the
-            table.
-        as_of: only commits up to this instant count; None for all.
-
-    Raises:
-        UnsupportedTableError: matching by name could give nulls or another column's values.
-    """
-    if enabled is False:
-        return
-    for time, metadata in view.commit_metadata.items():
-        if (as_of is None or time <= as_of) and metadata.extra_metadata.get("latest_schema"):
-            raise UnsupportedTableError(
-                f"the table's columns were changed with schema on read (commit {time} carries "
-                "latest_schema), so that old files match by column id, which is not covered. "
-                "Read it by column names, as Apache Hudi does by default, with "
-                "hoodie.schema.on.read.enable=false: renamed columns are then null in old files"
-            )
-
-
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:
     """Defaults of the table schema's columns that are neither null nor missing.
 
