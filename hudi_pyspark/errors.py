@@ -20,6 +20,7 @@ HudiError                                   the base of all
 │   ├── CorruptAvroError                    Avro bytes that do not fit their schema
 │   └── MissingFileError                    a committed file that is not on the storage
 ├── TimeTravelError                         that instant is cleaned away, or still changing
+├── IncrementalRangeError                   commits of the range are gone, or not complete yet
 └── SchemaEvolutionError                    a file's schema cannot be resolved to the table's
 
 Spark relays only the text of an error that is raised in a Python worker, so every message begins
@@ -201,6 +202,12 @@ class TimeTravelError(HudiError, ValueError):
     """The state at that instant can no longer (or not yet) be answered."""
 
     code = "HUDI_TIME_TRAVEL"
+
+
+class IncrementalRangeError(HudiError, ValueError):
+    """Commits of the range are archived, cleaned away, or still being written."""
+
+    code = "HUDI_INCREMENTAL_RANGE_GONE"
 
 
 class SchemaEvolutionError(HudiError, TypeError):

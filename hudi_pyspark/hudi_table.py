@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.read.cdc import cdc_schema, plan_changes
 from hudi_pyspark.read.custom_merger import registered_payloads
+from hudi_pyspark.read.incremental import CommitRange, range_slices, resolve_range
 from hudi_pyspark.read.options import QueryType, ReadOptions, local_now, resolve_as_of
 from hudi_pyspark.read.plan import plan
 from hudi_pyspark.read.projection import result_schema, scan_schema
-from hudi_pyspark.read.scan import read
 from hudi_pyspark.read.schema_on_read import SchemaOnRead
+from hudi_pyspark.read.task import read_task
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import column_defaults, resolve_schema
 from hudi_pyspark.table.schema_history import internal_schema_versions, latest_internal_schema
@@ -25,8 +28,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from hudi_pyspark.read.cdc import CdcTask
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.plan import ScanTask
+    from hudi_pyspark.read.task import ReadTask
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
@@ -137,11 +142,16 @@ class Scan:
         self._as_of = (
             resolve_as_of(options.as_of, view, local_now()) if options.as_of is not None else None
         )
+        self._range = (
+            resolve_range(view, options.incremental)
+            if options.incremental is not None and not options.incremental.is_cdc
+            else None
+        )
         self._table_schema = scan_schema(
-            view, self._as_of, values_from_path=options.partition_values_from_path
+            view, self._schema_instant(), values_from_path=options.partition_values_from_path
         )
         self._result = result_schema(
-            self._table_schema,
+            self._answer_schema(),
             options.columns,
             include_meta_columns=options.include_meta_columns,
         )
@@ -156,7 +166,7 @@ class Scan:
         """Where the tasks read from; picklable."""
         return self._view.storage
 
-    def plan(self, columns: Sequence[str] | None = None) -> list[ScanTask]:
+    def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
         """What there is to read, one task per file slice.
 
         Args:
@@ -166,31 +176,78 @@ class Scan:
             MissingFileError: a committed file is not on the storage.
             UnsupportedTableError: a slice that cannot be read correctly.
         """
-        view, options = self._view, self._options
         names = self._result.names if columns is None else columns
+        if self._is_cdc:
+            return list(self._plan_changes())
+        commit_range, slices = self._chosen
+        result = pa.schema([self._result.field(name) for name in names])
+        until = self._until(commit_range)
+        return list(self._plan_slices(slices, result, until, commit_range))
+
+    def _plan_slices(
+        self,
+        slices: list[FileSlice],
+        result: pa.Schema,
+        until: str,
+        commit_range: CommitRange | None = None,
+    ) -> list[ScanTask]:
+        view, options = self._view, self._options
         return plan(
-            self._file_slices,
+            self._with_bootstrap_sources(slices),
             config=view.config,
             table_schema=self._table_schema,
-            result=pa.schema([self._result.field(name) for name in names]),
+            result=result,
             rule=resolve_merge_rule(
                 view.config,
                 options.delete_field,
                 options.delete_marker,
-                column_defaults(view, self._as_of),
+                column_defaults(view, self._schema_instant()),
             ),
             committed=view.committed,
-            until=self._as_of if self._as_of is not None else view.last_instant,
+            until=until,
             options=options,
             mergers=self._mergers,
             schema_on_read=self._schema_on_read,
+            commit_range=commit_range,
         )
+
+    def _with_bootstrap_sources(self, slices: list[FileSlice]) -> list[FileSlice]:
+        if not any(is_skeleton(s, self._view.config) for s in slices):
+            return slices
+        return self._bootstrap_sources.attach(slices)
+
+    @cached_property
+    def _bootstrap_sources(self) -> BootstrapSources:
+        view = self._view
+        return load_bootstrap_sources(view.storage, view.config, self._options.bootstrap_base_path)
+
+    def _plan_changes(self) -> list[CdcTask]:
+        incremental = self._options.incremental
+        assert incremental is not None  # only such queries ask for changes
+        return plan_changes(
+            self._view,
+            incremental.begin,
+            incremental.end,
+            self._table_schema,
+            lambda slices, until: self._plan_slices(slices, self._table_schema, until),
+            as_struct=incremental.cdc_as_struct,
+        )
+
+    @property
+    def _is_cdc(self) -> bool:
+        return self._options.incremental is not None and self._options.incremental.is_cdc
+
+    def _answer_schema(self) -> pa.Schema:
+        """All columns that the answer may have."""
+        if self._options.incremental is None or not self._options.incremental.is_cdc:
+            return self._table_schema
+        return cdc_schema(self._table_schema, as_struct=self._options.incremental.cdc_as_struct)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Stream the answer; rows come in no promised order."""
         for task in self.plan():
-            for table in read(task, self.storage):
-                yield from table.to_batches()
+            for table in read_task(task, self.storage):
+                yield from table.select(self._result.names).to_batches()
 
     def to_arrow(self) -> pa.Table:
         """The whole answer in memory."""
@@ -211,25 +268,41 @@ class Scan:
     def count(self) -> int:
         """Number of rows; decodes only the columns that merging needs."""
         tasks = self.plan(columns=())
-        return sum(table.num_rows for task in tasks for table in read(task, self.storage))
+        return sum(table.num_rows for task in tasks for table in read_task(task, self.storage))
 
     def __repr__(self) -> str:
         place = self._view.storage.describe("")
         when = f" as of {self._as_of}" if self._as_of else ""
         return f"Scan({self._options.query_type.value} of {place}{when})"
 
+    def _schema_instant(self) -> str | None:
+        """Instant whose schema the answer has; None for the latest."""
+        if self._range is None or self._options.incremental is None:
+            return self._as_of
+        use_end = self._options.incremental.use_end_schema and self._range.commits
+        return self._range.commits[-1] if use_end else None
+
+    def _until(self, commit_range: CommitRange | None) -> str:
+        """Newest instant whose log blocks count."""
+        if commit_range is not None and commit_range.commits and not commit_range.full_scan:
+            return commit_range.commits[-1]
+        return self._as_of if self._as_of is not None else self._view.last_instant
+
     @cached_property
     def _schema_on_read(self) -> SchemaOnRead | None:
         """Columns matched by id, on a table that was changed so, unless the caller says no."""
-        target = latest_internal_schema(self._view, self._as_of)
+        target = latest_internal_schema(self._view, self._schema_instant())
         if target is None or self._options.schema_on_read is False:
             return None
         return SchemaOnRead(target, internal_schema_versions(self._view))
 
     @cached_property
-    def _file_slices(self) -> list[FileSlice]:
+    def _chosen(self) -> tuple[CommitRange | None, list[FileSlice]]:
+        """The slices to read, and for an incremental query its commits."""
+        if self._range is not None and self._options.incremental is not None:
+            return range_slices(self._view, self._range, self._options.incremental)
         read_optimized = self._options.query_type is QueryType.READ_OPTIMIZED
-        return self._view.file_slices(self._as_of, read_optimized=read_optimized)
+        return None, self._view.file_slices(self._as_of, read_optimized=read_optimized)
 
 
 def _option_text(value: object) -> str:

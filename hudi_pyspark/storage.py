@@ -6,6 +6,7 @@ import io
 import posixpath
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Protocol
+from urllib.parse import quote
 
 import pyarrow.fs as pafs
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
+
+_BUCKET_SCHEMES = frozenset({"s3", "gs"})  # their paths begin with the bucket
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,10 @@ class Storage(Protocol):
         """The file for random access; raises FileNotFoundError."""
 
     def describe(self, path: str) -> str:
-        """The path as a user would name it, for messages."""
+        """The path as a user would name it, for messages; an absolute path or a URI."""
+
+    def at(self, location: str) -> Storage:
+        """Storage of another folder, by absolute path or URI: raw text, nothing is URL-decoded."""
 
 
 class ArrowStorage:
@@ -72,9 +78,7 @@ class ArrowStorage:
             return cls(pafs.LocalFileSystem(), _trim(posixpath.abspath(uri)))
         if scheme == "file":
             return cls(pafs.LocalFileSystem(), _trim("/" + uri.partition("://")[2].lstrip("/")))
-        # Hadoop's names for the same store; pyarrow only knows the canonical scheme.
-        canonical = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}.get(scheme, scheme)
-        filesystem, path = pafs.FileSystem.from_uri(canonical + uri[len(scheme) :])
+        filesystem, path = pafs.FileSystem.from_uri(_canonical(scheme) + uri[len(scheme) :])
         return cls(filesystem, _trim(path), scheme)
 
     def list_directory(self, directory: str) -> list[FileInfo]:
@@ -100,6 +104,15 @@ class ArrowStorage:
     def describe(self, path: str) -> str:
         absolute = self._absolute(path)
         return f"{self.scheme}://{absolute}" if self.scheme else absolute
+
+    def at(self, location: str) -> ArrowStorage:
+        scheme, separator, rest = location.partition("://")
+        if not separator or scheme == "file":
+            return ArrowStorage.parse(location)
+        if _canonical(scheme) == _canonical(self.scheme) and _canonical(scheme) in _BUCKET_SCHEMES:
+            # The same store with the same credentials; only the bucket may be another.
+            return ArrowStorage(self.filesystem, _trim(rest), scheme)
+        return ArrowStorage.parse(f"{scheme}://{quote(rest, safe='/@:')}")
 
     def _absolute(self, path: str) -> str:
         return f"{self.base_path}/{path}" if path else self.base_path
@@ -132,6 +145,17 @@ class MemoryStorage:
 
     def describe(self, path: str) -> str:
         return path
+
+    def at(self, location: str) -> MemoryStorage:
+        """The files below a path; a location that starts with ``/`` is a path like any other."""
+        prefix = f"{location.rstrip('/')}/"
+        found = {p[len(prefix) :]: c for p, c in self.files.items() if p.startswith(prefix)}
+        return MemoryStorage(found)
+
+
+def _canonical(scheme: str) -> str:
+    """Hadoop's names for the same store; pyarrow only knows the canonical scheme."""
+    return {"s3a": "s3", "s3n": "s3", "gcs": "gs"}.get(scheme, scheme)
 
 
 def _trim(path: str) -> str:

@@ -7,13 +7,13 @@ import struct
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
 from hudi_pyspark.format.avro_decoder import decode_records, record_spans
 from hudi_pyspark.format.avro_schema import arrow_field, parse_schema
 from hudi_pyspark.format.hfile import read_hfile
+from hudi_pyspark.format.hfile_records import decode_hfile_records
 from hudi_pyspark.format.log_block import LogBlockType
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
-# Hudi blanks a field of that name in HFile values, since the HFile's key repeats it.
-_HFILE_KEY_FIELD = "key"
 
 
 def decode_data_block(block: LogBlock, columns: Sequence[str] | None) -> pa.Table:
@@ -92,22 +90,7 @@ def _decode_avro(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | N
 
 def _decode_hfile(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None) -> pa.Table:
     hfile = read_hfile(block.content, path=block.path, offset=block.content_offset)
-    table = decode_records(schema, hfile.values_data, hfile.value_starts, hfile.value_ends, columns)
-    return _restore_keys(table, hfile.keys)
-
-
-def _restore_keys(table: pa.Table, keys: pa.BinaryArray) -> pa.Table:
-    """Fill the blanks of the field that Hudi leaves to the HFile's keys, as the metadata table has.
-
-    Other tables may have a column of that name too: what is not blank stays.
-    """
-    position = table.schema.get_field_index(_HFILE_KEY_FIELD)
-    if position < 0 or not pa.types.is_string(table.schema.field(position).type):
-        return table
-    column = table.column(position)
-    blank = pc.equal(pc.coalesce(column, pa.scalar("")), "")
-    restored = pc.if_else(blank, keys.cast(pa.string()), column)
-    return table.set_column(position, table.schema.field(position), restored)
+    return decode_hfile_records(hfile, schema, columns)
 
 
 def _decode_parquet(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.format.protobuf import ProtobufError, parse_message, parse_varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
+SCHEMA_INFO = "schema"  # key in the file info of the values' Avro schema
 _TRAILER_SIZE = 4096
 _TRAILER_MAGIC = b'TRABLK"$'
 _MAJOR_VERSION = 3
@@ -264,7 +267,7 @@ def _parse_file_info(source: _Source, trailer: _Trailer) -> dict[str, bytes]:
 def _parse_pair(block: _Source, message: int | memoryview) -> tuple[str, bytes]:
     if isinstance(message, int):
         raise block.corrupt("expected a pair in the HFile's file info, found a number", 0)
-    fields = dict(_parse_message(_Source(message, block.path, block.base)))
+    fields = dict(_parse_fields(_Source(message, block.path, block.base)))
     key, value = fields.get(1, b""), fields.get(2, b"")
     if isinstance(key, int) or isinstance(value, int):
         raise block.corrupt("expected bytes in the HFile's file info, found a number", 0)
@@ -273,36 +276,22 @@ def _parse_pair(block: _Source, message: int | memoryview) -> tuple[str, bytes]:
 
 def _parse_delimited(source: _Source, offset: int) -> list[tuple[int, int | memoryview]]:
     """The fields of a protobuf message that has its length, a varint, before it."""
-    size, start = _parse_varint(source, offset)
+    with _protobuf_of(source):
+        size, start = parse_varint(source.view, offset)
     if size > len(source.view) - start:
         raise source.corrupt(f"message of {size} bytes does not fit into the HFile", offset)
     message = _Source(source.view[start : start + size], source.path, source.base + start)
-    return list(_parse_message(message))
+    return _parse_fields(message)
 
 
-def _parse_message(message: _Source) -> Iterator[tuple[int, int | memoryview]]:
-    """Field numbers and values of a protobuf message, of which HFiles use two wire types."""
-    position = 0
-    while position < len(message.view):
-        start = position
-        tag, position = _parse_varint(message, position)
-        number, position = _parse_varint(message, position)
-        match tag & 7:
-            case 0:
-                yield tag >> 3, number
-            case 2 if number <= len(message.view) - position:
-                yield tag >> 3, message.view[position : position + number]
-                position += number
-            case wire_type:
-                problem = f"protobuf field {tag >> 3} of wire type {wire_type} cannot be read"
-                raise message.corrupt(problem, start)
+def _parse_fields(message: _Source) -> list[tuple[int, int | memoryview]]:
+    with _protobuf_of(message):
+        return list(parse_message(message.view))
 
 
-def _parse_varint(source: _Source, offset: int) -> tuple[int, int]:
-    """A protobuf varint, unsigned, and the offset after it."""
-    number = 0
-    for index, octet in enumerate(source.view[offset : offset + 10]):
-        number |= (octet & 0x7F) << 7 * index
-        if octet < 0x80:
-            return number, offset + index + 1
-    raise source.corrupt("expected a varint in the HFile, found none", offset)
+@contextmanager
+def _protobuf_of(source: _Source) -> Iterator[None]:
+    try:
+        yield
+    except ProtobufError as error:
+        raise source.corrupt(error.problem, error.offset) from error

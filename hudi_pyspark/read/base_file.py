@@ -1,21 +1,30 @@
-"""Base file to Arrow tables, a bounded number of rows at a time."""
+"""Base file of any format to Arrow tables, a bounded number of rows at a time."""
 
 from __future__ import annotations
 
+import importlib.util
+import posixpath
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
-from hudi_pyspark.format.parquet_annotation import annotated_schema
+from hudi_pyspark.errors import MissingFileError, UnsupportedTableError
+from hudi_pyspark.read.hfile_file import read_hfile_file
+from hudi_pyspark.read.lance_file import LANCE_MISSING, read_lance_file
+from hudi_pyspark.read.orc_file import read_orc_file
+from hudi_pyspark.read.parquet_file import read_parquet_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import pyarrow as pa
+
     from hudi_pyspark.storage import Storage
 
-READABLE_EXTENSIONS = (".parquet",)
+_READERS = {
+    ".parquet": read_parquet_file,
+    ".orc": read_orc_file,
+    ".hfile": read_hfile_file,
+    ".lance": read_lance_file,
+}
 
 
 def read_base_file(
@@ -25,7 +34,7 @@ def read_base_file(
 
     Args:
         storage: of the table.
-        path: relative to the base path.
+        path: relative to the base path; its extension tells the format.
         columns: names of top-level columns; those that the file lacks are left out.
         batch_rows: most rows per table.
 
@@ -34,34 +43,33 @@ def read_base_file(
 
     Raises:
         MissingFileError: the file is gone.
-        CorruptBaseFileError: it is no readable Parquet file.
+        CorruptBaseFileError: it cannot be read as what its extension says.
+        UnsupportedTableError: its format, or something in it, is not covered.
     """
+    check_readable(path)
     try:
-        with storage.open_input(path) as file:
-            parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="us", pre_buffer=True)
-            schema = annotated_schema(parquet.schema_arrow)
-            wanted = [name for name in columns if name in schema.names]
-            target = pa.schema([schema.field(name) for name in wanted])
-            for batch in parquet.iter_batches(batch_size=batch_rows, columns=wanted):
-                table = pa.Table.from_batches([batch])
-                yield table.select(wanted).cast(target) if wanted else table
+        yield from _READERS[_extension(path)](storage, path, columns, batch_rows)
     except FileNotFoundError as error:
         raise MissingFileError(
             f"{storage.describe(path)} is gone since the query was planned. Load the table again; "
             "if it happens often, keep files longer (hoodie.cleaner.commits.retained)"
         ) from error
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        problem = f"not readable as Parquet: {error}"
-        raise CorruptBaseFileError(storage.describe(path), problem) from error
 
 
 def check_readable(path: str) -> None:
-    """Refuse base files of other formats at plan time.
+    """Refuse, at plan time, a base file whose format cannot be read.
 
     Raises:
-        UnsupportedTableError: the file is not Parquet.
+        UnsupportedTableError: another extension, or one whose library is not installed.
     """
-    if not path.endswith(READABLE_EXTENSIONS):
+    extension = _extension(path)
+    if extension not in _READERS:
         raise UnsupportedTableError(
-            f"base file {path} is not Parquet; ORC, HFile and Lance base files are not covered"
+            f"base file {path} has the extension {extension!r}; readable are {', '.join(_READERS)}"
         )
+    if extension == ".lance" and importlib.util.find_spec("lance") is None:
+        raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}")
+
+
+def _extension(path: str) -> str:
+    return posixpath.splitext(path)[1]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T", bound=np.generic)
 DELETED_COLUMN = "_hoodie_is_deleted"
-_DELETING_OPERATIONS = pa.array(["D", "-U"])
+_DELETING_OPERATIONS = ("D", "-U")
 NO_ROW = -1
 # Wrapper of the ordering value that a writer puts into a delete block, by the column's type.
 _WRAPPERS = {
@@ -195,7 +195,7 @@ def _deleting_rows(rows: pa.Table, rule: MergeRule) -> npt.NDArray[np.bool_]:
     ):
         deletes |= _mask(rows.column(DELETED_COLUMN))
     if OPERATION_COLUMN in rows.schema.names:
-        deletes |= _mask(pc.is_in(rows.column(OPERATION_COLUMN), _DELETING_OPERATIONS))
+        deletes |= _mask(pc.is_in(rows.column(OPERATION_COLUMN), pa.array(_DELETING_OPERATIONS)))
     if {rule.delete_field, rule.delete_field.partition(".")[0]} & set(rows.schema.names):
         marked = field_array(rows, rule.delete_field)
         deletes |= _mask(pc.equal(pc.cast(marked, pa.string()), rule.delete_marker))
@@ -321,22 +321,13 @@ def _concatenate(
     # Positions count only if every block has usable ones: otherwise all records go by key.
     positions = [p.positions for p in parts if len(p.keys)]
     usable = bool(positions) and all(p is not None for p in positions)
-    length = sum(len(p.keys) for p in parts)
     return LogRecords(
         rows=rows,
         row=_stack(row, np.int64),
         keys=_concat_arrays([p.keys for p in parts], pa.string()),
         positions=_stack([p for p in positions if p is not None], np.int64) if usable else None,
         is_delete=_stack([p.is_delete for p in parts], np.bool_),
-        ordering=OrderingValues(
-            tuple(
-                pa.concat_arrays([p.ordering.fields[i] for p in parts])
-                for i in range(len(rule.ordering_fields))
-            )
-            if parts
-            else (),
-            length,
-        ),
+        ordering=_stacked_ordering(parts, schema, rule),
         has_default_ordering=_stack([p.has_default_ordering for p in parts], np.bool_),
         has_other_class=_stack([p.has_other_class for p in parts], np.bool_),
         columns=(
@@ -345,6 +336,15 @@ def _concatenate(
             else None
         ),
         column_sets=sets,
+    )
+
+
+def _stacked_ordering(parts: Sequence[_Part], schema: pa.Schema, rule: MergeRule) -> OrderingValues:
+    none = comparable_ordering(schema.empty_table(), rule.ordering_fields)
+    ordering = [none, *(p.ordering for p in parts)]
+    fields = zip(*(o.fields for o in ordering), strict=True)
+    return OrderingValues(
+        tuple(pa.concat_arrays(arrays) for arrays in fields), sum(o.length for o in ordering)
     )
 
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
 from hudi_pyspark.read.custom_merger import merge_pairs
 from hudi_pyspark.read.fold import fold_in_rounds
+from hudi_pyspark.read.json_text import json_text
 from hudi_pyspark.read.log_records import NO_ROW
 from hudi_pyspark.read.ordering import as_one_array, comparable_ordering
 from hudi_pyspark.read.payload import decide
@@ -67,9 +68,8 @@ def merge(
         CorruptTableError: a base row without record key.
     """
     if rule.needs_fold or len(log.column_sets):
-        outcome = _outcome(rule, log.column_sets, merger)
         yield from _merge_by_folding(
-            base, log, rule, outcome, key_column=key_column, batch_rows=batch_rows
+            base, log, rule, merger, key_column=key_column, batch_rows=batch_rows
         )
         return
     winners = fold_log_records(log, rule)
@@ -77,6 +77,50 @@ def merge(
     for table in base:
         yield _merge_base_table(table, winners, matcher, rule)
     yield from _chosen_rows(log.rows, winners.row[winners.is_alive], batch_rows)
+
+
+def changed_rows(
+    before: Iterable[pa.Table],
+    log: LogRecords,
+    rule: MergeRule,
+    *,
+    key_column: str,
+    merger: PayloadMerger | None = None,
+) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
+    """What log records do to the rows of a slice: inserts, updates and deletes.
+
+    Args:
+        before: tables of the log records' schema: the slice as it was.
+        log: the log records of one commit.
+        rule: which record of a key wins.
+        key_column: the column that holds the record key.
+        merger: a user's function for payload classes that Apache Hudi does not have.
+
+    Yields:
+        ``i``, ``u`` or ``d``, the rows before (None for inserts) and after (None for deletes). A
+        record that loses against the row that is there changes nothing and is not told.
+    """
+    winners, keys, positions, outcome = _folded(log, rule, merger)
+    matcher = _Matcher(keys, positions, key_column)
+    for table in before:
+        rows, matched = matcher.match(table)
+        touched = table.take(pa.array(rows))
+        older = base_records(touched, comparable_ordering(touched, rule.ordering_fields))
+        merged = outcome(older, winners.take(matched))
+        deleted = np.flatnonzero(merged.is_delete)
+        yield "d", touched.take(pa.array(deleted)), None
+        updated = np.flatnonzero(~merged.is_delete & _differs(touched, merged.rows))
+        yield "u", touched.take(pa.array(updated)), merged.rows.take(pa.array(updated))
+    left = np.flatnonzero(~matcher.is_met & winners.has_row & ~winners.is_delete)
+    yield "i", None, winners.rows.take(pa.array(left))
+
+
+def _differs(older: pa.Table, newer: pa.Table) -> Mask:
+    """Rows that are not the same cell by cell."""
+    if not older.num_rows:
+        return np.zeros(0, np.bool_)
+    texts = [json_text(as_one_array(t.to_struct_array())) for t in (older, newer)]
+    return np.asarray(pc.not_equal(*texts))
 
 
 def unmerged(base: Iterable[pa.Table], log: LogRecords, *, batch_rows: int) -> Iterator[pa.Table]:
@@ -107,7 +151,7 @@ def _merge_by_folding(
     base: Iterable[pa.Table],
     log: LogRecords,
     rule: MergeRule,
-    outcome: Outcome,
+    merger: PayloadMerger | None,
     *,
     key_column: str,
     batch_rows: int,
@@ -118,11 +162,7 @@ def _merge_by_folding(
             f"the log files hold partial updates, which {rule.payload_class} cannot merge. Run a "
             "compaction with Apache Hudi"
         )
-    codes, keys, positions = _identities(log)
-    folded, order = fold_in_rounds(codes, log.records, outcome)
-    winners = folded.take(np.argsort(order))
-    # Java classes are compared among log records only.
-    winners = replace(winners, has_other_class=np.zeros(len(winners), np.bool_))
+    winners, keys, positions, outcome = _folded(log, rule, merger)
     matcher = _Matcher(keys, positions, key_column)
     for table in base:
         rows, matched = matcher.match(table)
@@ -136,6 +176,19 @@ def _merge_by_folding(
     left = np.flatnonzero(~matcher.is_met & winners.has_row & ~winners.is_delete)
     for start in range(0, len(left), batch_rows):
         yield winners.rows.take(pa.array(left[start : start + batch_rows]))
+
+
+def _folded(
+    log: LogRecords, rule: MergeRule, merger: PayloadMerger | None
+) -> tuple[Records, pa.Array, Rows | None, Outcome]:
+    """Phase one: a record per key, the keys or positions in the same order, and the merge itself."""
+    outcome = _outcome(rule, log.column_sets, merger)
+    codes, keys, positions = _identities(log)
+    folded, order = fold_in_rounds(codes, log.records, outcome)
+    winners = folded.take(np.argsort(order))
+    # Java classes are compared among log records only.
+    winners = replace(winners, has_other_class=np.zeros(len(winners), np.bool_))
+    return winners, keys, positions, outcome
 
 
 @dataclass(slots=True)

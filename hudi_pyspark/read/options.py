@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.table.view import TableView
 
+_BEGIN = "hoodie.datasource.read.begin.instanttime"
+_END = "hoodie.datasource.read.end.instanttime"
+_INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
+_FALLBACK = "hoodie.datasource.read.incr.fallback.fulltablescan.enable"
+_USE_END_SCHEMA = "hoodie.datasource.read.schema.use.end.instanttime"
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
 _OLD_QUERY_TYPE = "hoodie.datasource.view.type"
@@ -57,7 +62,7 @@ class Option:
 
 OPTIONS = (
     Option("path", "", "Base path of the table."),
-    Option(QUERY_TYPE, "query_type", "snapshot (default) or read_optimized."),
+    Option(QUERY_TYPE, "query_type", "snapshot (default), read_optimized or incremental."),
     Option(_OLD_QUERY_TYPE, "", "Older name of the query type."),
     Option(AS_OF, "as_of", "Read the table as of this instant, inclusive."),
     Option(
@@ -91,8 +96,60 @@ OPTIONS = (
         "Accepted; files are found by listing directories, which gives the same files.",
     ),
     Option("hoodie.enable.data.skipping", "data_skipping", "Accepted; nothing is skipped yet."),
+    Option(_BEGIN, "begin", "Incremental query: from this instant on, exclusive, or earliest."),
+    Option(_END, "end", "Incremental query: up to this instant, inclusive; the latest by default."),
+    Option(
+        _INCREMENTAL_FORMAT,
+        "incremental_format",
+        "latest_state (default): rows as they are at the end of the range; cdc: changes.",
+    ),
+    Option("", "cdc", "true asks for an incremental query in format cdc (default false)."),
+    Option("", "cdc_format", "CDC images as json text (default) or as struct columns."),
+    Option(
+        _FALLBACK,
+        "incremental_fallback",
+        "Where files of the range are gone, read the latest rows that were written in it (default "
+        "true); false refuses.",
+    ),
+    Option("", "on_missing", "The same choice: full_scan, fail, or earliest (begin where it can)."),
+    Option(
+        "hoodie.datasource.read.incr.path.glob",
+        "incremental_path_glob",
+        "Incremental query: only files whose full path ends like this glob.",
+    ),
+    Option(
+        "hoodie.datasource.read.incr.skip_compact",
+        "skip_compaction",
+        "Incremental query: leave out commit actions of a MERGE_ON_READ table (default false).",
+    ),
+    Option(
+        "hoodie.datasource.read.incr.skip_cluster",
+        "skip_clustering",
+        "Incremental query: leave out clusterings (default false).",
+    ),
+    Option(
+        "hoodie.datasource.read.incr.table.version",
+        "",
+        "Incremental query: below 8 ranges compare requested times, from 8 on completion times.",
+    ),
+    Option(
+        _USE_END_SCHEMA,
+        "use_end_schema",
+        "Incremental query: the schema at the end of the range, not the latest (default false).",
+    ),
+    Option(
+        "hoodie.read.timeline.holes.resolution.policy",
+        "hollow_commits",
+        "Incremental query before version 8, with a pending commit inside the range: fail "
+        "(default), block (end before it), or use_transition_time (read on).",
+    ),
     Option(DELETE_FIELD, "delete_field", "Column that marks deletes; the table's by default."),
     Option(DELETE_MARKER, "delete_marker", "Its value on deletes; the table's by default."),
+    Option(
+        "",
+        "bootstrap_base_path",
+        "Where the source files of a bootstrapped table are, instead of the recorded folder.",
+    ),
     Option("", "columns", "Comma-separated columns to read and decode; all by default."),
     Option("", "batch_rows", "Rows per Arrow batch (default 65536)."),
     Option("", "include_meta_columns", "false leaves out the _hoodie_* columns (default true)."),
@@ -105,13 +162,6 @@ OPTIONS = (
 )
 # Query features of Apache Hudi that this release refuses by name instead of ignoring them.
 _REFUSED = {
-    "hoodie.datasource.read.begin.instanttime": "incremental queries are not covered",
-    "begin": "incremental queries are not covered",
-    "hoodie.datasource.read.end.instanttime": "incremental queries are not covered",
-    "end": "incremental queries are not covered",
-    "hoodie.datasource.query.incremental.format": "incremental queries are not covered",
-    "incremental_format": "incremental queries are not covered",
-    "cdc": "CDC queries are not covered",
     "hoodie.datasource.read.paths": "load the base path and filter on partition columns instead",
     "hoodie.datasource.read.incr.filters": "use .filter() on the DataFrame instead",
     "hoodie.write.record.merge.custom.implementation.classes": "Java mergers cannot run here",
@@ -132,15 +182,8 @@ _IGNORED = frozenset(
         "hoodie.compaction.lazy.block.read",
         "hoodie.compaction.reverse.log.read",
         "hoodie.optimized.log.blocks.scan.enable",
-        "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
-        "hoodie.datasource.read.incr.path.glob",
-        "hoodie.datasource.read.incr.skip_compact",
-        "hoodie.datasource.read.incr.skip_cluster",
-        "hoodie.datasource.read.incr.table.version",
-        "hoodie.datasource.read.schema.use.end.instanttime",
         "hoodie.datasource.read.streaming.table.version",
         "hoodie.datasource.streaming.startoffset",
-        "hoodie.read.timeline.holes.resolution.policy",
         "hoodie.memory.merge.max.size",
     }
 )
@@ -157,6 +200,23 @@ _SPARK_OPTIONS = frozenset({"path", "paths", "inferschema", "header", "mergesche
 
 
 @dataclass(frozen=True, slots=True)
+class IncrementalOptions:
+    """The options of an incremental or CDC query."""
+
+    begin: str  # digits, exclusive
+    end: str  # digits, inclusive; "" for the latest
+    is_cdc: bool = False
+    on_missing: str = "full_scan"  # or fail, earliest
+    path_glob: str = ""
+    skip_compaction: bool = False
+    skip_clustering: bool = False
+    table_version: int = 0  # 0 for the table's own
+    use_end_schema: bool = False
+    hollow_commits: str = "fail"  # or block, use_transition_time
+    cdc_as_struct: bool = False  # images as structs, not as JSON text
+
+
+@dataclass(frozen=True, slots=True)
 class ReadOptions:
     """Every read option, typed and checked."""
 
@@ -170,9 +230,11 @@ class ReadOptions:
     schema_on_read: bool | None = None  # None: the table decides
     delete_field: str = ""
     delete_marker: str = ""
+    bootstrap_base_path: str = ""  # "" for the recorded folder, or the table's sibling
     batch_rows: int = 65_536
     include_meta_columns: bool = True
     on_damage: OnDamage = OnDamage.FAIL
+    incremental: IncrementalOptions | None = None  # None unless the query is incremental
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> ReadOptions:
@@ -209,9 +271,11 @@ class ReadOptions:
             ),
             delete_field=field,
             delete_marker=marker,
+            bootstrap_base_path=given.get("bootstrap_base_path", ""),
             batch_rows=_positive(given, "batch_rows", default=65_536),
             include_meta_columns=_boolean(given, "include_meta_columns", default=True),
             on_damage=_on_damage(given),
+            incremental=_incremental(given, query_type),
         )
 
 
@@ -241,6 +305,19 @@ def parse_instant(text: str) -> str:
     except ValueError as error:
         raise InvalidInstantError(f"{text!r} is no instant: {error}") from None
     return digits + millis
+
+
+def parse_range_instant(text: str) -> str:
+    """Begin or end of a range to Hudi's digits: also prefixes such as 000, and ``earliest``.
+
+    Raises:
+        InvalidInstantError: neither digits nor a formatted time.
+    """
+    if text.lower() == "earliest":
+        return "000"
+    if re.fullmatch(r"[0-9]{1,17}", text):
+        return text
+    return parse_instant(text)
 
 
 def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
@@ -310,6 +387,9 @@ def _by_key(options: Mapping[str, str]) -> dict[str, str]:
             given[target] = str(value)
         else:
             _check_unknown(key, value, canonical)
+    if _boolean(given, "cdc", default=False):
+        given.setdefault(QUERY_TYPE, QueryType.INCREMENTAL.value)
+        given.setdefault(_INCREMENTAL_FORMAT, "cdc")
     return given
 
 
@@ -342,12 +422,59 @@ def _query_type(given: Mapping[str, str]) -> QueryType:
     except ValueError:
         known = ", ".join(member.value for member in QueryType)
         raise UnknownQueryTypeError(f"{QUERY_TYPE} is {text!r}; known: {known}") from None
-    if query_type is QueryType.INCREMENTAL:
-        raise UnsupportedQueryError(
-            f"{QUERY_TYPE}=incremental is not covered; snapshot and read_optimized are, both also "
-            f"as of an instant ({AS_OF})"
-        )
     return query_type
+
+
+def _incremental(given: Mapping[str, str], query_type: QueryType) -> IncrementalOptions | None:
+    """The options of a range.
+
+    Raises:
+        InvalidOptionError: no begin, or range options on a query of another type.
+    """
+    if query_type is not QueryType.INCREMENTAL:
+        stray = [key for key in (_BEGIN, _END, _INCREMENTAL_FORMAT) if key in given]
+        if stray:
+            raise InvalidOptionError(f"{stray[0]} needs {QUERY_TYPE}=incremental")
+        return None
+    if AS_OF in given:
+        raise InvalidOptionError(f"{AS_OF} has no meaning for an incremental query: end it there")
+    if _BEGIN not in given:
+        raise InvalidOptionError(
+            f"an incremental query needs its begin: give {_BEGIN} (begin), an instant, exclusive, "
+            "or earliest"
+        )
+    fallback = _boolean(given, _FALLBACK, default=True)
+    default = "full_scan" if fallback else "fail"
+    return IncrementalOptions(
+        begin=parse_range_instant(given[_BEGIN]),
+        end=parse_range_instant(given[_END]) if _END in given else "",
+        is_cdc=_one_of(given, _INCREMENTAL_FORMAT, ("latest_state", "cdc")) == "cdc",
+        cdc_as_struct=_one_of(given, "cdc_format", ("json", "struct")) == "struct",
+        on_missing=_one_of(given, "on_missing", (default, "full_scan", "fail", "earliest")),
+        path_glob=given.get("hoodie.datasource.read.incr.path.glob", ""),
+        skip_compaction=_boolean(given, "hoodie.datasource.read.incr.skip_compact", default=False),
+        skip_clustering=_boolean(given, "hoodie.datasource.read.incr.skip_cluster", default=False),
+        table_version=_version(given),
+        use_end_schema=_boolean(given, _USE_END_SCHEMA, default=False),
+        hollow_commits=_one_of(
+            given,
+            "hoodie.read.timeline.holes.resolution.policy",
+            ("fail", "block", "use_transition_time"),
+        ),
+    )
+
+
+def _one_of(given: Mapping[str, str], key: str, known: tuple[str, ...]) -> str:
+    """A word of a closed vocabulary; the first is the default."""
+    text = given.get(key, known[0]).lower()
+    if text not in known:
+        raise InvalidOptionError(f"{key} is {given[key]!r}; known: {', '.join(known)}")
+    return text
+
+
+def _version(given: Mapping[str, str]) -> int:
+    key = "hoodie.datasource.read.incr.table.version"
+    return _positive(given, key, default=1) if key in given else 0
 
 
 def _skip_merge(given: Mapping[str, str], query_type: QueryType) -> bool:

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 
-_FALSE = pa.scalar(value=False)
-
-
 @dataclass(frozen=True, slots=True)
 class OrderingValues:
     """Ordering values of some records, one comparable array per ordering field.
@@ -158,6 +155,6 @@ def _combine_ranks(
 def _compare(left: pa.Array, right: pa.Array) -> tuple[Mask, Mask]:
     """Masks of rows in which the left value is smaller, and in which both are equal."""
     left_null, right_null = np.asarray(pc.is_null(left)), np.asarray(pc.is_null(right))
-    smaller = np.asarray(pc.fill_null(pc.less(left, right), _FALSE))
-    equal = np.asarray(pc.fill_null(pc.equal(left, right), _FALSE))
+    smaller = np.asarray(pc.fill_null(pc.less(left, right), fill_value=False))
+    equal = np.asarray(pc.fill_null(pc.equal(left, right), fill_value=False))
     return smaller | (left_null & ~right_null), equal | (left_null & right_null)

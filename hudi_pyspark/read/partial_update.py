@@ -54,8 +54,11 @@ def fill_defaults(older: Records, newer: Records, decision: Decision) -> Decisio
 
 
 def fill_unavailable(older: Records, newer: Records, decision: Decision, marker: str) -> Decision:
-    """``FILL_UNAVAILABLE``: text or bytes that equal the marker are the loser's value."""
-    return _fill_where(older, newer, decision, lambda column: equals_marker(column, marker))
+    """``FILL_UNAVAILABLE``: text that equals the marker is the loser's value.
+
+    Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast).
+    """
+    return _fill_where(older, newer, decision, lambda column: _text_equals(column, marker))
 
 
 def fill_by_mode(
@@ -83,6 +86,12 @@ def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
     else:
         return np.zeros(len(column), np.bool_)
     return np.asarray(as_one_array(pc.fill_null(found, False)))  # noqa: FBT003
+
+
+def _text_equals(column: pa.ChunkedArray, marker: str) -> Mask:
+    if pa.types.is_string(column.type):
+        return equals_marker(column, marker)
+    return np.zeros(len(column), np.bool_)
 
 
 def _both_rows(older: Records, newer: Records) -> Mask:

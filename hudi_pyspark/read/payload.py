@@ -118,6 +118,8 @@ def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
         filled={name: mask & ~unconditional for name, mask in decision.filled.items()},
         is_delete=np.where(unconditional, newer.is_delete, decision.is_delete),
         columns=decision.columns,
+        # A payload that says "delete" leaves nothing to be compared with the base row later.
+        without_row=decision.is_delete & ~unconditional,
     )
 
 

@@ -11,7 +11,8 @@ from hudi_pyspark.read.base_file import check_readable
 from hudi_pyspark.read.custom_merger import find_merger
 from hudi_pyspark.read.log_scan import BlockFilter
 from hudi_pyspark.read.payload import check_supported
-from hudi_pyspark.read.projection import merge_schema
+from hudi_pyspark.read.projection import merge_schema, with_commit_time
+from hudi_pyspark.table.bootstrap import is_skeleton
 from hudi_pyspark.table.partition import partition_scalars
 
 if TYPE_CHECKING:
@@ -20,15 +21,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hudi_pyspark.read.custom_merger import PayloadMerger
+    from hudi_pyspark.read.incremental import CommitRange
     from hudi_pyspark.read.options import OnDamage, ReadOptions
     from hudi_pyspark.read.schema_on_read import SchemaOnRead
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.timeline import CommittedTimes
-
-# Instant of a metadata-only bootstrap: its base files hold meta columns only.
-_BOOTSTRAP_INSTANT = "00000000000001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,9 @@ class ScanTask:
     key_fields: tuple[str, ...] = ()  # make up the record key where files do not hold it
     merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
     schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
+    commit_range: CommitRange | None = None  # only rows that these commits wrote; None for all
+    # With a range, the whole slice below the range's files: partial updates are no rows without it.
+    whole_slice: FileSlice | None = None
 
 
 def plan(
@@ -64,6 +66,7 @@ def plan(
     options: ReadOptions,
     mergers: Mapping[str, PayloadMerger] = MappingProxyType({}),
     schema_on_read: SchemaOnRead | None = None,
+    commit_range: CommitRange | None = None,
 ) -> list[ScanTask]:
     """One task per file slice, in order of partition path and file id.
 
@@ -78,6 +81,7 @@ def plan(
         options: read options.
         mergers: users' mergers by the payload class that they stand for.
         schema_on_read: matches columns by id; None to match them by name.
+        commit_range: only rows that these commits wrote; None for all.
 
     Raises:
         UnsupportedTableError: a slice that cannot be read correctly.
@@ -88,18 +92,19 @@ def plan(
     key_fields = () if config.populate_meta_fields else config.record_key_fields
     for file_slice in ordered:
         _check_base_file(file_slice, config)
-    working = result
+    unmerged = with_commit_time(table_schema, result) if commit_range is not None else result
+    working = unmerged
     if any(s.log_files for s in ordered):
         if not options.skip_merge:
             _check_mergeable(config, rule, merger)
-        working = merge_schema(table_schema, result, rule, key_fields, merger)
+        working = merge_schema(table_schema, unmerged, rule, key_fields, merger)
     # In layout 2 a log file has the blocks of one commit and is dropped as a whole without it.
     block_filter = BlockFilter(until, None if config.layout > 1 else committed)
     return [
         ScanTask(
             file_slice=file_slice,
             result=result,
-            working=working if file_slice.log_files else result,
+            working=working if file_slice.log_files else unmerged,
             rule=rule,
             block_filter=block_filter,
             partition_columns=config.partition_fields,
@@ -112,6 +117,7 @@ def plan(
             key_fields=key_fields,
             merger=merger,
             schema_on_read=schema_on_read,
+            commit_range=commit_range,
         )
         for file_slice in ordered
     ]
@@ -121,12 +127,8 @@ def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:
     base = file_slice.base_file
     if base is not None:
         check_readable(base.path)
-        if config.bootstrap_base_path and base.instant_time == _BOOTSTRAP_INSTANT:
-            raise UnsupportedTableError(
-                f"base file {base.path} was made by a metadata-only bootstrap "
-                f"(hoodie.bootstrap.base.path is {config.bootstrap_base_path}), which is not "
-                "covered. Rewrite the table, e.g. by clustering it with Apache Hudi"
-            )
+        if is_skeleton(file_slice, config):
+            check_readable(base.bootstrap_source)
 
 
 def _check_mergeable(config: TableConfig, rule: MergeRule, merger: PayloadMerger | None) -> None:

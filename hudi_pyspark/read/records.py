@@ -85,6 +85,7 @@ class Decision:
     filled: Mapping[str, Mask]  # column to the pairs in which the loser's value stands in
     is_delete: Mask  # outcome is a delete
     columns: Rows  # set of columns that the outcome has
+    without_row: Mask | None = None  # outcome is a delete that keeps no row; None for none
 
     @classmethod
     def pick(cls, older: Records, newer: Records, newer_wins: Mask) -> Decision:
@@ -109,7 +110,9 @@ class Decision:
             rows = _fill(pairs.rows, chosen.rows, self.filled, winner, loser)
         return Records(
             rows=rows,
-            has_row=chosen.has_row,
+            has_row=chosen.has_row
+            if self.without_row is None
+            else chosen.has_row & ~self.without_row,
             is_delete=self.is_delete,
             has_default_ordering=chosen.has_default_ordering,
             has_other_class=chosen.has_other_class,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.log_block import LogBlock, frame_blocks
 from hudi_pyspark.read.base_file import read_base_file
+from hudi_pyspark.read.bootstrap_file import read_bootstrap_file
 from hudi_pyspark.read.log_records import load_log_records
 from hudi_pyspark.read.log_scan import scan_blocks
 from hudi_pyspark.read.merge import merge, unmerged
@@ -15,18 +18,16 @@ from hudi_pyspark.read.options import OnDamage
 from hudi_pyspark.read.record_key import with_record_key
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.read.schema_on_read import stored_columns
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
 
     from hudi_pyspark.read.log_records import LogRecords
     from hudi_pyspark.read.log_scan import LogScan
     from hudi_pyspark.read.plan import ScanTask
     from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.file_group import LogFile
+    from hudi_pyspark.table.file_group import BaseFile, LogFile
 
 _log = logging.getLogger(__name__)
 
@@ -41,13 +42,20 @@ def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     Raises:
         HudiError: a file is missing, damaged, or not readable as the table's schema asks.
     """
-    if not task.file_slice.log_files:
-        yield from _base_tables(task, storage, task.result)
-        return
-    log = _load_log(task, storage)
+    for table in slice_tables(task, storage):
+        rows = table
+        if task.commit_range is not None:
+            written = task.commit_range.contains(table.column(COMMIT_TIME_COLUMN))
+            rows = table.filter(pa.array(written))
+        yield rows.select(task.result.names)
+
+
+def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+    """The rows of the slice, with the columns that the task works on."""
     base = _base_tables(task, storage, task.working)
-    for table in _merged(task, base, log):
-        yield table.select(task.result.names)
+    if not task.file_slice.log_files:
+        return base
+    return _merged(task, base, load_log(task, storage))
 
 
 def _merged(task: ScanTask, base: Iterator[pa.Table], log: LogRecords) -> Iterator[pa.Table]:
@@ -70,13 +78,23 @@ def _base_tables(task: ScanTask, storage: Storage, schema: pa.Schema) -> Iterato
     constants = dict(task.partition_values)
     wanted = _columns_in_files(task, schema)
     stored = stored_columns(task.schema_on_read, wanted, base.instant_time)
-    for stored_table in read_base_file(storage, base.path, list(stored.values()), task.batch_rows):
+    for stored_table in _stored_tables(base, storage, list(stored.values()), task.batch_rows):
         table = stored_table
         if task.schema_on_read is not None:
             table = task.schema_on_read.rename(stored_table, stored, base.instant_time)
         _check_partition_columns(task, table, wanted, base.path)
         rows = conform(table, schema, constants, source=base.path)
         yield with_record_key(rows, task.key_fields) if task.file_slice.log_files else rows
+
+
+def _stored_tables(
+    base: BaseFile, storage: Storage, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """The columns as they are stored, in the base file or in the one that it was made for."""
+    if base.bootstrap_source:
+        source = base.bootstrap_source
+        return read_bootstrap_file(storage, base.path, source, columns, batch_rows)
+    return read_base_file(storage, base.path, columns, batch_rows)
 
 
 def _columns_in_files(task: ScanTask, schema: pa.Schema) -> list[str]:
@@ -96,7 +114,8 @@ def _check_partition_columns(
         )
 
 
-def _load_log(task: ScanTask, storage: Storage) -> LogRecords:
+def load_log(task: ScanTask, storage: Storage) -> LogRecords:
+    """All log records of a slice that the query sees, with the columns that the task works on."""
     files = task.file_slice.log_files
     scan = scan_blocks(_frame_files(task, storage), task.block_filter)
     _check_damage(task, scan, storage)

@@ -8,8 +8,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.hudi_table import HudiTable, Scan
-from hudi_pyspark.read.scan import read
 from hudi_pyspark.read.schema_evolution import conform
+from hudi_pyspark.read.task import read_task
 from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.read.custom_merger import PayloadMerger
-    from hudi_pyspark.read.plan import ScanTask
+    from hudi_pyspark.read.task import ReadTask
     from hudi_pyspark.storage import Storage
 
 SHORT_NAME = "hudi-py"
@@ -53,7 +53,7 @@ class HudiDataSource(DataSource):
 class HudiPartition(InputPartition):
     """One file slice."""
 
-    def __init__(self, task: ScanTask) -> None:
+    def __init__(self, task: ReadTask) -> None:
         super().__init__(task)
         self.task = task
 
@@ -77,13 +77,18 @@ class HudiReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         if self._scan is None:
             raise RuntimeError("partitions are planned on the driver only")
-        return [HudiPartition(task) for task in self._scan.plan(self._columns)]
+        try:
+            return [HudiPartition(task) for task in self._scan.plan(self._columns)]
+        except NotImplementedError as error:
+            # Spark takes a NotImplementedError for "this reader has no partitions()" and goes on
+            # with one None partition: what cannot be read would look like an empty table.
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # Spark makes one None partition of an empty list of partitions.
         if not isinstance(partition, HudiPartition):
             return
-        for table in read(partition.task, self._storage):
+        for table in read_task(partition.task, self._storage):
             # Spark compares the first batch's schema with its own to the letter.
             conformed = conform(table, self._schema, {}, source="the result")
             yield from conformed.replace_schema_metadata(None).to_batches()

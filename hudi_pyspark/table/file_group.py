@@ -18,6 +18,9 @@ class BaseFile:
     instant_time: str
     size: int  # bytes
     is_listed: bool = True  # False when only commit metadata names it
+    # Path or URI of the file that holds the data columns of a metadata-only bootstrap, row by row;
+    # "" for a file that holds all its columns itself.
+    bootstrap_source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,11 @@ class FileSlice:
     @property
     def is_empty(self) -> bool:
         return self.base_file is None and not self.log_files
+
+    def with_bootstrap_source(self, source: str) -> FileSlice:
+        if self.base_file is None:
+            return self
+        return replace(self, base_file=replace(self.base_file, bootstrap_source=source))
 
     def without_base_file(self) -> FileSlice:
         return replace(self, base_file=None)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import posixpath
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
+from hudi_pyspark.format.avro_annotation import avro_schema_text
 from hudi_pyspark.format.avro_schema import arrow_schema, parse_schema
+from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from hudi_pyspark.format.commit_metadata import WriteStat
     from hudi_pyspark.table.view import TableView
@@ -24,11 +28,16 @@ META_COLUMNS = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
+COMMIT_TIME_COLUMN = META_COLUMNS[0]
 OPERATION_COLUMN = "_hoodie_operation"
 RECORD_KEY_COLUMN = "_hoodie_record_key"
 _PLAIN_TYPES = frozenset(
     {pa.bool_(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string()}
 )
+_FOOTER_READERS: Mapping[str, Callable[[Any], pa.Schema]] = {
+    ".parquet": pq.read_schema,
+    ".orc": lambda file: orc.ORCFile(file).schema,
+}
 _DATA_BLOCKS = (
     LogBlockType.AVRO_DATA_BLOCK,
     LogBlockType.PARQUET_DATA_BLOCK,
@@ -133,10 +142,13 @@ def _file_schema(view: TableView, path: str) -> pa.Schema | None:
     try:
         if _is_log_file(path):
             return _log_file_schema(view.storage.read_bytes(path), path)
-        if path.endswith(".parquet"):
+        read_schema = _FOOTER_READERS.get(posixpath.splitext(path)[1])
+        if read_schema is not None:
             with view.storage.open_input(path) as file:
-                return _parquet_schema(pq.read_schema(file))
-    except (OSError, HudiError, pa.ArrowInvalid):
+                return _footer_schema(read_schema(file))
+        if path.endswith(".hfile"):
+            return _hfile_schema(view.storage.read_bytes(path), path)
+    except (OSError, HudiError, pa.ArrowInvalid, UnicodeDecodeError):
         # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
         return None
     return None
@@ -155,6 +167,12 @@ def _log_file_schema(data: bytes, path: str) -> pa.Schema | None:
     return arrow_schema(parse_schema(texts[-1])) if texts else None
 
 
-def _parquet_schema(schema: pa.Schema) -> pa.Schema:
-    text = (schema.metadata or {}).get(b"parquet.avro.schema")
-    return arrow_schema(parse_schema(str(text, "utf-8"))) if text else schema.remove_metadata()
+def _footer_schema(schema: pa.Schema) -> pa.Schema:
+    """The writer's Avro schema, since the file's own types say less; else these."""
+    text = avro_schema_text(schema)
+    return arrow_schema(parse_schema(text)) if text else schema.remove_metadata()
+
+
+def _hfile_schema(data: bytes, path: str) -> pa.Schema | None:
+    text = read_hfile(data, path=path).file_info.get(SCHEMA_INFO)
+    return arrow_schema(parse_schema(str(text, "utf-8"))) if text else None

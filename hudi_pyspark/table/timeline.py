@@ -103,7 +103,7 @@ class CommittedTimes:
     ) -> CommittedTimes:
         times = frozenset(i.requested_time for i in instants)
         first = min((t for t in times if t not in savepoint_times), default="")
-        return cls(times, first, frozenset(i.requested_time for i in pending) - times)
+        return cls(times, first, frozenset(i.requested_time for i in pending))
 
     def __contains__(self, time: str) -> bool:
         # Before Hudi 0.10 instants had 14 digits; newer writers pad them with 999 milliseconds.

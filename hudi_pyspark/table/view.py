@@ -30,7 +30,7 @@ from hudi_pyspark.table.listing import DirectoryListing
 from hudi_pyspark.table.timeline import CommittedTimes, load_timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from hudi_pyspark.storage import FileInfo, Storage
     from hudi_pyspark.table.config import TableConfig
@@ -167,13 +167,80 @@ class TableView:
                 chosen.append(file_slice)
         return chosen
 
+    def written_slices(self, times: Collection[str]) -> list[FileSlice]:
+        """Slices made only of the files that some commits wrote, as of the last of them.
+
+        Args:
+            times: requested times of completed commits on the active timeline; not empty.
+
+        Raises:
+            MissingFileError: one of the files that the answer needs is not on the storage.
+        """
+        until = max(times)
+        replaced = self._replaced_file_groups(until)
+        written: dict[str, set[str]] = {}
+        for time in times:
+            for partition, stats in self.commit_metadata[time].write_stats.items():
+                names = written.setdefault(partition, set())
+                names.update(stat.path.rpartition("/")[2] for stat in stats if stat.path)
+        chosen = []
+        for group in self._file_groups(sorted(written), only=written):
+            if (group.partition_path, group.file_id) in replaced:
+                continue
+            file_slice = self._merged_slice(group, until)
+            if file_slice is not None and not file_slice.is_empty:
+                self._check_presence(file_slice)
+                self._check_logs_listed(file_slice)
+                chosen.append(file_slice)
+        return chosen
+
+    def slice_before(self, time: str, partition_path: str, file_id: str) -> FileSlice | None:
+        """A file group's slice as it was just before a commit; None where it did not exist.
+
+        Raises:
+            MissingFileError: a file of that slice is not on the storage any more.
+        """
+        earlier = [c.requested_time for c in self.commits if c.requested_time < time]
+        if not earlier:
+            return None
+        groups = self._groups_of(partition_path)
+        group = groups.get(file_id)
+        found = self._merged_slice(group, earlier[-1]) if group is not None else None
+        if found is None or found.is_empty:
+            return None
+        # Log files of later commits belong to the same slice; their blocks are skipped anyway.
+        found = found.with_logs(log for log in found.log_files if not self._is_later(log, time))
+        self._check_presence(found)
+        return found
+
+    def _is_later(self, log: LogFile, time: str) -> bool:
+        if self.config.layout > 1:
+            return log.instant_time >= time
+        return not log.is_listed and log.committed_by >= time
+
+    def _groups_of(self, partition_path: str) -> Mapping[str, FileGroup]:
+        if partition_path not in self._groups_by_partition:
+            self._groups_by_partition[partition_path] = {
+                group.file_id: group for group in self._file_groups([partition_path])
+            }
+        return self._groups_by_partition[partition_path]
+
+    @cached_property
+    def _groups_by_partition(self) -> dict[str, dict[str, FileGroup]]:
+        return {}
+
+    @property
+    def archived_commit_times(self) -> Collection[str]:
+        """Requested times of all archived instants; loads the archive."""
+        return self._archived_completion_times
+
     def validate_as_of(self, as_of: str) -> None:
         """Refuse an instant whose state may still change or is already cleaned away.
 
         Raises:
             TimeTravelError: with the first or last instant that can be answered.
         """
-        incomplete = self._first_incomplete_commit()
+        incomplete = self.first_incomplete_commit()
         if incomplete is not None and as_of >= incomplete.requested_time:
             raise TimeTravelError(
                 f"as.of.instant {as_of} is not before {incomplete.requested_time}, a "
@@ -220,7 +287,8 @@ class TableView:
                 "writer archived or rolled it back. Load the table again"
             ) from error
 
-    def _first_incomplete_commit(self) -> Instant | None:
+    def first_incomplete_commit(self) -> Instant | None:
+        """The oldest commit that is still being written; clusterings do not count."""
         pending = (
             i
             for i in self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
@@ -283,13 +351,18 @@ class TableView:
                 planned[key] = instant.requested_time
         return planned
 
-    def _file_groups(self, partitions: list[str]) -> Iterable[FileGroup]:
+    def _file_groups(
+        self, partitions: list[str], only: Mapping[str, Collection[str]] | None = None
+    ) -> Iterable[FileGroup]:
+        """File groups of some partitions; of all their files, or of those that `only` names."""
         files = self.listing.files(partitions)
-        committed = self._committed_files
         for partition in partitions:
-            base_files, log_files = _data_files(
-                partition, files[partition], committed.get(partition, {}), self.config
-            )
+            listed = files[partition]
+            committed = self._committed_files.get(partition, {})
+            if only is not None:
+                listed = [file for file in listed if file.name in only[partition]]
+                committed = {n: c for n, c in committed.items() if n in only[partition]}
+            base_files, log_files = _data_files(partition, listed, committed, self.config)
             yield from group_files(
                 partition,
                 base_files,
@@ -365,6 +438,11 @@ class TableView:
                 self.config.layout > 1 or not any(f.is_listed for f in file_slice.log_files)
             ):
                 raise self._missing(log.path, log.instant_time)
+
+    def _check_logs_listed(self, file_slice: FileSlice) -> None:
+        lost = next((log for log in file_slice.log_files if not log.is_listed), None)
+        if lost is not None:
+            raise self._missing(lost.path, lost.committed_by)
 
     def _missing(self, path: str, instant_time: str) -> MissingFileError:
         return MissingFileError(

@@ -1,4 +1,4 @@
-"""Parquet columns whose meaning only the Avro schema in the file's footer tells."""
+"""Parquet and ORC columns whose meaning only the Avro schema in the file's footer tells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hudi_pyspark.format.avro_schema import (
 if TYPE_CHECKING:
     from hudi_pyspark.format.avro_schema import AvroType
 
-_AVRO_SCHEMA_KEY = b"parquet.avro.schema"
+_AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
 # Flink writes local timestamps as plain int64, milliseconds or microseconds, without annotation
 # (golden table flink_v6_cow_all_types).
 _TIMESTAMPS = {
@@ -29,20 +29,27 @@ _TIMESTAMPS = {
 }
 
 
+def avro_schema_text(schema: pa.Schema) -> str | None:
+    """The Avro schema that Hudi's writers leave in the footer of a Parquet or ORC file."""
+    metadata = schema.metadata or {}
+    texts = (metadata[key] for key in _AVRO_SCHEMA_KEYS if key in metadata)
+    return next((str(text, "utf-8") for text in texts), None)
+
+
 def annotated_schema(schema: pa.Schema) -> pa.Schema:
-    """A file's schema with the timestamps that its Parquet types do not show.
+    """A file's schema with the timestamps that its own types do not show.
 
     Args:
-        schema: of the Parquet file, with the footer's key-value metadata.
+        schema: of the file, with the footer's key-value metadata.
 
     Returns:
         The same columns; an int64 that the footer's Avro schema calls a timestamp is one. Casting
         the file's columns to it changes no value.
     """
-    text = (schema.metadata or {}).get(_AVRO_SCHEMA_KEY)
-    if text is None or b"timestamp" not in text:
+    text = avro_schema_text(schema)
+    if text is None or "timestamp" not in text:
         return schema
-    avro = parse_schema(str(text, "utf-8"))
+    avro = parse_schema(text)
     types = {field.name: field.type for field in avro.fields}
     return pa.schema(
         [

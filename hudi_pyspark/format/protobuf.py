@@ -1,0 +1,52 @@
+"""Protobuf messages → their fields, for formats that keep metadata in a few of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class ProtobufError(ValueError):
+    """Bytes that are no protobuf message; `offset` counts from the start of the view."""
+
+    def __init__(self, problem: str, offset: int) -> None:
+        super().__init__(problem, offset)
+        self.problem, self.offset = problem, offset
+
+
+def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Field numbers and values, of the two wire types in use: varint, and bytes with a length.
+
+    Raises:
+        ProtobufError: another wire type, or a field that does not fit.
+    """
+    position = 0
+    while position < len(message):
+        start = position
+        tag, position = parse_varint(message, position)
+        number, position = parse_varint(message, position)
+        match tag & 7:
+            case 0:
+                yield tag >> 3, number
+            case 2 if number <= len(message) - position:
+                yield tag >> 3, message[position : position + number]
+                position += number
+            case wire_type:
+                problem = f"protobuf field {tag >> 3} of wire type {wire_type} cannot be read"
+                raise ProtobufError(problem, start)
+
+
+def parse_varint(view: memoryview, offset: int) -> tuple[int, int]:
+    """A varint, unsigned, and the offset after it.
+
+    Raises:
+        ProtobufError: the view ends, or there are ten bytes and more to come.
+    """
+    number = 0
+    for index, octet in enumerate(view[offset : offset + 10]):
+        number |= (octet & 0x7F) << 7 * index
+        if octet < 0x80:
+            return number, offset + index + 1
+    raise ProtobufError("expected a varint, found none", offset)

@@ -1,0 +1,126 @@
+"""Arrow columns to JSON text, all rows at once.
+
+Every column is present, null as ``null``; decimals are numbers in plain notation, dates
+``YYYY-MM-DD``, timestamps ISO 8601 with microseconds (UTC ones end in Z), binary base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
+_CONTROL = "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]"
+
+
+def json_text(values: pa.Array) -> pa.Array:
+    """The JSON text of each value; ``null`` where it is null."""
+    kind = values.type
+    for fits, convert in _CONVERSIONS:
+        if fits(kind):
+            return pc.fill_null(convert(values), "null")
+    return pc.fill_null(values.cast(pa.string()), "null")
+
+
+def _number(values: pa.Array) -> pa.Array:
+    """Numbers as Python and Java print them; JSON has none for NaN and infinities."""
+    texts = [json.dumps(v) if np.isfinite(v) else f'"{v}"' for v in _float_values(values)]
+    return pc.if_else(
+        pc.is_null(values), pa.scalar(None, pa.string()), pa.array(texts, pa.string())
+    )
+
+
+def _float_values(values: pa.Array) -> list[float]:
+    if pa.types.is_float32(values.type):
+        # Shortest digits that identify the float, not those of the double it widens to.
+        values = values.cast(pa.string()).cast(pa.float64())
+    found: list[float] = pc.fill_null(values, 0.0).to_pylist()
+    return found
+
+
+def _string(values: pa.Array) -> pa.Array:
+    escaped = values
+    for raw, escape in _ESCAPES:
+        escaped = pc.replace_substring(escaped, raw, escape)
+    if pc.any(pc.match_substring_regex(values, _CONTROL)).as_py():
+        texts = [
+            None if v is None else json.dumps(v, ensure_ascii=False) for v in values.to_pylist()
+        ]
+        return pa.array(texts, pa.string())
+    return _quoted(escaped)
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise('"', texts, '"', "")
+
+
+def _date(values: pa.Array) -> pa.Array:
+    return _quoted(values.cast(pa.string()))
+
+
+def _timestamp(values: pa.Array) -> pa.Array:
+    zone = "Z" if values.type.tz else ""
+    plain = values.cast(pa.timestamp("us"))
+    text = pc.replace_substring(plain.cast(pa.string()), " ", "T")
+    return pc.binary_join_element_wise('"', text, zone, '"', "")
+
+
+def _binary(values: pa.Array) -> pa.Array:
+    encoded = [None if v is None else base64.b64encode(v).decode() for v in values.to_pylist()]
+    return _quoted(pa.array(encoded, pa.string()))
+
+
+def _struct(values: pa.StructArray) -> pa.Array:
+    parts: list[pa.Array | str] = []
+    for index, field in enumerate(values.type):
+        text = json_text(pc.struct_field(values, [index]))
+        label = json.dumps(field.name, ensure_ascii=False)
+        parts.append(pc.binary_join_element_wise(f"{label}:", text, ""))
+    inner = pc.binary_join_element_wise(*parts, ",") if parts else pa.array([""] * len(values))
+    text = pc.binary_join_element_wise("{", inner, "}", "")
+    return pc.if_else(pc.is_null(values), pa.scalar(None, pa.string()), text)
+
+
+def _list(values: pa.ListArray) -> pa.Array:
+    texts = json_text(values.flatten())
+    return _joined(values, texts, "[", "]")
+
+
+def _map(values: pa.MapArray) -> pa.Array:
+    entries = values.cast(
+        pa.list_(pa.struct([("key", values.type.key_type), ("value", values.type.item_type)]))
+    )
+    flat = entries.flatten()
+    pairs = pc.binary_join_element_wise(
+        json_text(pc.struct_field(flat, [0])), json_text(pc.struct_field(flat, [1])), ":"
+    )
+    return _joined(values, pairs, "{", "}")
+
+
+def _joined(values: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa.Array:
+    """Texts of all items, item by item behind one another, to one text per list."""
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(values), 0))
+    offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+    lists = pa.ListArray.from_arrays(offsets, texts)
+    text = pc.binary_join_element_wise(opening, pc.binary_join(lists, ","), closing, "")
+    return pc.if_else(pc.is_null(values), pa.scalar(None, pa.string()), text)
+
+
+_CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
+    (pa.types.is_floating, _number),
+    (pa.types.is_string, _string),
+    (pa.types.is_date, _date),
+    (pa.types.is_timestamp, _timestamp),
+    (pa.types.is_binary, _binary),
+    (pa.types.is_struct, _struct),
+    (pa.types.is_map, _map),
+    (pa.types.is_list, _list),
+)

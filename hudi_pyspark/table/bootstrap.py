@@ -1,0 +1,178 @@
+"""Metadata-only bootstrap: base files whose data columns stand in files outside of the table."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import (
+    CorruptLogBlockError,
+    CorruptTableError,
+    CorruptTimelineError,
+    MissingFileError,
+    UnsupportedTableError,
+)
+from hudi_pyspark.format.hfile import read_hfile
+from hudi_pyspark.format.instant_body import read_body, undecodable_as_corrupt
+from hudi_pyspark.table.config import METADATA_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.file_group import FileSlice
+
+# The base files of this instant hold meta columns only. Those of a full-record bootstrap, which
+# has the instant 00000000000002, are ordinary.
+BOOTSTRAP_INSTANT = "00000000000001"
+# The index by partition; a second one, by file id, says the same.
+INDEX_FILE = (
+    f"{METADATA_FOLDER}/.aux/.bootstrap/.partitions/"
+    f"00000000-0000-0000-0000-000000000000-0_1-0-1_{BOOTSTRAP_INSTANT}.hfile"
+)
+
+
+def is_skeleton(file_slice: FileSlice, config: TableConfig) -> bool:
+    """Whether the slice's base file holds meta columns only."""
+    base = file_slice.base_file
+    return (
+        bool(config.bootstrap_base_path)
+        and base is not None
+        and base.instant_time == BOOTSTRAP_INSTANT
+    )
+
+
+@dataclass(frozen=True)
+class BootstrapSources:
+    """Where the data columns of a bootstrapped table's skeleton files are."""
+
+    config: TableConfig
+    index: Mapping[tuple[str, str], str]  # (partition path, file id) to source file, as recorded
+    base_path: str  # the folder that now stands for the recorded hoodie.bootstrap.base.path
+
+    def attach(self, slices: Iterable[FileSlice]) -> list[FileSlice]:
+        """The slices, with the source file of every base file that holds meta columns only.
+
+        Raises:
+            CorruptTableError: the index does not name such a file, or names one elsewhere.
+        """
+        return [
+            s.with_bootstrap_source(self._source(s)) if is_skeleton(s, self.config) else s
+            for s in slices
+        ]
+
+    def _source(self, file_slice: FileSlice) -> str:
+        try:
+            recorded = self.index[file_slice.partition_path, file_slice.file_id]
+        except KeyError:
+            raise CorruptTableError(
+                f"the bootstrap index {INDEX_FILE} does not name file group {file_slice.file_id} "
+                f"of partition {file_slice.partition_path!r}"
+            ) from None
+        return _moved(recorded, self.config.bootstrap_base_path, self.base_path)
+
+
+def load_bootstrap_sources(
+    storage: Storage, config: TableConfig, base_path: str = ""
+) -> BootstrapSources:
+    """Read the bootstrap index, and find the source files.
+
+    Args:
+        storage: of the table.
+        config: the table's properties.
+        base_path: the folder of the source files, where it is not the recorded one; "" to find it
+            as `locate_sources` does.
+
+    Raises:
+        UnsupportedTableError: the index is turned off, or none of HFiles.
+        MissingFileError: it is not on the storage.
+        CorruptTableError: it cannot be decoded.
+    """
+    index = _load_index(storage, config)
+    folder = base_path or locate_sources(storage, config.bootstrap_base_path)
+    return BootstrapSources(config, index, folder)
+
+
+def _load_index(storage: Storage, config: TableConfig) -> dict[tuple[str, str], str]:
+    _check_index_kind(config)
+    path = storage.describe(INDEX_FILE)
+    try:
+        return _parse_index(storage.read_bytes(INDEX_FILE), path)
+    except FileNotFoundError as error:
+        raise MissingFileError(
+            f"{path} is not on the storage: without this index the base files of the table's "
+            "bootstrap have no data columns. Restore the folder .hoodie/.aux from a copy"
+        ) from error
+    except (CorruptLogBlockError, CorruptTimelineError) as error:
+        raise CorruptTableError(f"bootstrap index {error.reason()}") from error
+
+
+def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
+    """(Partition path, file id) to source file, of an HFile with an Avro container per partition."""
+    hfile = read_hfile(data, path=path)
+    index: dict[tuple[str, str], str] = {}
+    spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
+    for start, end in spans:
+        entry = read_body(hfile.values_data[start:end], path=path)
+        with undecodable_as_corrupt(path):
+            for file_id, status in (entry["fileIdToBootstrapFile"] or {}).items():
+                index[entry["partitionPath"] or "", file_id] = str(status["path"]["uri"])
+    return index
+
+
+def locate_sources(storage: Storage, recorded: str) -> str:
+    """The folder of the source files: as recorded, else the table's sibling of the same name.
+
+    A table that was copied together with its source folder is read without any option so.
+
+    Returns:
+        The recorded folder unless it is not there and the sibling is.
+    """
+    if _is_folder(storage, recorded):
+        return recorded
+    name = posixpath.basename(recorded.rstrip("/"))
+    sibling = posixpath.join(posixpath.dirname(storage.describe("").rstrip("/")), name)
+    return sibling if _is_folder(storage, sibling) else recorded
+
+
+def _is_folder(storage: Storage, location: str) -> bool:
+    try:
+        return bool(storage.at(location).list_directory(""))
+    except (OSError, ValueError):
+        return False  # a file, or a store that is not reached from here: reading it says why
+
+
+def _check_index_kind(config: TableConfig) -> None:
+    for key, readable in (
+        ("hoodie.bootstrap.index.enable", "true"),
+        ("hoodie.bootstrap.index.type", "hfile"),
+        ("hoodie.bootstrap.index.class", "hfilebootstrapindex"),
+    ):
+        value = config.properties.get(key, readable)
+        if value.rpartition(".")[2].strip().lower() != readable:
+            raise UnsupportedTableError(
+                f"{key} is {value}, so that no index tells where the data columns of the table's "
+                f"bootstrap are (hoodie.bootstrap.base.path is {config.bootstrap_base_path}). "
+                "Rewrite the table, e.g. by clustering it with Apache Hudi"
+            )
+
+
+def _moved(source: str, recorded_base: str, base: str) -> str:
+    """The source file below `base`, which stands for the folder that the bootstrap was given."""
+    if base == recorded_base:
+        return source
+    folder, path = _without_scheme(recorded_base).rstrip("/"), _without_scheme(source)
+    if not path.startswith(f"{folder}/"):
+        raise CorruptTableError(
+            f"the bootstrap index names {source}, which is not below hoodie.bootstrap.base.path, "
+            f"{recorded_base}; it cannot be looked for below {base}"
+        )
+    return base.rstrip("/") + path[len(folder) :]
+
+
+def _without_scheme(location: str) -> str:
+    """The location from its bucket or first folder on: ``s3a://b/x`` and ``s3://b/x`` are one."""
+    return "/" + re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:", "", location).lstrip("/")

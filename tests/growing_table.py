@@ -1,0 +1,83 @@
+"""A golden table put back to an earlier instant, whose later files can be added again."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tests.conftest import GOLDEN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_INSTANT = re.compile(r"\d{17}")
+
+
+@dataclass(frozen=True)
+class GrowingTable:
+    """The table as it was at an instant; `grow` brings the files of the later commits."""
+
+    path: Path
+    later_files: Mapping[Path, bytes]
+
+    def grow(self) -> None:
+        # Data files first and instants last, as writers do.
+        for path in sorted(self.later_files, key=lambda path: ".hoodie" in path.parts):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(self.later_files[path])
+
+    def remove(self, name_part: str) -> int:
+        """Delete files with these letters in their name, as the cleaner or the archiver does."""
+        found = [p for p in self.path.rglob("*") if p.is_file() and name_part in p.name]
+        for path in found:
+            path.unlink()
+        return len(found)
+
+
+def table_at(case: str, instant: str, folder: Path) -> GrowingTable:
+    """Unpack a golden table as its writer had left it at the end of the commit of that instant."""
+    with zipfile.ZipFile(GOLDEN / case / "table.zip") as archive:
+        names = [n for n in archive.namelist() if not n.endswith("/")]
+        # Not read here; it grows with the table.
+        names = [n for n in names if "/.hoodie/metadata/" not in n]
+        files = {n.removeprefix(f"{case}/"): archive.read(n) for n in names}
+    writers = _writers(files)
+    later = {name for name in files if _written_at(name, writers) > instant}
+    table = folder / case
+    for name in files.keys() - later:
+        (table / name).parent.mkdir(parents=True, exist_ok=True)
+        (table / name).write_bytes(files[name])
+    return GrowingTable(table, {table / name: files[name] for name in later})
+
+
+def _written_at(name: str, writers: Mapping[str, str]) -> str:
+    """Requested time of the commit that wrote a file; "" for one that is always there."""
+    file_name = name.rpartition("/")[2]
+    if name in writers:
+        return writers[name]
+    if name.startswith(".hoodie/"):
+        instant = _INSTANT.match(file_name)
+        return instant[0] if instant else ""
+    instants = _INSTANT.findall(file_name)
+    return instants[-1] if instants else ""
+
+
+def _writers(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Path to the instant that wrote it, by the JSON commits of timeline layout 1.
+
+    There the name of a log file tells the instant of its slice, not of the commit; from layout 2
+    on, whose commits are Avro, it tells the commit.
+    """
+    commits = re.compile(r"\.hoodie/(\d{17})\.(commit|deltacommit|replacecommit)")
+    writers: dict[str, str] = {}
+    for name in sorted(files):
+        instant = commits.fullmatch(name)
+        if instant:
+            metadata: dict[str, Any] = json.loads(files[name])
+            for stats in metadata["partitionToWriteStats"].values():
+                writers.update({stat["path"]: instant[1] for stat in stats})
+    return writers

@@ -1,0 +1,408 @@
+import time
+from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
+
+import pytest
+
+from hudi_pyspark.errors import (
+    FutureInstantError,
+    InvalidInstantError,
+    InvalidOptionError,
+    TimeTravelError,
+    UnknownQueryTypeError,
+    UnsupportedQueryError,
+)
+from hudi_pyspark.format.instant import Instant
+from hudi_pyspark.read.options import (
+    OPTIONS,
+    OnDamage,
+    QueryType,
+    ReadOptions,
+    local_now,
+    parse_instant,
+    resolve_as_of,
+)
+from hudi_pyspark.table.timeline import Timeline
+
+UTC = timezone.utc
+parse = ReadOptions.parse
+MERGE_TYPE = "hoodie.datasource.merge.type"
+DELETE_FIELD, DELETE_MARKER = "hoodie.payload.delete.field", "hoodie.payload.delete.marker"
+
+
+def test_defaults():
+    assert parse({}) == ReadOptions(
+        query_type=QueryType.SNAPSHOT,
+        as_of=None,
+        columns=None,
+        use_record_positions=True,
+        partition_values_from_path=False,
+        schema_on_read=None,
+        delete_field="",
+        delete_marker="",
+        batch_rows=65_536,
+        include_meta_columns=True,
+        on_damage=OnDamage.FAIL,
+    )
+
+
+VALUES = [
+    ("hoodie.datasource.query.type", "query_type", "read_optimized", QueryType.READ_OPTIMIZED),
+    ("hoodie.datasource.view.type", "query_type", "read_optimized", QueryType.READ_OPTIMIZED),
+    ("query_type", "query_type", "snapshot", QueryType.SNAPSHOT),
+    ("query_type", "query_type", "Read_Optimized", QueryType.READ_OPTIMIZED),
+    ("as.of.instant", "as_of", "2024-01-31", "2024-01-31"),
+    ("as_of", "as_of", "20240131010203", "20240131010203"),
+    ("hoodie.merge.use.record.positions", "use_record_positions", "false", False),
+    ("use_record_positions", "use_record_positions", "TRUE", True),
+    (
+        "hoodie.datasource.read.extract.partition.values.from.path",
+        "partition_values_from_path",
+        "true",
+        True,
+    ),
+    ("partition_values_from_path", "partition_values_from_path", "True", True),
+    ("hoodie.schema.on.read.enable", "schema_on_read", "false", False),
+    ("schema_on_read", "schema_on_read", "true", True),
+    ("columns", "columns", "b, a", ("b", "a")),
+    ("columns", "columns", "a,", ("a",)),
+    ("batch_rows", "batch_rows", "1", 1),
+    ("batch_rows", "batch_rows", "2147483647", 2**31 - 1),
+    ("include_meta_columns", "include_meta_columns", "false", False),
+    ("on_damage", "on_damage", "warn", OnDamage.WARN),
+    ("on_damage", "on_damage", "IGNORE", OnDamage.IGNORE),
+]
+
+
+@pytest.mark.parametrize(("key", "attribute", "text", "expected"), VALUES)
+@pytest.mark.parametrize("in_case", [str, str.lower, str.upper], ids=["as-is", "lower", "upper"])
+def test_option_in_any_case_becomes_a_typed_value(key, attribute, text, expected, in_case):
+    assert getattr(parse({in_case(key): text}), attribute) == expected
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [(DELETE_FIELD, DELETE_MARKER), ("delete_field", "delete_marker")],
+    ids=["key", "alias"],
+)
+def test_delete_field_comes_with_its_marker(keys):
+    options = parse(dict(zip(keys, ("Op", "D"), strict=True)))
+    assert (options.delete_field, options.delete_marker) == ("Op", "D")
+
+
+@pytest.mark.parametrize("key", [DELETE_FIELD, "delete_marker"])
+def test_half_a_delete_marker_is_refused(key):
+    with pytest.raises(InvalidOptionError, match=f"give both {DELETE_FIELD} and {DELETE_MARKER}"):
+        parse({key: "D"})
+
+
+ALIASES = [
+    ("hoodie.datasource.query.type", "query_type", "snapshot"),
+    ("as.of.instant", "as_of", "20240101000000"),
+    (MERGE_TYPE, "merge_type", "payload_combine"),
+    ("hoodie.merge.use.record.positions", "use_record_positions", "false"),
+    (
+        "hoodie.datasource.read.extract.partition.values.from.path",
+        "partition_values_from_path",
+        "true",
+    ),
+    ("hoodie.schema.on.read.enable", "schema_on_read", "true"),
+    ("hoodie.metadata.enable", "use_metadata_table", "false"),
+    ("hoodie.enable.data.skipping", "data_skipping", "true"),
+]
+
+
+@pytest.mark.parametrize(("key", "alias", "text"), ALIASES, ids=[alias for _, alias, _ in ALIASES])
+def test_key_and_alias_may_say_the_same_but_not_contradict(key, alias, text):
+    assert parse({key: text, alias: text}) == parse({key: text}) == parse({alias: text})
+    pattern = f"option {key} is given twice, as '{text}' and 'other'"
+    with pytest.raises(InvalidOptionError, match=pattern):
+        parse({key: text, alias: "other"})
+
+
+def test_both_names_of_the_query_type_must_agree():
+    old, new = "hoodie.datasource.view.type", "hoodie.datasource.query.type"
+    assert parse({old: "SNAPSHOT", new: "snapshot"}).query_type is QueryType.SNAPSHOT
+    with pytest.raises(InvalidOptionError, match=f"{new} is 'snapshot', but {old} is 'read_opt"):
+        parse({old: "read_optimized", new: "snapshot"})
+
+
+NAMES = [name for option in OPTIONS for name in (option.key, option.alias) if name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_of_the_list_is_known(name):
+    try:
+        parse({name: "text"})  # an unknown one warns, or is refused as unknown
+    except InvalidOptionError as error:
+        assert "unknown option" not in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        pytest.param({"batch_rows": "0"}, "batch_rows is '0'; give a whole number from 1", id="0"),
+        pytest.param({"batch_rows": "-1"}, "batch_rows is '-1'", id="negative"),
+        pytest.param({"batch_rows": "1e3"}, "batch_rows is '1e3'", id="scientific"),
+        pytest.param({"batch_rows": "2147483648"}, "batch_rows is '2147483648'", id="too-large"),
+        pytest.param({"batch_rows": "٣"}, "batch_rows is '٣'", id="digit-of-another-script"),
+        pytest.param({"batch_rows": ""}, "batch_rows is ''", id="no-number"),
+        pytest.param({"include_meta_columns": "yes"}, "is 'yes'; give true or false", id="yes"),
+        pytest.param({"schema_on_read": "1"}, "schema.on.read.enable is '1'", id="one"),
+        pytest.param(
+            {"use_record_positions": ""}, "positions is ''; give true or false", id="bool"
+        ),
+        pytest.param({"on_damage": "skip"}, "on_damage is 'skip'; known: fail, warn", id="damage"),
+        pytest.param(
+            {"columns": " ,"}, "columns is ' ,': name at least one column", id="no-column"
+        ),
+        pytest.param({"columns": "a,b,a"}, "each once", id="column-twice"),
+        pytest.param(
+            {MERGE_TYPE: "foo"}, f"{MERGE_TYPE} is 'foo'; known: payload_combine", id="merge-type"
+        ),
+        pytest.param(
+            {MERGE_TYPE: "payload_combine", "query_type": "read_optimized"},
+            "has no meaning for read_optimized",
+            id="merge-type-of-base-files",
+        ),
+    ],
+)
+def test_bad_values_are_refused_with_what_is_allowed(options, problem):
+    with pytest.raises(InvalidOptionError, match=problem):
+        parse(options)
+
+
+@pytest.mark.parametrize("text", ["foo", "realtime", "snapshots"])
+def test_unknown_query_type_is_refused_with_the_known_ones(text):
+    pattern = f"query.type is '{text}'; known: snapshot, read_optimized, incremental"
+    with pytest.raises(UnknownQueryTypeError, match=pattern):
+        parse({"query_type": text})
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "hoodie.datasource.read.paths",
+        "hoodie.datasource.read.incr.filters",
+        "hoodie.datasource.write.operation",
+        "hoodie.datasource.write.record.merger.impls",
+        "hoodie.write.record.merge.custom.implementation.classes",
+        "hoodie.datasource.read.table.valued.function.filegroup",
+    ],
+)
+def test_feature_that_cannot_be_honoured_is_refused_by_name(key):
+    with pytest.raises(UnsupportedQueryError, match=f"option {key} is not supported: "):
+        parse({key.upper(): "x"})
+
+
+def test_empty_value_of_a_refused_feature_asks_for_nothing():
+    assert parse({"hoodie.datasource.read.incr.filters": ""}) == ReadOptions()
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [
+        ("hoodie.datasource.query.typ", "hoodie.datasource.query.type"),
+        ("hoodie.merge.use.record.position", "hoodie.merge.use.record.positions"),
+        ("hoodie.datasource.QUERY.types", "hoodie.datasource.query.type"),
+    ],
+)
+def test_unknown_key_of_hudi_is_ignored_with_a_warning_that_names_the_nearest(key, nearest):
+    pattern = f"unknown option {key.lower()} is ignored; did you mean {nearest}\\?"
+    with pytest.warns(UserWarning, match=pattern):
+        assert parse({key: "x"}) == ReadOptions()
+
+
+def test_unknown_key_without_a_near_one_is_ignored_with_a_plain_warning():
+    with pytest.warns(UserWarning, match=r"^unknown option hoodie\.zzz is ignored$"):
+        parse({"hoodie.zzz": "x"})
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("batch_row", "unknown option 'batch_row'; did you mean batch_rows"),
+        ("asof", "unknown option 'asof'; did you mean as.of.instant"),
+        ("zzz", r"unknown option 'zzz' \(known: as_of, batch_rows, .*query_type, "),
+    ],
+)
+def test_unknown_key_of_our_own_is_refused_with_the_nearest(key, problem):
+    with pytest.raises(InvalidOptionError, match=problem):
+        parse({key: "x"})
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "path",
+        "paths",
+        "inferSchema",
+        "header",
+        "mergeSchema",
+        "spark.anything",
+        "hoodie.file.group.reader.enabled",
+        "hoodie.memory.merge.fraction",
+        "hoodie.filesystem.view.type",
+        "hoodie.metadata.index.column.stats.enable",
+        "hoodie.datasource.read.file.index.listing.mode",
+    ],
+)
+def test_keys_that_change_no_row_are_accepted_without_a_word(key):
+    assert parse({key: "x"}) == ReadOptions()
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        pytest.param("20240131010203456", "20240131010203456", id="17-digits"),
+        pytest.param("20240131010203", "20240131010203", id="14-digits"),
+        pytest.param("2024-01-31 01:02:03.456", "20240131010203456", id="milliseconds"),
+        pytest.param("2024-01-31 01:02:03", "20240131010203999", id="end-of-the-second"),
+        pytest.param("2024-01-31T01:02:03", "20240131010203999", id="T"),
+        pytest.param("2024-01-31T01:02:03.4560"[:-1], "20240131010203456", id="T-milliseconds"),
+        pytest.param("2024-01-31", "20240131000000000", id="midnight"),
+        pytest.param("2024-02-29", "20240229000000000", id="leap-day"),
+        pytest.param("0001-01-01", "00010101000000000", id="first-year"),
+        pytest.param("2024-12-31 23:59:59", "20241231235959999", id="last-second"),
+    ],
+)
+def test_instant_in_every_form(text, instant):
+    assert parse_instant(text) == instant
+    assert parse({"as_of": text}).as_of == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "latest",
+        "earliest",
+        "2024-01-31 01:02",
+        "2024-01-31 01:02:03.4",
+        "2024-01-31 01:02:03.456789",
+        "2024-01-31T01:02:03Z",
+        "2024-01-31 01:02:03+01:00",
+        " 2024-01-31",
+        "2024-01-31\n",
+        "2024/01/31",
+        "2024-1-31",
+        "1706662923",
+        "202401310102034567",
+        "2024013101020",
+        "٢٠٢٤٠١٣١٠١٠٢٠٣",
+        "٢٠٢٤-٠١-٣١",  # noqa: RUF001
+    ],
+)
+def test_text_of_another_form_is_no_instant(text):
+    with pytest.raises(InvalidInstantError, match=r"is no instant\. Accepted: yyyyMMddHHmmssSSS"):
+        parse({"as_of": text})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-02-30",
+        "2023-02-29",
+        "2024-13-01",
+        "2024-00-10",
+        "2024-01-32 00:00:00",
+        "2024-01-31 24:00:00",
+        "2024-01-31 01:60:00",
+        "2024-01-31 01:02:62.000",
+        "0000-01-01",
+    ],
+)
+def test_day_or_time_that_does_not_exist_is_no_instant(text):
+    with pytest.raises(InvalidInstantError, match=f"'{text}' is no instant: "):
+        parse_instant(text)
+
+
+class View:
+    """A table's timeline for time travel; it can answer from `earliest` on."""
+
+    def __init__(self, *times: str, zone: str = "LOCAL", earliest: str = "") -> None:
+        instants = tuple(Instant.parse(f"{time}.commit", 1) for time in times)
+        self.timeline = Timeline(instants)
+        self.config = SimpleNamespace(timeline_timezone=zone)
+        self.earliest = earliest
+
+    def validate_as_of(self, as_of: str) -> None:
+        if as_of < self.earliest:
+            raise TimeTravelError(as_of)
+
+
+NOON = datetime(2024, 6, 15, 12, tzinfo=UTC)
+EASTERN = timezone(timedelta(hours=-4))
+
+
+def resolved(text: str, view: View, now: datetime = NOON) -> str:
+    return resolve_as_of(text, view, now)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "instant"),
+    [
+        pytest.param("2024-01-31", "LOCAL", "20240131000000000", id="local-date-as-it-is"),
+        pytest.param("2024-01-31", "UTC", "20240131040000000", id="date-of-a-utc-timeline"),
+        pytest.param("2024-01-31 01:02:03", "UTC", "20240131010203999", id="time-as-it-is"),
+        pytest.param("20240131010203", "UTC", "20240131010203", id="digits-as-they-are"),
+    ],
+)
+def test_only_a_bare_date_is_converted_and_only_to_utc(text, zone, instant):
+    assert resolved(text, View(zone=zone), NOON.astimezone(EASTERN)) == instant
+
+
+@pytest.mark.parametrize(
+    ("day", "instant"),
+    [
+        pytest.param("2024-01-15", "20240114230000000", id="winter"),
+        pytest.param("2024-07-15", "20240714220000000", id="summer"),
+    ],
+)
+def test_date_is_converted_with_the_offset_of_that_day(monkeypatch, day, instant):
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        found = resolved(day, View("20990101000000000", zone="UTC"), local_now())
+    time.tzset()
+    assert found == instant
+
+
+def test_present_time_is_that_of_the_clock():
+    before = datetime.now(UTC)
+    now = local_now().astimezone(UTC)
+    assert before <= now <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "times", "zone"),
+    [
+        pytest.param("2024-06-15 12:00:00.000", [], "UTC", id="now"),
+        pytest.param("2024-06-16 01:59:59", [], "LOCAL", id="a-zone-may-be-14-hours-ahead"),
+        pytest.param("2030-01-01", ["20300101000000000"], "UTC", id="last-instant-of-the-table"),
+        pytest.param("20250101000000", ["20300101000000000"], "LOCAL", id="before-the-last"),
+    ],
+)
+def test_instant_that_has_come_is_answered(text, times, zone):
+    assert resolved(text, View(*times, zone=zone)) == parse_instant(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "times", "zone", "last"),
+    [
+        pytest.param("2024-06-15 12:00:01.000", [], "UTC", "none", id="utc"),
+        pytest.param("2024-06-16 02:00:00", [], "LOCAL", "none", id="local"),
+        pytest.param(
+            "99991231235959999", ["20240101000000000"], "LOCAL", "20240101000000000", id="far"
+        ),
+    ],
+)
+def test_future_instant_is_refused_and_the_last_one_named(text, times, zone, last):
+    pattern = f"'{text}' has not come yet.* The last instant of the table is {last};"
+    with pytest.raises(FutureInstantError, match=pattern):
+        resolved(text, View(*times, zone=zone))
+
+
+def test_table_has_the_last_word_on_an_instant():
+    with pytest.raises(TimeTravelError, match="20240131000000000"):
+        resolved("2024-01-31", View(earliest="20240201"))

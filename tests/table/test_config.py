@@ -1,0 +1,289 @@
+import pytest
+
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    UnsupportedTableError,
+    UnsupportedVersionError,
+)
+from hudi_pyspark.storage import MemoryStorage
+from hudi_pyspark.table.config import TableConfig, TableType, load_table_config
+
+MAIN = ".hoodie/hoodie.properties"
+BACKUP = ".hoodie/hoodie.properties.backup"
+
+
+def config(version="9", **properties):
+    return parse(
+        {f"hoodie.{key.replace('__', '.')}": text for key, text in properties.items()}, version
+    )
+
+
+def parse(properties, version="9"):
+    return TableConfig.parse({"hoodie.table.version": version, **properties})
+
+
+def text(name, version="9"):
+    return f"hoodie.table.name={name}\nhoodie.table.version={version}\n".encode()
+
+
+@pytest.mark.parametrize("version", range(1, 10))
+def test_versions_1_to_9_are_read(version):
+    assert parse({}, str(version)).version == version
+
+
+@pytest.mark.parametrize("version", ["0", "10", "42", "abc", "", "-6", "6.0", "\xb2"])
+def test_other_versions_are_refused_by_name(version):
+    with pytest.raises(UnsupportedVersionError, match=r"hoodie\.table\.version is") as raised:
+        parse({}, version)
+    assert repr(version) in str(raised.value)
+    assert "versions 1 to 9" in str(raised.value)
+
+
+def test_absent_version_is_version_0_and_refused():
+    with pytest.raises(UnsupportedVersionError, match=r"hoodie\.table\.version is '0'"):
+        TableConfig.parse({"hoodie.table.name": "t"})
+
+
+@pytest.mark.parametrize("version", range(1, 10))
+def test_defaults(version):
+    found = parse({}, str(version))
+    assert found.table_type is TableType.COPY_ON_WRITE
+    assert not found.is_merge_on_read
+    assert found.base_file_format == "PARQUET"
+    assert not found.base_file_formats_mixed
+    assert found.record_key_fields == found.ordering_fields == found.partition_fields == ()
+    assert found.populate_meta_fields
+    assert not found.hive_style_partitioning
+    assert not found.url_encode_partitions
+    assert not found.slash_separated_dates
+    assert not found.drop_partition_columns
+    assert not found.cdc_enabled
+    assert found.cdc_logging_mode == "DATA_BEFORE_AFTER"
+    assert found.timeline_timezone == "LOCAL"
+    assert found.metadata_partitions == ()
+    assert (found.database, found.key_generator, found.create_schema) == ("", "", "")
+    assert (found.payload_class, found.merge_mode, found.merge_strategy_id) == ("", "", "")
+
+
+@pytest.mark.parametrize("version", range(1, 10))
+def test_folders_follow_the_layout_of_the_version(version):
+    found = parse({}, str(version))
+    expected = (1, ".hoodie", ".hoodie/archived")
+    if version >= 8:
+        expected = (2, ".hoodie/timeline", ".hoodie/timeline/history")
+    assert (found.layout, found.timeline_folder, found.archive_folder) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "properties", "timeline", "archive"),
+    [
+        pytest.param("6", {"archivelog.folder": "old"}, ".hoodie", ".hoodie/old", id="named"),
+        pytest.param("6", {"archivelog.folder": ""}, ".hoodie", ".hoodie", id="empty"),
+        pytest.param(
+            "6",
+            {"timeline.path": "t", "timeline.history.path": "h"},
+            ".hoodie",
+            ".hoodie/archived",
+            id="layout-1-ignores-the-names-of-layout-2",
+        ),
+        pytest.param(
+            "8",
+            {"timeline.path": "t", "timeline.history.path": "h"},
+            ".hoodie/t",
+            ".hoodie/t/h",
+            id="named-on-layout-2",
+        ),
+        pytest.param(
+            "9",
+            {"archivelog.folder": "archived"},
+            ".hoodie/timeline",
+            ".hoodie/timeline/history",
+            id="layout-2-ignores-the-archive-folder",
+        ),
+    ],
+)
+def test_named_folders(version, properties, timeline, archive):
+    found = parse({f"hoodie.{k}": v for k, v in properties.items()}, version)
+    assert (found.timeline_folder, found.archive_folder) == (timeline, archive)
+
+
+@pytest.mark.parametrize("version", ["6", "8", "9"])
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        pytest.param({"precombine.field": "ts"}, ("ts",), id="precombine"),
+        pytest.param({"ordering.fields": "ts, seq"}, ("ts", "seq"), id="ordering"),
+        pytest.param({"ordering.fields": "a", "precombine.field": "b"}, ("a",), id="both"),
+        pytest.param({"ordering.fields": "", "precombine.field": "b"}, ("b",), id="one-empty"),
+        pytest.param({"ordering.fields": "m.ts"}, ("m.ts",), id="nested"),
+    ],
+)
+def test_ordering_fields_of_either_property(version, properties, expected):
+    found = parse({f"hoodie.table.{k}": v for k, v in properties.items()}, version)
+    assert found.ordering_fields == expected
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        pytest.param({"type": "SIMPLE"}, "SIMPLE", id="type"),
+        pytest.param({"type": "timestamp"}, "TIMESTAMP", id="lower-case"),
+        pytest.param({"type": "TIMESTAMP_AVRO"}, "TIMESTAMP", id="avro-twin"),
+        pytest.param({"class": "org.apache.hudi.keygen.SimpleKeyGenerator"}, "SIMPLE", id="simple"),
+        pytest.param(
+            {"class": "org.apache.hudi.keygen.ComplexAvroKeyGenerator"}, "COMPLEX", id="complex"
+        ),
+        pytest.param(
+            {"class": "org.apache.hudi.keygen.TimestampBasedKeyGenerator"}, "TIMESTAMP", id="time"
+        ),
+        pytest.param(
+            {"class": "org.apache.hudi.keygen.TimestampBasedAvroKeyGenerator"},
+            "TIMESTAMP",
+            id="time-avro",
+        ),
+        pytest.param({"class": "org.apache.hudi.keygen.CustomKeyGenerator"}, "CUSTOM", id="custom"),
+        pytest.param(
+            {"class": "org.apache.hudi.keygen.NonpartitionedKeyGenerator"},
+            "NON_PARTITION",
+            id="unpartitioned",
+        ),
+        pytest.param({"class": "com.acme.OwnKeyGenerator"}, "", id="own-class"),
+        pytest.param(
+            {"type": "CUSTOM", "class": "org.apache.hudi.keygen.SimpleKeyGenerator"},
+            "CUSTOM",
+            id="type-before-class",
+        ),
+    ],
+)
+def test_key_generator_by_type_or_class(properties, expected):
+    found = parse({f"hoodie.table.keygenerator.{k}": v for k, v in properties.items()})
+    assert found.key_generator == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "key_generator", "names", "formatted"),
+    [
+        ("a", "SIMPLE", ("a",), ()),
+        ("a, b", "COMPLEX", ("a", "b"), ()),
+        ("a:SIMPLE,b:TIMESTAMP", "CUSTOM", ("a", "b"), ("b",)),
+        ("a:simple,b:timestamp", "CUSTOM", ("a", "b"), ("b",)),
+        ("a,b", "CUSTOM", ("a", "b"), ()),
+        ("a", "TIMESTAMP", ("a",), ("a",)),
+        ("", "NON_PARTITION", (), ()),
+    ],
+)
+def test_partition_fields_without_their_types(fields, key_generator, names, formatted):
+    found = config(table__partition__fields=fields, table__keygenerator__type=key_generator)
+    assert (found.partition_fields, found.timestamp_partition_fields) == (names, formatted)
+
+
+@pytest.mark.parametrize(
+    ("properties", "attribute", "expected"),
+    [
+        ({"hoodie.table.type": "MERGE_ON_READ"}, "is_merge_on_read", True),
+        ({"hoodie.table.type": "merge_on_read"}, "is_merge_on_read", True),
+        ({"hoodie.table.base.file.format": "orc"}, "base_file_format", "ORC"),
+        ({"hoodie.table.ro.file.format": "HFILE"}, "base_file_format", "HFILE"),
+        ({"hoodie.table.recordkey.fields": "a,b"}, "record_key_fields", ("a", "b")),
+        ({"hoodie.populate.meta.fields": "false"}, "populate_meta_fields", False),
+        (
+            {"hoodie.datasource.write.hive_style_partitioning": "TRUE"},
+            "hive_style_partitioning",
+            True,
+        ),
+        (
+            {"hoodie.compaction.record.merger.strategy": "old"},
+            "merge_strategy_id",
+            "old",
+        ),
+        (
+            {
+                "hoodie.record.merge.strategy.id": "new",
+                "hoodie.compaction.record.merger.strategy": "old",
+            },
+            "merge_strategy_id",
+            "new",
+        ),
+        ({"hoodie.record.merge.mode": "event_time_ordering"}, "merge_mode", "EVENT_TIME_ORDERING"),
+        (
+            {"hoodie.record.merge.property.hoodie.payload.delete.field": "Op", "hoodie.other": "x"},
+            "merge_properties",
+            {"hoodie.payload.delete.field": "Op"},
+        ),
+        (
+            {"hoodie.table.metadata.partitions": "files,column_stats"},
+            "metadata_partitions",
+            ("files", "column_stats"),
+        ),
+    ],
+)
+def test_property_becomes_a_typed_value(properties, attribute, expected):
+    assert getattr(parse(properties), attribute) == expected
+
+
+@pytest.mark.parametrize("table_format", ["native", "NATIVE"])
+def test_native_table_format_is_read(table_format):
+    assert config(table__format=table_format).version == 9
+
+
+def test_other_table_format_is_refused_by_name():
+    with pytest.raises(UnsupportedTableError, match=r"hoodie\.table\.format is 'iceberg'"):
+        config(table__format="iceberg")
+
+
+def test_unknown_table_type_is_refused_by_name():
+    message = r"hoodie\.table\.type is 'MERGE'; known: COPY_ON_WRITE, MERGE_ON_READ"
+    with pytest.raises(UnsupportedTableError, match=message):
+        config(table__type="MERGE")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({MAIN: text("main")}, id="only-main"),
+        pytest.param({MAIN: text("main"), BACKUP: text("backup")}, id="main-before-backup"),
+        pytest.param({MAIN: text("main"), BACKUP: b"\\uXY"}, id="backup-not-read"),
+    ],
+)
+def test_properties_come_from_the_main_file(files):
+    assert load_table_config(MemoryStorage(files)).name == "main"
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        pytest.param({}, id="missing"),
+        pytest.param({MAIN: b""}, id="empty"),
+        pytest.param({MAIN: b"hoodie.table.name=main\\u00"}, id="garbled"),
+        pytest.param({MAIN: b"PAR1 or anything"}, id="something-else"),
+    ],
+)
+def test_properties_come_from_the_backup_while_the_main_file_is_replaced(main):
+    assert load_table_config(MemoryStorage({**main, BACKUP: text("backup")})).name == "backup"
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        pytest.param({MAIN: b""}, "neither hoodie.table.name nor", id="empty"),
+        pytest.param({MAIN: b"", BACKUP: b"# nothing"}, "neither hoodie.table.name nor", id="both"),
+        pytest.param({MAIN: b"hoodie.table.name=\\u00"}, "four hexadecimal digits", id="garbled"),
+        pytest.param({BACKUP: b""}, "neither hoodie.table.name nor", id="only-an-empty-backup"),
+    ],
+)
+def test_unreadable_properties_are_corrupt(files, problem):
+    with pytest.raises(CorruptTableError, match=problem) as raised:
+        load_table_config(MemoryStorage(files))
+    assert MAIN in str(raised.value)
+    assert "Restore" in str(raised.value)
+
+
+def test_without_any_properties_there_is_no_table():
+    with pytest.raises(FileNotFoundError, match=r"hoodie\.properties"):
+        load_table_config(MemoryStorage({".hoodie/001.commit": b""}))
+
+
+def test_unsupported_version_in_the_main_file_does_not_fall_back():
+    files = {MAIN: text("main", "10"), BACKUP: text("backup", "9")}
+    with pytest.raises(UnsupportedVersionError, match="'10'"):
+        load_table_config(MemoryStorage(files))

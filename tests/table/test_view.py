@@ -1,0 +1,740 @@
+import io
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    CorruptTimelineError,
+    MissingFileError,
+    PathInsideTableError,
+    PathNotFoundError,
+    TableNotFoundError,
+    TimeTravelError,
+)
+from hudi_pyspark.storage import ArrowStorage, MemoryStorage
+from hudi_pyspark.table.view import open_table
+from tests.table.tiny_table import TinyTable, base, log, paths_of, shape
+
+LAYOUTS = pytest.mark.parametrize("version", [6, 9], ids=["layout-1", "layout-2"])
+F010, F020, F030 = base("f", "010"), base("f", "020"), base("f", "030")
+
+
+def clean(earliest):
+    return {"earliestCommitToRetain": earliest, "partitionMetadata": {}}
+
+
+# Which slices are visible
+
+
+@LAYOUTS
+def test_latest_base_file_of_each_group_is_read(version):
+    table = TinyTable(version).write("010", "commit", F010, base("g", "010"))
+    table.write("020", "commit", F020)
+    assert shape(table.open().file_slices()) == {"f": [F020], "g": [base("g", "010")]}
+
+
+@LAYOUTS
+def test_empty_table_has_no_slices(version):
+    view = TinyTable(version).open()
+    assert view.file_slices() == view.file_slices(read_optimized=True) == []
+    assert view.last_instant == ""
+
+
+@LAYOUTS
+def test_slices_are_in_order_of_partition_and_file_id(version):
+    table = TinyTable(version, table__partition__fields="p")
+    table.write("010", "commit", *(f"{p}/{base(f, '010')}" for p in "ba" for f in "gf"))
+    found = [(s.partition_path, s.file_id) for s in table.open().file_slices()]
+    assert found == [("a", "f"), ("a", "g"), ("b", "f"), ("b", "g")]
+
+
+@LAYOUTS
+@pytest.mark.parametrize(
+    "pending",
+    [
+        pytest.param(["020.inflight", "020.commit.requested"], id="inflight-commit"),
+        pytest.param(["020.commit.requested"], id="requested-commit"),
+        pytest.param(["020.deltacommit.inflight"], id="inflight-delta-commit"),
+        pytest.param(["020.replacecommit.inflight"], id="inflight-overwrite"),
+        pytest.param(["025.rollback.inflight"], id="rolled-back-with-files-left"),
+        pytest.param([], id="no-instant-at-all"),
+    ],
+)
+def test_base_file_of_a_write_that_did_not_complete_is_invisible(version, pending):
+    table = TinyTable(version).write("010", "commit", F010).data(F020, base("new", "020"))
+    for name in pending:
+        table.instant(name)
+    for read_optimized in (False, True):
+        found = table.open().file_slices(read_optimized=read_optimized)
+        assert shape(found) == {"f": [F010]}
+
+
+def test_output_of_a_pending_clustering_is_invisible():
+    table = TinyTable(9).write("010", "commit", F010).data(base("new", "020"))
+    table.instant("020.clustering.requested").instant("020.clustering.inflight")
+    assert shape(table.open().file_slices()) == {"f": [F010]}
+
+
+@LAYOUTS
+def test_pending_write_before_the_first_completed_commit_is_invisible(version):
+    table = TinyTable(version).instant("010.inflight").data(base("g", "010"))
+    table.write("020", "commit", F020)
+    assert shape(table.open().file_slices()) == {"f": [F020]}
+
+
+@LAYOUTS
+def test_base_file_of_an_archived_commit_is_visible(version):
+    table = TinyTable(version).data(base("old", "005")).write("010", "commit", F010)
+    assert shape(table.open().file_slices()) == {"f": [F010], "old": [base("old", "005")]}
+
+
+@LAYOUTS
+def test_files_that_appear_after_the_table_was_opened_are_invisible(version):
+    storage = MemoryStorage(TinyTable(version).write("010", "commit", F010).files)
+    view = open_table(storage)
+    storage.files[F020] = b"x"
+    assert shape(view.file_slices()) == {"f": [F010]}
+
+
+@LAYOUTS
+def test_foreign_files_are_ignored(version):
+    table = TinyTable(version).write("010", "commit", F010)
+    table.data("_SUCCESS", f".{F010}.crc", "part-0.parquet", "g_0-1-0_010.orc", "notes.log")
+    table.data(".f_010.log.1_0-1-0.cdc", "sub/folder/file", ".g_010.archive.1_0-1-0")
+    assert shape(table.open().file_slices()) == {"f": [F010]}
+
+
+# Log files
+
+
+def test_log_files_of_layout_1_are_those_of_the_base_instant():
+    table = TinyTable(6).write("010", "commit", F010)
+    table.write("020", "deltacommit", log("f", "010"), log("f", "010", 2))
+    assert shape(table.open().file_slices()) == {"f": [F010, log("f", "010"), log("f", "010", 2)]}
+
+
+def test_uncommitted_log_file_of_layout_1_stays_for_its_blocks_decide():
+    table = TinyTable(6).write("010", "commit", F010).data(log("f", "010"))
+    assert shape(table.open().file_slices()) == {"f": [F010, log("f", "010")]}
+
+
+@pytest.mark.parametrize(
+    "pending",
+    [
+        pytest.param(["020.deltacommit.inflight"], id="inflight"),
+        pytest.param(["025_027.rollback"], id="rolled-back"),
+        pytest.param(["020.logcompaction.requested"], id="log-compaction"),
+        pytest.param([], id="no-instant-at-all"),
+    ],
+)
+def test_uncommitted_log_file_of_layout_2_is_dropped(pending):
+    table = TinyTable(9).write("010", "deltacommit", F010).data(log("f", "020"))
+    for name in pending:
+        table.instant(name)
+    table.write("030", "deltacommit", log("f", "030"))
+    assert shape(table.open().file_slices()) == {"f": [F010, log("f", "030")]}
+
+
+def test_uncommitted_log_file_that_began_a_group_does_not_hide_the_committed_ones():
+    table = TinyTable(9).instant("010.deltacommit.inflight").data(log("f", "010"))
+    table.write("020", "deltacommit", log("f", "020"), base("g", "020"))
+    table.instant("030.deltacommit.inflight").data(log("h", "030"))
+    table.write("040", "deltacommit", log("h", "040"))
+    assert shape(table.open().file_slices()) == {
+        "f": [log("f", "020")],
+        "g": [base("g", "020")],
+        "h": [log("h", "040")],
+    }
+
+
+def test_group_of_uncommitted_log_files_alone_is_invisible():
+    table = TinyTable(9).write("010", "commit", F010).data(log("g", "020"))
+    table.instant("020.deltacommit.inflight")
+    assert shape(table.open().file_slices()) == {"f": [F010]}
+
+
+@LAYOUTS
+def test_log_only_group_is_read(version):
+    table = TinyTable(version).write("010", "deltacommit", log("f", "010"))
+    assert shape(table.open().file_slices()) == {"f": [log("f", "010")]}
+
+
+def test_log_file_of_a_legacy_delta_commit_counts_as_completed_when_requested():
+    table = TinyTable(9).write("010", "deltacommit", F010)
+    table.instant("020.deltacommit", {}).data(log("f", "020"))
+    table.write("030", "commit", F030)
+    assert shape(table.open().file_slices("020")) == {"f": [F010, log("f", "020")]}
+    assert shape(table.open().file_slices()) == {"f": [F030]}
+
+
+# Planned compactions
+
+
+def compacting(version):
+    """Base 010, logs before and after a compaction is planned at 030."""
+    before, after = ("010", "030") if version == 6 else ("020", "040")
+    table = TinyTable(version).write("010", "commit", F010)
+    table.write("020", "deltacommit", log("f", before)).plan_compaction("030", ("", "f"))
+    table.write("040", "deltacommit", log("f", after))
+    return table, [F010, log("f", before), log("f", after)]
+
+
+@LAYOUTS
+def test_slice_of_a_planned_compaction_is_read_with_the_one_before(version):
+    table, expected = compacting(version)
+    assert shape(table.open().file_slices()) == {"f": expected}
+    assert table.open().file_slices()[0].base_instant_time == "010"
+
+
+@LAYOUTS
+def test_half_written_base_file_of_a_compaction_is_dropped(version):
+    table, expected = compacting(version)
+    table.data(F030).instant("030.compaction.inflight")
+    assert shape(table.open().file_slices()) == {"f": expected}
+    assert shape(table.open().file_slices(read_optimized=True)) == {"f": [F010]}
+
+
+@LAYOUTS
+def test_completed_compaction_replaces_the_slice_before(version):
+    table, expected = compacting(version)
+    table.write("030", "commit", F030)
+    assert shape(table.open().file_slices()) == {"f": [F030, expected[-1]]}
+    assert shape(table.open().file_slices(read_optimized=True)) == {"f": [F030]}
+
+
+@LAYOUTS
+def test_planned_compaction_of_a_log_only_group(version):
+    after = log("f", "030" if version == 6 else "040")
+    table = TinyTable(version).write("010", "deltacommit", log("f", "010"))
+    table.plan_compaction("030", ("", "f")).write("040", "deltacommit", after)
+    assert shape(table.open().file_slices()) == {"f": [log("f", "010"), after]}
+    assert table.open().file_slices(read_optimized=True) == []
+
+
+@LAYOUTS
+def test_planned_compaction_whose_earlier_slice_is_gone_gives_its_logs(version):
+    after = log("f", "030" if version == 6 else "040")
+    table = TinyTable(version).write("010", "commit", base("g", "010"))
+    table.plan_compaction("030", ("", "f")).write("040", "deltacommit", after).data(F030)
+    assert shape(table.open().file_slices())["f"] == [after]
+
+
+@LAYOUTS
+def test_compaction_of_other_groups_leaves_a_group_alone(version):
+    table, expected = compacting(version)
+    table.write("035", "commit", base("g", "035"))
+    assert shape(table.open().file_slices()) == {"f": expected, "g": [base("g", "035")]}
+
+
+@LAYOUTS
+def test_plan_names_its_groups_by_partition(version):
+    in_a, in_b = ("030", "010") if version == 6 else ("040", "040")
+    logs = f"a/{log('f', in_a)}", f"b/{log('f', in_b)}"
+    table = TinyTable(version, table__partition__fields="p")
+    table.write("010", "commit", f"a/{F010}", f"b/{F010}").plan_compaction("030", ("a", "f"))
+    table.write("040", "deltacommit", *logs).data(f"a/{F030}")
+    found = [paths_of(s) for s in table.open().file_slices()]
+    assert found == [[f"a/{F010}", logs[0]], [f"b/{F010}", logs[1]]]
+
+
+def test_uncommitted_logs_of_both_slices_of_a_planned_compaction_are_dropped():
+    table, expected = compacting(9)
+    table.data(log("f", "025"), log("f", "045")).instant("045.deltacommit.inflight")
+    assert shape(table.open().file_slices()) == {"f": expected}
+
+
+def test_delta_commit_across_the_planning_of_a_compaction_is_not_lost():
+    # Began at 025, completed at 035: its log file belongs to the planned slice.
+    table, _ = compacting(9)
+    table.write("025", "deltacommit", log("f", "025"), completed="035")
+    logs = [log("f", t) for t in ("020", "025", "040")]
+    assert shape(table.open().file_slices()) == {"f": [F010, *logs]}
+    table.write("030", "commit", F030)
+    assert shape(table.open().file_slices()) == {"f": [F030, *logs[1:]]}
+
+
+def test_time_before_a_compaction_was_planned_does_not_see_it():
+    table, expected = compacting(9)
+    assert shape(table.open().file_slices("020")) == {"f": expected[:2]}
+
+
+def test_two_plans_for_one_group_are_corrupt():
+    table, _ = compacting(9)
+    table.plan_compaction("050", ("", "f"))
+    with pytest.raises(CorruptTableError, match="030 and 050 are both planned for file group f"):
+        table.open().file_slices()
+
+
+def test_compaction_without_its_plan_is_refused():
+    table, _ = compacting(9)
+    table.instant("030.compaction.requested", b"")
+    with pytest.raises(CorruptTimelineError, match="expected a compaction plan"):
+        table.open().file_slices()
+
+
+# Replaced file groups
+
+
+def replaced(version, partition=""):
+    fields = {"table__partition__fields": "p"} if partition else {}
+    prefix = f"{partition}/" if partition else ""
+    table = TinyTable(version, **fields)
+    table.write("010", "commit", *(f"{prefix}{base(f, '010')}" for f in "fg"))
+    new = f"{prefix}{base('new', '020')}"
+    return table.write("020", "replacecommit", new, replaces={partition: ["f"]})
+
+
+@LAYOUTS
+@pytest.mark.parametrize("partition", ["", "p=x y%2Fz"])
+def test_replaced_group_is_hidden_from_its_replacement_on(version, partition):
+    view = replaced(version, partition).open()
+    assert set(shape(view.file_slices())) == {"g", "new"}
+    assert set(shape(view.file_slices("020"))) == {"g", "new"}
+    assert set(shape(view.file_slices("019"))) == {"f", "g"}
+    assert set(shape(view.file_slices(read_optimized=True))) == {"g", "new"}
+
+
+def test_group_is_replaced_at_the_requested_not_the_completion_time():
+    table = TinyTable(9).write("010", "commit", F010)
+    table.write("020", "replacecommit", replaces={"": ["f"]}, completed="050")
+    assert shape(table.open().file_slices("030")) == {}
+
+
+@LAYOUTS
+def test_group_is_replaced_only_in_the_named_partition(version):
+    table = TinyTable(version, table__partition__fields="p")
+    table.write("010", "commit", f"a/{F010}", f"b/{F010}")
+    table.write("020", "replacecommit", replaces={"a": ["f"]})
+    assert [s.partition_path for s in table.open().file_slices()] == ["b"]
+
+
+@LAYOUTS
+def test_pending_replacement_hides_nothing(version):
+    table = TinyTable(version).write("010", "commit", F010)
+    table.instant("020.replacecommit.inflight", {"partitionToReplaceFileIds": {"": ["f"]}})
+    assert shape(table.open().file_slices()) == {"f": [F010]}
+
+
+@LAYOUTS
+def test_replaced_group_may_have_lost_its_files(version):
+    table = replaced(version).without(F010)
+    assert set(shape(table.open().file_slices())) == {"g", "new"}
+
+
+# Time travel
+
+
+@LAYOUTS
+@pytest.mark.parametrize(
+    ("as_of", "expected"),
+    [
+        ("009", {}),
+        ("010", {"f": [F010]}),
+        ("019", {"f": [F010]}),
+        ("020", {"f": [F020]}),
+        ("999", {"f": [F020]}),
+    ],
+)
+def test_time_travel_compares_requested_times(version, as_of, expected):
+    table = TinyTable(version).write("010", "commit", F010, completed="019")
+    table.write("020", "commit", F020, completed="095")
+    assert shape(table.open().file_slices(as_of)) == expected
+    assert shape(table.open().file_slices(as_of, read_optimized=True)) == expected
+
+
+def test_time_travel_compares_text():
+    times = "20250101000000500", "20250101000001500"
+    table = TinyTable(9)
+    for time in times:
+        table.write(time, "commit", base("f", time), completed=f"{time[:-1]}9")
+    view = table.open()
+    assert shape(view.file_slices("20250101000001")) == {"f": [base("f", times[0])]}
+    assert shape(view.file_slices("20250101000002")) == {"f": [base("f", times[1])]}
+
+
+def test_time_travel_sees_the_state_before_a_compaction():
+    table, expected = compacting(9)
+    table.write("030", "commit", F030)
+    assert shape(table.open().file_slices("029")) == {"f": expected[:2]}
+    assert shape(table.open().file_slices("030")) == {"f": [F030, expected[-1]]}
+
+
+# Read optimized
+
+
+@LAYOUTS
+def test_read_optimized_slices_have_no_logs(version):
+    table, _ = compacting(version)
+    (found,) = table.open().file_slices(read_optimized=True)
+    assert (found.base_file.path, found.log_files) == (F010, ())
+
+
+def test_read_optimized_skips_slices_without_base_file():
+    # A log file that completed before every base file makes a slice of its own.
+    table = TinyTable(6).write("010", "commit", F010)
+    table.write("020", "deltacommit", log("f", "020"), log("g", "020"))
+    assert shape(table.open().file_slices(read_optimized=True)) == {"f": [F010]}
+
+
+# Missing and damaged files
+
+
+@LAYOUTS
+@pytest.mark.parametrize("read_optimized", [False, True])
+def test_missing_base_file_of_the_latest_slice_is_an_error(version, read_optimized):
+    table = TinyTable(version).write("010", "commit", F010).write("020", "commit", F020)
+    with pytest.raises(MissingFileError, match=r"was committed.*020.*not on the storage") as raised:
+        table.without(F020).open().file_slices(read_optimized=read_optimized)
+    assert F020 in str(raised.value)
+
+
+@LAYOUTS
+def test_missing_base_file_of_an_older_slice_is_none_of_our_business(version):
+    table = TinyTable(version).write("010", "commit", F010).write("020", "commit", F020)
+    view = table.without(F010).open()
+    assert shape(view.file_slices()) == {"f": [F020]}
+    with pytest.raises(MissingFileError, match="010"):
+        view.file_slices("010")
+
+
+@LAYOUTS
+def test_missing_base_file_under_logs_is_an_error(version):
+    table, _ = compacting(version)
+    with pytest.raises(MissingFileError, match=F010):
+        table.without(F010).open().file_slices()
+
+
+@LAYOUTS
+def test_partition_that_vanished_is_an_error(version):
+    table = TinyTable(version, table__partition__fields="p")
+    table.write("010", "commit", f"a/{F010}", f"b/{F010}")
+    table.without(f"b/{F010}", "b/.hoodie_partition_metadata")
+    with pytest.raises(MissingFileError, match=f"b/{F010}"):
+        table.open().file_slices()
+
+
+@LAYOUTS
+def test_partition_that_lost_its_marker_is_read(version):
+    table = TinyTable(version, table__partition__fields="p").write("010", "commit", f"a/{F010}")
+    table.without("a/.hoodie_partition_metadata")
+    assert shape(table.open().file_slices()) == {"f": [f"a/{F010}"]}
+
+
+def test_missing_log_file_of_layout_2_is_an_error():
+    table, expected = compacting(9)
+    with pytest.raises(MissingFileError, match=r"was committed.*040") as raised:
+        table.without(expected[-1]).open().file_slices()
+    assert expected[-1] in str(raised.value)
+
+
+def test_missing_log_file_of_layout_2_does_not_matter_to_read_optimized():
+    table, expected = compacting(9)
+    found = table.without(*expected[1:]).open().file_slices(read_optimized=True)
+    assert shape(found) == {"f": [F010]}
+
+
+def test_missing_log_file_of_layout_1_is_left_to_the_reader_while_others_are_there():
+    # Its blocks may stand in the file to which they were appended.
+    table = TinyTable(6).write("010", "commit", F010)
+    table.write("020", "deltacommit", log("f", "010"), log("f", "010", 2))
+    (found,) = table.without(log("f", "010", 2)).open().file_slices()
+    assert [(f.version, f.is_listed, f.committed_by) for f in found.log_files] == [
+        (1, True, "020"),
+        (2, False, "020"),
+    ]
+
+
+def test_only_log_file_of_layout_1_that_is_missing_is_an_error():
+    table = TinyTable(6).write("010", "commit", F010)
+    table.write("020", "deltacommit", log("f", "010"))
+    with pytest.raises(MissingFileError, match=r"log\.1"):
+        table.without(log("f", "010")).open().file_slices()
+
+
+@LAYOUTS
+def test_committed_base_file_of_no_bytes_is_corrupt(version):
+    table = TinyTable(version).write("010", "commit", F010).data(F010, content=b"")
+    with pytest.raises(CorruptTableError, match=f"{F010}: a committed base file of 0 bytes"):
+        table.open().file_slices()
+
+
+@LAYOUTS
+def test_uncommitted_base_file_of_no_bytes_is_ignored(version):
+    table = TinyTable(version).write("010", "commit", F010).data(F020, content=b"")
+    table.data(base("f", "010", "0-2-0"), content=b"")
+    assert shape(table.open().file_slices()) == {"f": [F010]}
+
+
+@LAYOUTS
+@pytest.mark.parametrize("tokens", [("0-1-0", "0-1-1"), ("0-1-1", "0-1-0")])
+def test_attempt_that_the_commit_names_counts(version, tokens):
+    good, failed = (base("f", "010", token) for token in tokens)
+    table = TinyTable(version).write("010", "commit", good).data(failed)
+    assert shape(table.open().file_slices()) == {"f": [good]}
+
+
+@LAYOUTS
+@pytest.mark.parametrize("tokens", [("0-1-0", "0-1-1"), ("0-1-1", "0-1-0")])
+def test_of_archived_attempts_one_that_wrote_something_counts(version, tokens):
+    good, failed = (base("f", "005", token) for token in tokens)
+    table = TinyTable(version).write("010", "commit", base("g", "010")).data(good)
+    table.data(failed, content=b"")
+    assert shape(table.open().file_slices())["f"] == [good]
+
+
+@LAYOUTS
+def test_of_equal_archived_attempts_the_same_counts_in_any_order_of_listing(version):
+    attempts = [base("f", "005", token) for token in ("0-1-0", "0-1-1")]
+    tables = [TinyTable(version).data(*order) for order in (attempts, attempts[::-1])]
+    first, second = [shape(t.write("010", "commit").open().file_slices()) for t in tables]
+    assert first == second
+    assert list(first) == ["f"]
+
+
+def test_sizes_are_those_on_the_storage_and_those_that_commits_name():
+    table = TinyTable(9).write("010", "commit", F010).write("020", "deltacommit", log("f", "020"))
+    table.data(F010, content=b"123").data(log("f", "020"), content=b"12345")
+    (found,) = table.open().file_slices()
+    assert found.base_file is not None
+    assert found.base_file.size == 3
+    assert [(f.size, f.committed_size) for f in found.log_files] == [(5, 1)]
+
+
+@LAYOUTS
+def test_undecodable_commit_is_corrupt(version):
+    name = "010.commit" if version == 6 else "010_015.commit"
+    table = TinyTable(version).instant(name, b"{ half of")
+    with pytest.raises(CorruptTimelineError, match=name):
+        table.open().file_slices()
+
+
+@LAYOUTS
+def test_empty_commit_has_no_files_of_its_own(version):
+    name = "010.commit" if version == 6 else "010_015.commit"
+    table = TinyTable(version).instant(name).data(F010)
+    assert shape(table.open().file_slices()) == {"f": [F010]}
+
+
+@LAYOUTS
+def test_commit_that_is_archived_after_the_table_was_opened_asks_to_load_again(version):
+    storage = MemoryStorage(TinyTable(version).write("010", "commit", F010).files)
+    view = open_table(storage)
+    del storage.files[view.instant_path(view.commits[0])]
+    with pytest.raises(MissingFileError, match=r"010.*Load the table again"):
+        view.file_slices()
+
+
+# Refusals of time travel
+
+
+def travelling(version):
+    return TinyTable(version).write("010", "commit", F010).write("030", "commit", F030)
+
+
+@LAYOUTS
+@pytest.mark.parametrize("as_of", ["001", "010", "020", "030", "999"])
+def test_every_time_is_allowed_on_a_table_that_was_never_cleaned(version, as_of):
+    travelling(version).open().validate_as_of(as_of)
+
+
+@LAYOUTS
+@pytest.mark.parametrize(
+    "pending",
+    [
+        "020.inflight",
+        "020.commit.requested",
+        "020.deltacommit.inflight",
+        "020.replacecommit.inflight",
+    ],
+)
+def test_time_at_or_after_an_incomplete_commit_is_refused(version, pending):
+    view = travelling(version).instant(pending).open()
+    view.validate_as_of("019")
+    for as_of in ("020", "030"):
+        with pytest.raises(TimeTravelError, match=f"as.of.instant {as_of} is not before 020"):
+            view.validate_as_of(as_of)
+
+
+@LAYOUTS
+@pytest.mark.parametrize(
+    "pending",
+    [
+        "020.compaction.inflight",
+        "020.logcompaction.requested",
+        "020.clean.inflight",
+        "020.rollback.inflight",
+        "020.indexing.requested",
+    ],
+)
+def test_other_incomplete_actions_refuse_nothing(version, pending):
+    travelling(version).instant(pending).open().validate_as_of("030")
+
+
+def test_incomplete_clustering_refuses_nothing():
+    view = travelling(9).instant("020.clustering.requested").instant("020.clustering.inflight")
+    view.open().validate_as_of("030")
+
+
+def replace_plan(operation):
+    fields = [{"name": "operationType", "type": ["null", "string"]}]
+    schema = {"type": "record", "name": "HoodieRequestedReplaceMetadata", "fields": fields}
+    body = io.BytesIO()
+    fastavro.writer(body, schema, [{"operationType": operation}])
+    return body.getvalue()
+
+
+@pytest.mark.parametrize("state", ["requested", "inflight"])
+def test_incomplete_clustering_of_layout_1_refuses_nothing(state):
+    table = travelling(6).instant("020.replacecommit.requested", replace_plan("CLUSTER"))
+    table.instant(f"020.replacecommit.{state}", table.files[".hoodie/020.replacecommit.requested"])
+    table.open().validate_as_of("030")
+
+
+@pytest.mark.parametrize("plan", [b"", replace_plan("INSERT_OVERWRITE"), replace_plan(None)])
+def test_incomplete_overwrite_of_layout_1_refuses_later_times(plan):
+    table = travelling(6).instant("020.replacecommit.requested", plan)
+    with pytest.raises(TimeTravelError, match="is not before 020, a replacecommit"):
+        table.open().validate_as_of("030")
+
+
+def test_incomplete_commit_behind_an_incomplete_clustering_refuses_times_after_it():
+    view = travelling(9).instant("015.clustering.inflight").instant("020.inflight").open()
+    view.validate_as_of("019")
+    with pytest.raises(TimeTravelError, match="is not before 020"):
+        view.validate_as_of("020")
+
+
+def test_copy_on_write_table_ignores_an_incomplete_delta_commit():
+    table = TinyTable(9, "COPY_ON_WRITE").write("010", "commit", F010)
+    table.instant("020.deltacommit.inflight").open().validate_as_of("030")
+
+
+def cleaned(version, *earliest):
+    table = travelling(version)
+    for number, retained in enumerate(earliest):
+        name = f"04{number}" if version == 6 else f"04{number}_04{number}"
+        table.instant(f"{name}.clean", clean(retained))
+    return table.open()
+
+
+@LAYOUTS
+@pytest.mark.parametrize(
+    ("earliest", "first"),
+    [
+        pytest.param(["025"], "025", id="retained"),
+        pytest.param(["015", "025"], "025", id="last-clean-counts"),
+        pytest.param([""], "010", id="empty-is-the-first-commit"),
+        pytest.param([None], "010", id="absent-is-the-first-commit"),
+    ],
+)
+def test_time_before_what_the_cleaner_kept_is_refused(version, earliest, first):
+    view = cleaned(version, *earliest)
+    view.validate_as_of(first)
+    with pytest.raises(TimeTravelError, match=f"lies before {first}, the earliest commit"):
+        view.validate_as_of(f"{int(first) - 1:03}")
+
+
+@LAYOUTS
+def test_incomplete_clean_refuses_nothing(version):
+    travelling(version).instant("040.clean.inflight", clean("025")).open().validate_as_of("001")
+
+
+# Savepoints and archived instants
+
+
+@LAYOUTS
+def test_archived_commits_between_a_savepoint_and_the_timeline_are_visible(version):
+    name = "010.savepoint" if version == 6 else "010_012.savepoint"
+    table = TinyTable(version).write("010", "commit", F010).instant(name)
+    table.data(base("g", "020")).write("030", "commit", base("h", "030"))
+    assert set(shape(table.open().file_slices())) == {"f", "g", "h"}
+
+
+@LAYOUTS
+def test_gap_in_the_timeline_without_savepoint_is_not_archived(version):
+    table = TinyTable(version).write("010", "commit", F010).data(base("g", "020"))
+    table.write("030", "commit", base("h", "030"))
+    assert set(shape(table.open().file_slices())) == {"f", "h"}
+
+
+@LAYOUTS
+def test_pending_write_between_a_savepoint_and_the_next_commit_is_invisible(version):
+    name = "010.savepoint" if version == 6 else "010_012.savepoint"
+    table = TinyTable(version).write("010", "commit", F010).instant(name)
+    table.instant("020.inflight").data(F020).write("030", "commit", base("g", "030"))
+    assert shape(table.open().file_slices()) == {"f": [F010], "g": [base("g", "030")]}
+
+
+def archived(table, instants):
+    """Give the table a history of delta commits, requested to completed."""
+    columns = {
+        "instantTime": list(instants),
+        "completionTime": list(instants.values()),
+        "action": ["deltacommit"] * len(instants),
+    }
+    body = io.BytesIO()
+    pq.write_table(pa.table(columns), body)
+    name = f"{min(instants)}_{max(instants)}_0.parquet"
+    table.instant("history/_version_", b"1")
+    table.instant("history/manifest_1", {"files": [{"fileName": name, "fileLen": 1}]})
+    return table.instant(f"history/{name}", body.getvalue())
+
+
+def test_completion_time_of_an_archived_delta_commit_comes_from_the_history():
+    table = TinyTable(9).data(F010, F020, log("f", "015")).write("030", "deltacommit")
+    archived(table, {"010": "012", "015": "025", "020": "027"})
+    # Completed at 025, after the base file of 020 was begun.
+    assert shape(table.open().file_slices()) == {"f": [F020, log("f", "015")]}
+    archived(table, {"010": "012", "015": "018", "020": "027"})
+    assert shape(table.open().file_slices()) == {"f": [F020]}
+
+
+def test_completion_time_of_a_commit_archived_after_a_savepoint_comes_from_the_history():
+    table = TinyTable(9).write("010", "deltacommit", F010).instant("010_012.savepoint")
+    table.data(F020, log("f", "015")).write("030", "deltacommit")
+    archived(table, {"015": "018", "020": "027"})
+    assert shape(table.open().file_slices()) == {"f": [F020]}
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"), [("010", "015"), ("015", None), ("020", None), ("005", "007")]
+)
+def test_completion_time_is_known_of_what_is_committed(time, expected):
+    table = TinyTable(9).write("010", "deltacommit").instant("020.deltacommit.inflight")
+    archived(table, {"005": "007", "015": "018"})
+    assert table.open().completion_time(time) == expected
+
+
+# Finding the table
+
+
+def test_folder_that_is_no_table_is_named():
+    with pytest.raises(TableNotFoundError, match=r"no \.hoodie/hoodie\.properties") as raised:
+        open_table(MemoryStorage({"some/file": b""}))
+    assert raised.type is TableNotFoundError
+
+
+def test_empty_path_is_not_found():
+    with pytest.raises(PathNotFoundError, match="does not exist or is empty"):
+        open_table(MemoryStorage({}))
+
+
+def on_disk(folder):
+    for path, content in TinyTable(9).data("a/b/f").files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("inside", ["a", "a/b", ".hoodie", "a/b/"])
+def test_path_inside_a_table_names_the_base_path(inside, tmp_path):
+    with pytest.raises(PathInsideTableError, match=f"Load {tmp_path} and filter"):
+        open_table(ArrowStorage.parse(f"{on_disk(tmp_path)}/{inside}"))
+
+
+def test_path_of_a_file_is_no_table(tmp_path):
+    with pytest.raises(TableNotFoundError, match="a/b/f is a file"):
+        open_table(ArrowStorage.parse(str(on_disk(tmp_path) / "a/b/f")))

@@ -1,0 +1,330 @@
+"""The public surface without Spark: a table, its scans, and what importing them brings in."""
+
+import pickle
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark import (
+    HudiTable,
+    InvalidInstantError,
+    InvalidOptionError,
+    UnknownQueryTypeError,
+    UnsupportedQueryError,
+)
+from tests.conftest import GOLDEN, PROJECT
+from tests.golden.case import load_case
+from tests.golden.compare import differences
+
+MOR = "v9_mor_compaction_inline"
+ALL_TYPES = "v9_mor_all_types"
+C1 = "20261121062657910"
+
+
+@pytest.fixture
+def path(golden_table):
+    return str(golden_table(MOR))
+
+
+@pytest.fixture
+def table(path):
+    return HudiTable(path)
+
+
+def differs_from(answer: pa.Table, query: str, case: str = MOR) -> list[str]:
+    """Differences from Apache Hudi's answer to a golden query."""
+    known = next(q for q in load_case(GOLDEN / case).queries if q.name == query)
+    return differences(answer, known.expected_rows(), known.expected_schema())
+
+
+def expected(query: str = "snapshot", case: str = MOR) -> pa.Table:
+    return next(q for q in load_case(GOLDEN / case).queries if q.name == query).expected_rows()
+
+
+def test_to_arrow_is_the_whole_answer(table):
+    assert differs_from(table.scan().to_arrow(), "snapshot") == []
+
+
+def test_batches_stream_the_same_answer(table):
+    scan = table.scan(batch_rows=2)
+    batches = list(scan.to_batches())
+    assert max(batch.num_rows for batch in batches) <= 2
+    assert len(batches) > 9
+    assert differs_from(pa.Table.from_batches(batches, scan.schema), "snapshot") == []
+
+
+def test_scan_can_be_read_again(table):
+    scan = table.scan()
+    assert scan.count() == 18
+    for _ in range(2):
+        assert differs_from(scan.to_arrow(), "snapshot") == []
+
+
+def test_to_pandas_has_the_rows(table):
+    frame = table.scan(["id", "amount"]).to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    known = expected().select(["id", "amount"]).to_pandas()
+    pd.testing.assert_frame_equal(
+        frame.sort_values("id", ignore_index=True), known.sort_values("id", ignore_index=True)
+    )
+
+
+def test_to_polars_has_the_rows(table):
+    polars = pytest.importorskip("polars")
+    frame = table.scan(["id", "amount"]).to_polars()
+    assert isinstance(frame, polars.DataFrame)
+    known = expected().select(["id", "amount"]).to_pylist()
+    assert sorted(frame.to_dicts(), key=str) == sorted(known, key=str)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "query"),
+    [
+        pytest.param({}, "snapshot", id="snapshot"),
+        pytest.param({"query_type": "read_optimized"}, "read_optimized", id="read-optimized"),
+        pytest.param({"as_of": C1}, "as_of_c1", id="as-of-digits"),
+        pytest.param({"as_of": "2026-11-21 06:27:00.103"}, "as_of_c2_formatted", id="as-of-text"),
+        pytest.param({"as_of": "2026-11-21T06:27:00.103"}, "as_of_c2_formatted", id="as-of-iso"),
+        pytest.param({"as_of": "2020-01-01"}, "as_of_before_all", id="as-of-before-all"),
+        pytest.param({"use_record_positions": False}, "snapshot", id="by-keys"),
+        pytest.param({"batch_rows": 1}, "snapshot", id="row-by-row"),
+    ],
+)
+def test_scan_takes_its_options_as_arguments(table, arguments, query):
+    scan = table.scan(**arguments)
+    known = expected(query)
+    assert scan.count() == known.num_rows
+    assert differs_from(scan.to_arrow(), query) == []
+
+
+def test_scan_with_takes_hudis_own_keys(table):
+    scan = table.scan_with({"Hoodie.Datasource.Query.Type": "SNAPSHOT", "as.of.instant": C1})
+    assert differs_from(scan.to_arrow(), "as_of_c1") == []
+
+
+def test_columns_come_in_the_order_asked_for(table):
+    answer = table.scan(["ts", "_hoodie_record_key", "id"]).to_arrow()
+    names = ["ts", "_hoodie_record_key", "id"]
+    assert answer.schema.names == names
+    known = expected().select(names)
+    assert sorted(map(str, answer.to_pylist())) == sorted(map(str, known.to_pylist()))
+
+
+def test_meta_columns_can_be_left_out(table):
+    answer = table.scan(include_meta_columns=False).to_arrow()
+    assert answer.schema.names == ["id", "name", "amount", "qty", "ts", "region"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        pytest.param({"columns": ["nope"]}, InvalidOptionError, "no column 'nope'", id="column"),
+        pytest.param({"columns": []}, InvalidOptionError, "at least one column", id="no-column"),
+        pytest.param({"columns": ["id", "id"]}, InvalidOptionError, "each once", id="twice"),
+        pytest.param({"as_of": "soon"}, InvalidInstantError, "'soon' is no instant", id="as-of"),
+        pytest.param({"query_type": "x"}, UnknownQueryTypeError, "is 'x'", id="query-type"),
+        pytest.param(
+            {"begin": C1}, (UnsupportedQueryError, InvalidOptionError), "begin|incr", id="range"
+        ),
+        pytest.param({"batch_rows": 0}, InvalidOptionError, "whole number from 1", id="batch-rows"),
+        pytest.param({"batch_row": 5}, InvalidOptionError, "mean batch_rows", id="unknown"),
+        pytest.param({"on_damage": "hide"}, InvalidOptionError, "fail, warn, ignore", id="damage"),
+    ],
+)
+def test_scan_refuses_wrong_arguments_before_reading(table, arguments, error, says):
+    with pytest.raises(error, match=says):
+        table.scan(**arguments)
+
+
+def test_schema_of_table_and_scan(golden_table):
+    table = HudiTable(str(golden_table(ALL_TYPES)))
+    kinds = {field.name: field.type for field in table.schema}
+    assert kinds["c_bigdec"] == pa.decimal128(38, 10)
+    assert kinds["c_ts"] == pa.timestamp("us", "UTC")
+    assert kinds["c_arr_arr"] == pa.list_(pa.list_(pa.string()))
+    assert table.schema.names == expected(case=ALL_TYPES).schema.names
+    assert table.scan().schema == table.schema
+    some = table.scan(["part", "id"]).schema
+    assert some == pa.schema([("part", pa.string()), ("id", pa.int32())])
+
+
+def test_scan_as_of_an_instant_has_the_schema_of_that_time(golden_table):
+    case = "v9_mor_schema_evolution"
+    table = HudiTable(str(golden_table(case)))
+    then = table.scan(as_of="20261121063042187")
+    known = next(q for q in load_case(GOLDEN / case).queries if q.name == "as_of_c1")
+    assert then.schema.names == [field["name"] for field in known.expected_schema()]
+    assert set(then.schema.names) < set(table.schema.names)
+
+
+def test_every_batch_has_the_schema_of_the_scan(golden_table):
+    scan = HudiTable(str(golden_table("v9_mor_schema_evolution"))).scan()
+    assert {batch.schema == scan.schema for batch in scan.to_batches()} == {True}
+
+
+def test_last_instant_is_the_newest_completed_commit(table):
+    assert table.last_instant == "20261121062710569"
+
+
+def test_config_has_the_properties(table):
+    assert (table.config.version, table.config.is_merge_on_read) == (9, True)
+
+
+def test_repr_tells_what_it_is(path, table):
+    assert repr(table) == (
+        f"HudiTable({MOR!r} at {path!r}: MERGE_ON_READ, table version 9, "
+        "last instant 20261121062710569)"
+    )
+    assert repr(table.scan(as_of=C1)) == f"Scan(snapshot of {path} as of {C1})"
+
+
+def test_empty_table_has_a_schema_and_no_rows(golden_table):
+    table = HudiTable(str(golden_table("v9_mor_empty_table")))
+    assert table.last_instant == ""
+    assert "last instant none" in repr(table)
+    assert table.scan().count() == 0
+    answer = table.scan().to_arrow()
+    assert (answer.num_rows, answer.schema) == (0, table.schema)
+
+
+@pytest.mark.parametrize("prefix", ["", "file://", "file:"], ids=["path", "uri", "hadoop-uri"])
+def test_path_may_be_a_uri_or_end_in_a_slash(path, prefix):
+    assert HudiTable(f"{prefix}{path}/").scan().count() == 18
+
+
+def test_path_may_be_relative(path, monkeypatch):
+    monkeypatch.chdir(Path(path).parent)
+    assert HudiTable(MOR).scan().count() == 18
+
+
+def test_path_with_spaces_and_percent_signs_is_taken_literally(tmp_path):
+    folder = tmp_path / "a b%20c#d"
+    folder.mkdir()
+    with zipfile.ZipFile(GOLDEN / MOR / "table.zip") as archive:
+        archive.extractall(folder)
+    assert HudiTable(str(folder / MOR)).scan().count() == 18
+
+
+def test_opening_a_table_lists_no_partition(tmp_path):
+    with zipfile.ZipFile(GOLDEN / MOR / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    for folder in (tmp_path / MOR).iterdir():
+        if folder.name != ".hoodie":
+            folder.rename(tmp_path / folder.name)  # gone, as far as the table is concerned
+    assert HudiTable(str(tmp_path / MOR)).last_instant == "20261121062710569"
+
+
+def test_plan_has_one_small_task_per_file_slice(table):
+    tasks = table.scan().plan()
+    partitions = [task.file_slice.partition_path for task in tasks]
+    assert partitions == ["amer", "amer", "apac", "emea", "emea"]
+    assert max(len(pickle.dumps(task)) for task in tasks) < 5_000
+
+
+# What importing brings in, seen from a fresh interpreter.
+
+
+def python(code: str, *, pythonpath: Path = PROJECT, cwd: Path | None = None) -> str:
+    """Run code in a fresh interpreter; returns what it prints."""
+    prelude = f"import sys; sys.path.insert(0, {str(pythonpath)!r})\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", prelude + code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+READ = "from hudi_pyspark import HudiTable; print(HudiTable({path!r}).scan().to_arrow().num_rows)"
+# What is not installed: pyarrow itself takes pandas where it finds it, so it must not be found.
+BLOCK = """
+import sys
+
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"pandas", "polars", "pyspark", "py4j", "grpc"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NotInstalled())
+"""
+
+
+@pytest.mark.parametrize("module", ["pyspark", "pandas", "polars"])
+def test_importing_the_package_does_not_import(module):
+    assert python(f"import hudi_pyspark; print({module!r} in sys.modules)") == "False"
+
+
+def test_nothing_but_pyarrow_numpy_and_fastavro_is_needed(path):
+    code = f"""
+import sys
+
+class OnlyThese:
+    def find_spec(self, name, path=None, target=None):
+        known = {{"hudi_pyspark", "pyarrow", "numpy", "fastavro", *sys.stdlib_module_names}}
+        if name.split(".")[0] not in known and not name.startswith("_"):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, OnlyThese())
+{READ.format(path=path)}
+"""
+    assert python(code) == "18"
+
+
+@pytest.mark.parametrize(
+    "case", [MOR, ALL_TYPES, "v9_mor_logblock_hfile", "v9_mor_logblock_parquet", "v6_cow_archived"]
+)
+def test_tables_are_read_where_pandas_polars_and_pyspark_are_missing(case, golden_table):
+    path = str(golden_table(case))
+    rows = HudiTable(path).scan().count()
+    assert rows > 0
+    assert python(BLOCK + READ.format(path=path)) == str(rows)
+
+
+def test_task_is_read_by_an_executor_without_pandas(table, tmp_path):
+    scan = table.scan()
+    (tmp_path / "tasks").write_bytes(pickle.dumps((scan.plan(), scan.storage)))
+    code = f"""{BLOCK}
+import pickle
+from hudi_pyspark.read.scan import read
+tasks, storage = pickle.load(open({str(tmp_path / "tasks")!r}, "rb"))
+print(sum(table.num_rows for task in tasks for table in read(task, storage)))
+"""
+    assert python(code) == "18"
+
+
+@pytest.fixture
+def zipped(tmp_path):
+    """The package as one file, as `--py-files` and `addArtifacts` send it."""
+    target = tmp_path / "hudi_pyspark.zip"
+    with zipfile.ZipFile(target, "w") as archive:
+        for package in ("hudi_pyspark", "pyspark_hudi"):
+            for file in sorted((PROJECT / package).rglob("*.py")):
+                archive.write(file, str(file.relative_to(PROJECT)))
+    return target
+
+
+def test_table_is_read_by_the_package_inside_a_zip(zipped, path, tmp_path):
+    code = READ.format(path=path) + "; import hudi_pyspark; print(hudi_pyspark.__file__)"
+    rows, place = python(code, pythonpath=zipped, cwd=tmp_path).splitlines()
+    assert rows == "18"
+    assert place.startswith(str(zipped))
+
+
+def test_every_module_of_the_core_is_imported_from_a_zip(zipped, tmp_path):
+    modules = [
+        ".".join(file.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
+        for file in sorted((PROJECT / "hudi_pyspark").rglob("*.py"))
+        if "spark" not in file.relative_to(PROJECT / "hudi_pyspark").parts
+    ]
+    code = (
+        f"{BLOCK}\nfrom importlib import import_module as im\nprint(len([*map(im, {modules!r})]))"
+    )
+    assert python(code, pythonpath=zipped, cwd=tmp_path) == str(len(modules))
