@@ -209,7 +209,21 @@ class Scan:
             mergers=self._mergers,
             schema_on_read=self._schema_on_read,
             commit_range=commit_range,
+            whole_slices=self._whole_slices(commit_range),
         )
+
+    def _whole_slices(
+        self, commit_range: CommitRange | None
+    ) -> Mapping[tuple[str, str], FileSlice]:
+        """The slices of which a range's files may be only the top.
+
+        Only tables from version 8 on have partial updates in their log files.
+        """
+        config = self._view.config
+        if commit_range is None or not config.is_merge_on_read or config.layout == 1:
+            return {}
+        slices = self._view.file_slices(self._until(commit_range), tolerant=True)
+        return {(s.partition_path, s.file_id): s for s in slices}
 
     def _with_bootstrap_sources(self, slices: list[FileSlice]) -> list[FileSlice]:
         if not any(is_skeleton(s, self._view.config) for s in slices):

@@ -99,3 +99,50 @@ class TestArrowStorage(StorageContract):
         os.utime(tmp_path / "one", ns=(0, 1_700_000_000_123_456_789))
         (listed,) = ArrowStorage.parse(str(tmp_path)).list_directory("")
         assert listed.modified_ms == 1_700_000_000_123
+
+    @pytest.mark.parametrize(
+        ("scheme", "location", "base_path"),
+        [
+            ("s3a", "s3://other/a b%2F/", "other/a b%2F"),
+            ("s3", "s3a://bucket/x", "bucket/x"),
+            ("gs", "gs://other", "other"),
+        ],
+    )
+    def test_another_folder_of_the_same_store_needs_no_new_credentials(
+        self, scheme, location, base_path
+    ):
+        storage = ArrowStorage(pafs.LocalFileSystem(), "bucket/t", scheme)
+        other = storage.at(location)
+        assert other.filesystem is storage.filesystem
+        assert other.base_path == base_path
+        assert other.describe("f") == f"{location.partition(':')[0]}://{base_path}/f"
+
+    @pytest.mark.parametrize(
+        ("location", "asked"),
+        [
+            ("hdfs://other/a b%2F", "hdfs://other/a%20b%252F"),
+            ("s3a://bucket/x", "s3://bucket/x"),
+        ],
+    )
+    def test_another_store_is_asked_for_by_uri(self, location, asked, monkeypatch):
+        uris = []
+
+        def from_uri(text):
+            uris.append(text)
+            return pafs.LocalFileSystem(), "x"
+
+        storage = ArrowStorage.parse("/a/t")
+        fake = SimpleNamespace(FileSystem=SimpleNamespace(from_uri=from_uri))
+        monkeypatch.setattr("hudi_pyspark.storage.pafs", fake)
+        storage.at(location)
+        assert uris == [asked]
+
+    @pytest.mark.parametrize("location", ["/b/x%2Fy z", "file:/b/x%2Fy z", "file:///b/x%2Fy z/"])
+    def test_another_local_folder_is_raw_text(self, location):
+        assert ArrowStorage.parse("/a/t").at(location).base_path == "/b/x%2Fy z"
+
+
+def test_files_in_memory_below_a_folder_are_a_storage_too():
+    storage = MemoryStorage({"a/b/c": b"1", "ab/c": b"2", "/x/c": b"3"})
+    assert storage.at("a/").files == {"b/c": b"1"}
+    assert storage.at("/x").files == {"c": b"3"}

@@ -17,6 +17,10 @@ JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str
 DECIMAL_DIGITS: Final = 38  # most digits of an Arrow decimal128 and of a Spark decimal
 
 
+# Marks Arrow fields whose timestamps were stored in milliseconds: partition paths show that number.
+MILLISECONDS: Final = {b"hudi.stored_unit": b"ms"}
+
+
 class Primitive(Enum):
     """The types of Avro that have no name of their own and no parts."""
 
@@ -223,7 +227,19 @@ def arrow_schema(record: AvroRecord) -> pa.Schema:
 def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
     """The Arrow field of one column; ``parent`` is the dotted name of the record around it."""
     path = f"{parent}.{avro.name}" if parent else avro.name
-    return pa.field(avro.name, arrow_type(avro.type, path), nullable=is_nullable(avro.type))
+    return pa.field(
+        avro.name,
+        arrow_type(avro.type, path),
+        nullable=is_nullable(avro.type),
+        metadata=MILLISECONDS if _counts_milliseconds(avro.type) else None,
+    )
+
+
+def _counts_milliseconds(avro: AvroType) -> bool:
+    if isinstance(avro, AvroUnion):
+        return len(avro.members) == 1 and _counts_milliseconds(avro.members[0])
+    logical = avro.logical if isinstance(avro, AvroPrimitive) else None
+    return logical is not None and logical.name.endswith("timestamp-millis")
 
 
 def is_nullable(avro: AvroType) -> bool:

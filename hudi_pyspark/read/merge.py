@@ -181,7 +181,7 @@ def _merge_by_folding(
 def _folded(
     log: LogRecords, rule: MergeRule, merger: PayloadMerger | None
 ) -> tuple[Records, pa.Array, Rows | None, Outcome]:
-    """Phase one: a record per key, the keys or positions in the same order, and the merge itself."""
+    """Phase one: a record per key, keys or positions in the same order, and the merge itself."""
     outcome = _outcome(rule, log.column_sets, merger)
     codes, keys, positions = _identities(log)
     folded, order = fold_in_rounds(codes, log.records, outcome)

@@ -85,6 +85,8 @@ class _WriterClock:
             parse_writer_zone(_read_at(file, span.offset, span.size), source.compression)
             for span in footer.stripe_footers
         )
+        for zone in sorted(set(zones) - _UTC):
+            _check_known(zone, path)
         return cls(schema, zones, path)
 
     def to_instants(self, table: pa.Table, stripe: int) -> pa.Table:
@@ -119,8 +121,19 @@ def _read_at(file: pa.NativeFile | IO[bytes], offset: int, size: int) -> bytes:
     return bytes(file.read(size))
 
 
+def _check_known(zone: str, path: str) -> None:
+    # Beforehand, since pyarrow 15 ends the process where it lacks a time zone.
+    try:
+        pc.assume_timezone(pa.scalar(0, pa.timestamp("ns")), zone)
+    except pa.ArrowInvalid as error:
+        raise UnsupportedTypeError(
+            f"{path}: its timestamps were written in the time zone {zone!r}, which is not known "
+            f"here ({error}). Install the system's time zone database, or leave these columns out"
+        ) from error
+
+
 def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, path: str) -> None:
-    """Refuse what pyarrow before 26 answers with another date, as in `0001-01-01`, `9999-12-31`."""
+    """Refuse what pyarrow 15 answers with another date, e.g. `9999-12-31`, and 26 refuses."""
     column = 1  # 0 is the record as a whole
     for field in schema:
         following = column + _column_count(field.type)

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.format.avro_schema import MILLISECONDS
 from hudi_pyspark.read.base_file import check_readable
 from hudi_pyspark.read.custom_merger import find_merger
 from hudi_pyspark.read.log_scan import BlockFilter
@@ -17,8 +20,6 @@ from hudi_pyspark.table.partition import partition_scalars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    import pyarrow as pa
 
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.incremental import CommitRange
@@ -67,6 +68,7 @@ def plan(
     mergers: Mapping[str, PayloadMerger] = MappingProxyType({}),
     schema_on_read: SchemaOnRead | None = None,
     commit_range: CommitRange | None = None,
+    whole_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
 ) -> list[ScanTask]:
     """One task per file slice, in order of partition path and file id.
 
@@ -82,6 +84,7 @@ def plan(
         mergers: users' mergers by the payload class that they stand for.
         schema_on_read: matches columns by id; None to match them by name.
         commit_range: only rows that these commits wrote; None for all.
+        whole_slices: with a range, the slices below its files, by partition path and file id.
 
     Raises:
         UnsupportedTableError: a slice that cannot be read correctly.
@@ -118,6 +121,7 @@ def plan(
             merger=merger,
             schema_on_read=schema_on_read,
             commit_range=commit_range,
+            whole_slice=whole_slices.get((file_slice.partition_path, file_slice.file_id)),
         )
         for file_slice in ordered
     ]
@@ -142,12 +146,19 @@ def _check_mergeable(config: TableConfig, rule: MergeRule, merger: PayloadMerger
         )
 
 
+def _path_type(field: pa.Field) -> pa.DataType:
+    """The type of the number that a partition path shows."""
+    if pa.types.is_timestamp(field.type) and (field.metadata or {}).items() >= MILLISECONDS.items():
+        return pa.timestamp("ms", field.type.tz)
+    return field.type
+
+
 def _partition_values(
     file_slice: FileSlice, config: TableConfig, table_schema: pa.Schema, options: ReadOptions
 ) -> tuple[tuple[str, pa.Scalar], ...]:
     """Values of the partition columns by the path, () where only the files need to tell them."""
     named = [name for name in config.partition_fields if name in table_schema.names]
-    types = {name: table_schema.field(name).type for name in named}
+    types = {name: _path_type(table_schema.field(name)) for name in named}
     try:
         return tuple(partition_scalars(file_slice.partition_path, config, types).items())
     except CorruptTableError:

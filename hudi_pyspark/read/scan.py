@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -55,7 +56,11 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     base = _base_tables(task, storage, task.working)
     if not task.file_slice.log_files:
         return base
-    return _merged(task, base, load_log(task, storage))
+    log = load_log(task, storage)
+    if len(log.column_sets) and task.whole_slice is not None:
+        # A range's files alone do not tell what a partial update left unchanged.
+        return slice_tables(replace(task, file_slice=task.whole_slice, whole_slice=None), storage)
+    return _merged(task, base, log)
 
 
 def _merged(task: ScanTask, base: Iterator[pa.Table], log: LogRecords) -> Iterator[pa.Table]:

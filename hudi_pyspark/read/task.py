@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from hudi_pyspark.read.cdc import CdcTask, read_changes
 from hudi_pyspark.read.scan import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     import pyarrow as pa
 
     from hudi_pyspark.read.plan import ScanTask
     from hudi_pyspark.storage import Storage
 
-    ReadTask = Union[ScanTask, CdcTask]
+    ReadTask: TypeAlias = ScanTask | CdcTask
 
 
 def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:

@@ -111,7 +111,7 @@ def _load_index(storage: Storage, config: TableConfig) -> dict[tuple[str, str], 
 
 
 def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
-    """(Partition path, file id) to source file, of an HFile with an Avro container per partition."""
+    """Partition path and file id to source file; the HFile has an Avro container per partition."""
     hfile = read_hfile(data, path=path)
     index: dict[tuple[str, str], str] = {}
     spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)

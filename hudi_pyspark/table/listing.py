@@ -33,7 +33,8 @@ class DirectoryListing:
 
     def __init__(self, storage: Storage, config: TableConfig) -> None:
         self._storage = storage
-        self._is_partitioned = bool(config.partition_fields)
+        # Version 1 does not name its partition columns yet, so only the folders can tell.
+        self._is_partitioned = bool(config.partition_fields) or config.version < 2
         self._files: dict[str, list[FileInfo]] = {}
 
     def partitions(self) -> list[str]:

@@ -141,13 +141,18 @@ class TableView:
         return f"{self.config.timeline_folder}/{instant.file_name(self.config.layout)}"
 
     def file_slices(
-        self, as_of: str | None = None, *, read_optimized: bool = False
+        self,
+        as_of: str | None = None,
+        *,
+        read_optimized: bool = False,
+        tolerant: bool = False,
     ) -> list[FileSlice]:
         """The slices that make up the table, by partition path and file id.
 
         Args:
             as_of: instant, inclusive, compared with requested times; None for the latest.
             read_optimized: slices with a base file only, without their log files.
+            tolerant: leave out slices of which a file is gone, instead of raising.
 
         Raises:
             MissingFileError: a committed file that the answer needs is not on the storage.
@@ -162,10 +167,20 @@ class TableView:
                 continue
             choose = self._base_only_slice if read_optimized else self._merged_slice
             file_slice = choose(group, instant)
-            if file_slice is not None and not file_slice.is_empty:
-                self._check_presence(file_slice)
-                chosen.append(file_slice)
+            if file_slice is None or file_slice.is_empty:
+                continue
+            if tolerant and not self._is_present(file_slice):
+                continue
+            self._check_presence(file_slice)
+            chosen.append(file_slice)
         return chosen
+
+    def _is_present(self, file_slice: FileSlice) -> bool:
+        try:
+            self._check_presence(file_slice)
+        except MissingFileError:
+            return False
+        return True
 
     def written_slices(self, times: Collection[str]) -> list[FileSlice]:
         """Slices made only of the files that some commits wrote, as of the last of them.
@@ -190,7 +205,6 @@ class TableView:
             file_slice = self._merged_slice(group, until)
             if file_slice is not None and not file_slice.is_empty:
                 self._check_presence(file_slice)
-                self._check_logs_listed(file_slice)
                 chosen.append(file_slice)
         return chosen
 
@@ -438,11 +452,6 @@ class TableView:
                 self.config.layout > 1 or not any(f.is_listed for f in file_slice.log_files)
             ):
                 raise self._missing(log.path, log.instant_time)
-
-    def _check_logs_listed(self, file_slice: FileSlice) -> None:
-        lost = next((log for log in file_slice.log_files if not log.is_listed), None)
-        if lost is not None:
-            raise self._missing(lost.path, lost.committed_by)
 
     def _missing(self, path: str, instant_time: str) -> MissingFileError:
         return MissingFileError(

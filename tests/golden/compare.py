@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 
-
 CHANGE_COLUMNS = ["op", "ts_ms", "before", "after"]
 
 

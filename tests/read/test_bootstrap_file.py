@@ -19,6 +19,7 @@ from tests.table.bootstrap_index import INDEX, bootstrap_index
 from tests.table.tiny_table import TinyTable
 
 INSTANT = "00000000000001"
+NEWER = "20240101000000000"
 PATH = f"p=1/f1_0-1-0_{INSTANT}.parquet"
 SOURCE = "/data/source/p=1/part-0.parquet"
 META = ["_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key"]
@@ -127,11 +128,12 @@ def test_damaged_source_is_named():
         read(files, [KEY, "id"])
 
 
-def bootstrapped(folder: Path, recorded: str, **properties: str) -> str:
+def bootstrapped(
+    folder: Path, recorded: str, newer: str = f"p=2/f2_0-1-0_{NEWER}.parquet", **properties: str
+) -> str:
     """A table with one skeleton and one ordinary file; its source is in `folder`/source."""
     fields = [{"name": n, "type": t} for n, t in (("id", "long"), ("name", "string"), ("p", "int"))]
     schema = json.dumps({"type": "record", "name": "r", "fields": fields})
-    later = "p=2/f2_0-1-0_20240101000000000.parquet"
     whole = skeleton(1).append_column("id", pa.array([7])).append_column("name", pa.array(["x"]))
     table = TinyTable(
         8,
@@ -142,11 +144,9 @@ def bootstrapped(folder: Path, recorded: str, **properties: str) -> str:
         **properties,
     )
     table.data(PATH, content=parquet(skeleton(3)))
-    table.data(later, content=parquet(whole.append_column("p", pa.array([2], pa.int32()))))
+    table.data(newer, content=parquet(whole.append_column("p", pa.array([2], pa.int32()))))
     table.write(INSTANT, "commit", PATH, completed="20230101000000000", extra={"schema": schema})
-    table.write(
-        "20240101000000000", "commit", later, completed="20240101000000001", extra={"schema": schema}
-    )
+    table.write(NEWER, "commit", newer, completed="20240101000000001", extra={"schema": schema})
     table.files[INDEX] = bootstrap_index({("p=1", "f1"): f"file:{recorded}/p=1/part-0.parquet"})
     files = {f"table/{name}": content for name, content in table.files.items()}
     files["source/p=1/part-0.parquet"] = parquet(source(3))
@@ -188,22 +188,22 @@ def test_table_copied_with_its_source_is_read(tmp_path):
 
 def test_source_is_read_where_the_option_says(tmp_path):
     path = bootstrapped(tmp_path, "/nowhere/other")
-    with pytest.raises(MissingFileError, match="/nowhere/other/p=1/part-0.parquet is gone"):
+    with pytest.raises(MissingFileError, match=r"/nowhere/other/p=1/part-0\.parquet is gone"):
         rows_of(path)
     assert rows_of(path, bootstrap_base_path=f"{tmp_path}/source")[0] == BOOTSTRAPPED[0]
 
 
-def test_file_rewritten_since_the_bootstrap_needs_no_source(tmp_path):
-    path = bootstrapped(tmp_path, "/nowhere/source")
+def test_file_rewritten_since_the_bootstrap_needs_neither_index_nor_source(tmp_path):
+    path = bootstrapped(tmp_path, "/nowhere/other", newer=PATH.replace(INSTANT, NEWER))
     (tmp_path / "table" / INDEX).unlink()
-    (tmp_path / "table" / PATH).rename(tmp_path / "table" / PATH.replace(INSTANT, "20230101000000000"))
-    with pytest.raises(MissingFileError):
-        rows_of(path)
+    assert rows_of(path) == [ORDINARY]
+    with pytest.raises(MissingFileError, match=r"Restore the folder \.hoodie/\.aux"):
+        rows_of(path, as_of="20230601000000000")
 
 
 def test_disabled_index_is_refused_at_plan_time(tmp_path):
     path = bootstrapped(tmp_path, f"{tmp_path}/source", bootstrap__index__enable="false")
-    with pytest.raises(UnsupportedTableError, match="hoodie.bootstrap.index.enable is false"):
+    with pytest.raises(UnsupportedTableError, match=r"index\.enable is false"):
         HudiTable(path).scan().plan()
 
 

@@ -21,7 +21,7 @@ SCHEMA: dict[str, Any] = {
         {"name": "tags", "type": {"type": "array", "items": "string"}},
     ],
 }
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"key": "k1", "n": 1, "tags": ["x"]},
     {"key": "k2", "n": None, "tags": []},
     {"key": "k3", "n": -3, "tags": ["y", "z"]},

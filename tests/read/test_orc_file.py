@@ -11,15 +11,18 @@ from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, Unsuppor
 from hudi_pyspark.read.base_file import read_base_file
 from hudi_pyspark.storage import ArrowStorage, MemoryStorage
 
+UTC = dt.timezone.utc
 PATH = "p=1/f1-0_0-1-0_001.orc"
 TABLE = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"], "a.c": [7, 8, 9]})
 # Written by Apache Spark in New York, see the README.md there.
 BY_SPARK = ArrowStorage.parse(str(Path(__file__).parent / "orc"))
+AT = pa.timestamp("us", "UTC")
+NESTED = pa.list_(pa.struct([("x", pa.int64()), ("y", pa.int64())]))
 INSTANTS = [
-    dt.datetime(1970, 1, 1),
-    dt.datetime(2024, 1, 15, 12, 0, 0, 123456),
-    dt.datetime(2024, 7, 15, 12, 0, 0, 500000),
-    dt.datetime(1965, 3, 1, 23, 59, 59, 250000),
+    dt.datetime(1970, 1, 1, tzinfo=UTC),
+    dt.datetime(2024, 1, 15, 12, 0, 0, 123456, tzinfo=UTC),
+    dt.datetime(2024, 7, 15, 12, 0, 0, 500000, tzinfo=UTC),
+    dt.datetime(1965, 3, 1, 23, 59, 59, 250000, tzinfo=UTC),
     None,
 ]
 
@@ -40,7 +43,7 @@ def read_by_spark(name: str, columns) -> list[dict[str, list[object]]]:
 
 
 def micros(table: pa.Table) -> pa.Table:
-    types = [pa.timestamp("us") if pa.types.is_timestamp(f.type) else f.type for f in table.schema]
+    types = [AT if pa.types.is_timestamp(f.type) else f.type for f in table.schema]
     return table.cast(pa.schema(list(zip(table.schema.names, types, strict=True))))
 
 
@@ -90,21 +93,23 @@ def test_values_of_all_types_are_as_written():
 
 
 def test_timestamps_by_a_writer_in_utc_are_its_instants():
-    moments = [dt.datetime(1969, 12, 31, 23, 59, 59, 999999), dt.datetime(2024, 7, 1, 1, 2, 3, 4)]
-    stored = pa.table({"at": pa.array(moments, pa.timestamp("us")), "ats": [[m] for m in moments]})
+    moments = [
+        dt.datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+        dt.datetime(2024, 7, 1, 1, 2, 3, 4, tzinfo=UTC),
+    ]
+    wall = pa.array(moments, AT).cast(pa.timestamp("us"))
+    stored = pa.table({"at": wall, "ats": [[m.replace(tzinfo=None)] for m in moments]})
     (table,) = read(orc_bytes(stored), ["at", "ats"])
     assert micros(table.select(["at"])).column("at").to_pylist() == moments
-    assert table.column("ats").cast(pa.list_(pa.timestamp("us"))).to_pylist() == [
-        [moment] for moment in moments
-    ]
+    assert table.column("ats").cast(pa.list_(AT)).to_pylist() == [[moment] for moment in moments]
 
 
 def test_timestamps_with_zone_keep_it():
-    moment = dt.datetime(2024, 7, 1, tzinfo=dt.timezone.utc)
-    stored = pa.table({"at": pa.array([moment], pa.timestamp("us", "UTC"))})
+    moment = dt.datetime(2024, 7, 1, tzinfo=UTC)
+    stored = pa.table({"at": pa.array([moment], AT)})
     (table,) = read(orc_bytes(stored), ["at"])
     assert table.schema.field("at").type == pa.timestamp("ns", "UTC")
-    assert table.column("at").cast(pa.timestamp("us", "UTC")).to_pylist() == [moment]
+    assert table.column("at").cast(AT).to_pylist() == [moment]
 
 
 @pytest.mark.parametrize("codec", ["none", "zlib", "snappy", "zstd"])
@@ -127,12 +132,24 @@ def test_timestamps_that_cannot_be_told_are_refused(name, column, says):
         read_by_spark(f"{name}.orc", [column])
 
 
+def test_far_timestamps_beside_nested_columns_are_refused():
+    far = pa.array([dt.datetime(9999, 12, 31, tzinfo=UTC)], pa.timestamp("s"))
+    nested = pa.array([[("k", [{"x": 1, "y": 2}])]], pa.map_(pa.string(), NESTED))
+    content = orc_bytes(pa.table({"m": nested, "n": [1], "at": far}))
+    with pytest.raises(UnsupportedTypeError, match=f"{PATH}: column 'at' .* after 2262"):
+        read(content, ["at"])
+    (table,) = read(content, ["n"])
+    assert table.to_pydict() == {"n": [1]}
+
+
 @pytest.mark.parametrize(
     ("name", "column", "value"),
     [
-        pytest.param("new_york_nested", "at", dt.datetime(2024, 1, 15, 12), id="nested"),
+        pytest.param(
+            "new_york_nested", "at", dt.datetime(2024, 1, 15, 12, tzinfo=UTC), id="nested"
+        ),
         pytest.param("new_york_lz4", "id", 1, id="lz4"),
-        pytest.param("far", "at", dt.datetime(2024, 1, 15, 12), id="far"),
+        pytest.param("far", "at", dt.datetime(2024, 1, 15, 12, tzinfo=UTC), id="far"),
     ],
 )
 def test_other_columns_beside_such_timestamps_are_read(name, column, value):
@@ -153,11 +170,19 @@ def test_damaged_file_is_named(content):
         read(content, ["a"])
 
 
-def test_damaged_footer_of_a_stripe_is_named():
+def test_unknown_zone_is_named():
     content = (Path(BY_SPARK.base_path) / "new_york_none.orc").read_bytes()
     assert content.count(b"America/New_York") == 1
-    with pytest.raises(CorruptBaseFileError, match="not readable as ORC"):
+    with pytest.raises(UnsupportedTypeError, match=f"{PATH}: .*'America/Not_York'.* not known"):
         read(content.replace(b"America/New_York", b"America/Not_York"), ["at"])
+
+
+def test_damaged_footer_of_a_stripe_is_named():
+    content = (Path(BY_SPARK.base_path) / "new_york_none.orc").read_bytes()
+    damaged = content.replace(b"\x1a\x10America/New_York", b"\x1a\x7fAmerica/New_York")
+    assert damaged != content
+    with pytest.raises(CorruptBaseFileError, match=r"not readable as ORC: .*protobuf"):
+        read(damaged, ["at"])
 
 
 def test_missing_file_is_named():

@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,7 @@ from pyspark import cloudpickle
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import IntegerType, StructField, StructType
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 import hudi_pyspark
 from hudi_pyspark import HudiTable
@@ -90,11 +91,9 @@ def load(spark, golden_table):
 def make_reader(golden_table):
     """The reader that Spark gets from the source, without Spark around it."""
 
-    def make_reader(case: str, schema: str | None = None, **options: str) -> HudiReader:
+    def make_reader(case: str, schema: StructType | None = None, **options: str) -> HudiReader:
         source = HudiDataSource({"path": str(golden_table(case)), **options})
-        wanted = StructType.fromDDL(schema) if schema is not None else source.schema()
-        assert isinstance(wanted, StructType)
-        return source.reader(wanted)
+        return source.reader(schema or source.schema())
 
     return make_reader
 
@@ -221,8 +220,8 @@ def test_log_blocks_are_decoded_only_in_the_columns_that_count(make_reader, monk
         decoded.append(set(columns))
         return decode_data_block(block, columns)
 
-    monkeypatch.setattr("hudi_pyspark.read.log_records.decode_data_block", spy)
-    reader = make_reader(ALL_TYPES, "c_str string")
+    monkeypatch.setattr(import_module("hudi_pyspark.read.log_records"), "decode_data_block", spy)
+    reader = make_reader(ALL_TYPES, StructType([StructField("c_str", StringType())]))
     for partition in reader.partitions():
         list(reader.read(partition))
     assert decoded
@@ -308,7 +307,7 @@ def test_reader_that_is_closed_stops_reading_its_file(make_reader, monkeypatch):
             given.append(table.num_rows)
             yield table
 
-    monkeypatch.setattr("hudi_pyspark.read.scan.read_base_file", spy)
+    monkeypatch.setattr(import_module("hudi_pyspark.read.scan"), "read_base_file", spy)
     reader = make_reader("v8_cow_schema_evolution", batch_rows="1")
     batches = reader.read(reader.partitions()[0])
     assert next(batches).num_rows == 1

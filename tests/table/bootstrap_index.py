@@ -1,4 +1,4 @@
-"""Builds the index of a metadata-only bootstrap; fastavro encodes, so no code of ours is involved."""
+"""Builds the index of a metadata-only bootstrap; fastavro encodes, not the code under test."""
 
 from __future__ import annotations
 

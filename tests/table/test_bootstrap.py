@@ -2,7 +2,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, UnsupportedTableError
 from hudi_pyspark.storage import ArrowStorage, MemoryStorage
-from hudi_pyspark.table.bootstrap import is_skeleton, load_bootstrap_sources
+from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from tests.table.bootstrap_index import INDEX, bootstrap_index
@@ -32,7 +32,12 @@ def source_of(files, file_slice=None, *, option="", config=None) -> str:
     """The source file of a slice, on a storage of these files."""
     storage = MemoryStorage({INDEX: INDEX_OF_F1} | dict.fromkeys(files, b"x"))
     sources = load_bootstrap_sources(storage, config or config_of(), option)
-    (attached,) = sources.attach([file_slice or slice_of()])
+    return attached_source(sources, file_slice or slice_of())
+
+
+def attached_source(sources: BootstrapSources, file_slice: FileSlice) -> str:
+    (attached,) = sources.attach([file_slice])
+    assert attached.base_file is not None
     return attached.base_file.bootstrap_source
 
 
@@ -61,8 +66,7 @@ def test_sibling_is_a_folder_beside_the_base_path(tmp_path):
     (tmp_path / "source" / "p=1").mkdir(parents=True)
     storage = ArrowStorage.parse(str(tmp_path / "table"))
     sources = load_bootstrap_sources(storage, config_of())
-    (attached,) = sources.attach([slice_of()])
-    assert attached.base_file.bootstrap_source == f"{tmp_path}/source/p=1/part-0.parquet"
+    assert attached_source(sources, slice_of()) == f"{tmp_path}/source/p=1/part-0.parquet"
 
 
 @pytest.mark.parametrize(
@@ -77,13 +81,12 @@ def test_sibling_is_a_folder_beside_the_base_path(tmp_path):
 def test_recorded_folder_is_replaced_however_it_is_written(recorded_base, recorded_file):
     storage = MemoryStorage({INDEX: bootstrap_index({("p=1", "f1"): recorded_file})})
     sources = load_bootstrap_sources(storage, config_of(base__path=recorded_base), "/new")
-    (attached,) = sources.attach([slice_of()])
-    assert attached.base_file.bootstrap_source == "/new/p=1/f.parquet"
+    assert attached_source(sources, slice_of()) == "/new/p=1/f.parquet"
 
 
 def test_source_outside_of_the_recorded_folder_cannot_be_moved():
     config = config_of(base__path="/data/sour")
-    with pytest.raises(CorruptTableError, match="not below hoodie.bootstrap.base.path, /data/sour"):
+    with pytest.raises(CorruptTableError, match=r"not below .*, /data/sour;"):
         source_of([], option="/new", config=config)
 
 
@@ -129,7 +132,9 @@ def test_file_group_that_the_index_does_not_name_is_an_error():
     [
         pytest.param({"index__enable": "false"}, "index.enable is false", id="disabled"),
         pytest.param({"index__type": "NO_OP"}, "index.type is NO_OP", id="type"),
-        pytest.param({"index__class": "a.b.NoOpBootstrapIndex"}, "index.class is a.b.NoOp", id="class"),
+        pytest.param(
+            {"index__class": "a.b.NoOpBootstrapIndex"}, "index.class is a.b.NoOp", id="class"
+        ),
     ],
 )
 def test_table_without_an_index_is_refused(properties, says):
@@ -144,7 +149,9 @@ def test_named_hfile_index_is_read():
 
 
 def test_missing_index_is_named():
-    with pytest.raises(MissingFileError, match=r"\.bootstrap/\.partitions/.* is not on the storage"):
+    with pytest.raises(
+        MissingFileError, match=r"\.bootstrap/\.partitions/.* is not on the storage"
+    ):
         load_bootstrap_sources(MemoryStorage({}), config_of())
 
 
@@ -161,6 +168,8 @@ def test_missing_index_is_named():
     ],
 )
 def test_damaged_index_is_named(content, says):
-    with pytest.raises(CorruptTableError, match=rf"bootstrap index .*\.partitions/.*{says}") as raised:
+    with pytest.raises(
+        CorruptTableError, match=rf"bootstrap index .*\.partitions/.*{says}"
+    ) as raised:
         load_bootstrap_sources(MemoryStorage({INDEX: content}), config_of())
     assert raised.type is CorruptTableError
