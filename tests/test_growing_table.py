@@ -142,8 +142,8 @@ def test_instant_that_is_archived_after_opening_is_named(tmp_path):
     assert "again" in str(error.value)
 
 
-# In Spark the instant is fixed when the first action plans the read, not yet by load(); from then on
-# the DataFrame and all that is derived from it stay there. A new load() sees the growth.
+# In Spark the instant is fixed when the first action plans the read, not yet by load(); from then
+# on the DataFrame and all that is derived from it stay there. A new load() sees the growth.
 
 
 @pytest.mark.spark

@@ -50,6 +50,7 @@ class LogicalType:
     name: str
     precision: int = 0  # decimal only: digits in all
     scale: int = 0  # decimal only: digits after the point
+    element: str = ""  # vector only: FLOAT, DOUBLE or INT8, stored little-endian behind each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class AvroRecord:
 
     name: str  # with namespace
     fields: tuple[AvroField, ...]
-    logical: str | None = None  # "variant" or "blob" of Hudi 1.2 and later
+    logical: str | None = None  # "variant" of Hudi 1.2 and later; a "blob" is an ordinary record
 
 
 AvroType: TypeAlias = (
@@ -192,7 +193,9 @@ _ARROW_LOGICAL: Final = {
     "local-timestamp-millis": pa.timestamp("us"),
     "local-timestamp-micros": pa.timestamp("us"),
     "uuid": pa.string(),
+    "vector": pa.binary(),  # as stored; `vector_type` is what a table's column becomes
 }
+_VECTOR_ELEMENTS: Final = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 
 
 def parse_schema(text: str) -> AvroRecord:
@@ -233,6 +236,25 @@ def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
         nullable=is_nullable(avro.type),
         metadata=MILLISECONDS if _counts_milliseconds(avro.type) else None,
     )
+
+
+def vector_type(avro: AvroType, path: str) -> pa.DataType | None:
+    """The list type of a column of vectors; None for a column of another type.
+
+    Raises:
+        UnsupportedTypeError: vectors of elements that are not known.
+    """
+    if isinstance(avro, AvroUnion):
+        return vector_type(avro.members[0], path) if len(avro.members) == 1 else None
+    if not isinstance(avro, AvroFixed) or avro.logical is None or avro.logical.name != "vector":
+        return None
+    element = _VECTOR_ELEMENTS.get(avro.logical.element)
+    if element is None:
+        raise UnsupportedTypeError(
+            f"column {path!r} is a vector of {avro.logical.element}; known: "
+            f"{', '.join(_VECTOR_ELEMENTS)}"
+        )
+    return pa.list_(pa.field("element", element, nullable=False))
 
 
 def _counts_milliseconds(avro: AvroType) -> bool:
@@ -390,7 +412,7 @@ class _Parser:
         record = AvroRecord(
             name,
             tuple(self._field(field, inner, path) for field in fields),
-            logical if logical in ("variant", "blob") and isinstance(logical, str) else None,
+            logical if logical == "variant" and isinstance(logical, str) else None,
         )
         names = [field.name for field in record.fields]
         if len(set(names)) < len(names):
@@ -449,8 +471,10 @@ def _primitive_logical(kind: Primitive, schema: dict[str, JsonValue]) -> Logical
 
 def _fixed_logical(size: int, schema: dict[str, JsonValue]) -> LogicalType | None:
     name = schema.get("logicalType")
-    if name == "vector" or (name == "uuid" and size == 16):
-        return LogicalType(str(name))
+    if name == "vector":
+        return LogicalType("vector", element=str(schema.get("elementType")))
+    if name == "uuid" and size == 16:
+        return LogicalType("uuid")
     decimal = _decimal(schema) if name == "decimal" else None
     if decimal is None or decimal.precision > _decimal_digits(size):
         return None

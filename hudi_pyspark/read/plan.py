@@ -112,7 +112,8 @@ def plan(
             block_filter=block_filter,
             partition_columns=config.partition_fields,
             partition_values=_partition_values(file_slice, config, table_schema, options),
-            values_from_path=options.partition_values_from_path,
+            # Files of such a table may hold the columns all the same, null (rewritten by a merge).
+            values_from_path=options.partition_values_from_path or config.drop_partition_columns,
             use_record_positions=options.use_record_positions,
             batch_rows=options.batch_rows,
             on_damage=options.on_damage,

@@ -190,9 +190,32 @@ def _is_bytes(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
+def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Fixed bytes that hold the elements of a vector, little-endian, to lists of them."""
+    element = target.value_type.to_pandas_dtype()
+    valid = array.drop_null().cast(pa.binary())
+    numbers = np.frombuffer(b"".join(valid.to_pylist()), np.dtype(element).newbyteorder("<"))
+    lengths = np.asarray(pc.fill_null(pc.binary_length(array.cast(pa.binary())), 0))
+    width = np.dtype(element).itemsize
+    if (lengths % width).any():
+        raise _NoPromotion(f"vectors of {lengths.max()} bytes do not hold whole elements")
+    offsets = np.concatenate(([0], np.cumsum(lengths // width))).astype(np.int32)
+    mask = pc.is_null(array) if array.null_count else None
+    values = pa.array(numbers.astype(element), target.value_type)
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=target, mask=mask)
+
+
+def _is_vector(kind: pa.DataType) -> bool:
+    if not pa.types.is_list(kind):
+        return False
+    tests = (pa.types.is_floating, pa.types.is_int8)
+    return any(test(kind.value_type) for test in tests)
+
+
 # Which stored type may become which: both tests, and how. The first rule that fits is taken.
 _SCALAR_RULES = (
     (_is_bytes, _is_bytes, _cast),
+    (_is_bytes, _is_vector, _vector),
     (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
     (pa.types.is_integer, pa.types.is_integer, _cast),
     (pa.types.is_time, pa.types.is_integer, _cast),  # Spark has no type for a time of day

@@ -11,7 +11,7 @@ from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
 from hudi_pyspark.format.avro_annotation import avro_schema_text
-from hudi_pyspark.format.avro_schema import arrow_schema, parse_schema
+from hudi_pyspark.format.avro_schema import arrow_schema, parse_schema, vector_type
 from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
 
@@ -56,13 +56,25 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
         UnsupportedTypeError: a column has a type without counterpart.
     """
     text = _committed_schema(view, as_of) or view.config.create_schema
-    found = arrow_schema(parse_schema(text)) if text else _data_file_schema(view)
+    found = _table_columns(text) if text else _data_file_schema(view)
     if found is None:
         raise UnsupportedTableError(
             f"{view.storage.describe('')} has no schema yet: no commit has completed and "
             "hoodie.table.create.schema is not set. Write to the table first"
         )
     return _with_dropped_partition_columns(_with_meta_columns(found, view), view)
+
+
+def _table_columns(text: str) -> pa.Schema:
+    """Columns of an Avro schema as a table shows them: vectors are lists of numbers."""
+    record = parse_schema(text)
+    fields = zip(record.fields, arrow_schema(record), strict=True)
+    return pa.schema(
+        [
+            field if (kind := vector_type(avro.type, avro.name)) is None else field.with_type(kind)
+            for avro, field in fields
+        ]
+    )
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:
