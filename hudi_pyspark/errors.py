@@ -21,6 +21,7 @@ HudiError                                   the base of all
 │   └── MissingFileError                    a committed file that is not on the storage
 ├── TimeTravelError                         that instant is cleaned away, or still changing
 ├── IncrementalRangeError                   commits of the range are gone, or not complete yet
+├── StreamSchemaChangedError                the table's columns changed under a running stream
 └── SchemaEvolutionError                    a file's schema cannot be resolved to the table's
 
 Spark relays only the text of an error that is raised in a Python worker, so every message begins
@@ -208,6 +209,12 @@ class IncrementalRangeError(HudiError, ValueError):
     """Commits of the range are archived, cleaned away, or still being written."""
 
     code = "HUDI_INCREMENTAL_RANGE_GONE"
+
+
+class StreamSchemaChangedError(HudiError, RuntimeError):
+    """The table's columns changed while a stream was reading them."""
+
+    code = "HUDI_STREAM_SCHEMA_CHANGED"
 
 
 class SchemaEvolutionError(HudiError, TypeError):

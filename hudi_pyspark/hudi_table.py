@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from hudi_pyspark.read.options import QueryType, ReadOptions, local_now, resolve
 from hudi_pyspark.read.plan import plan
 from hudi_pyspark.read.projection import result_schema, scan_schema
 from hudi_pyspark.read.schema_on_read import SchemaOnRead
+from hudi_pyspark.read.stream import range_options
 from hudi_pyspark.read.task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
@@ -114,6 +116,37 @@ class HudiTable:
         """
         known = registered_payloads() if mergers is None else mergers
         return Scan(self._view, ReadOptions.parse(options), known)
+
+    def scan_range(
+        self,
+        options: Mapping[str, str],
+        begin: str,
+        end: str,
+        mergers: Mapping[str, PayloadMerger] | None = None,
+    ) -> Scan:
+        """One batch of a stream: what was written after an offset, up to another.
+
+        Args:
+            options: of the stream.
+            begin: offset, exclusive.
+            end: offset, inclusive.
+            mergers: users' mergers by payload class; by default those of `register_payload`.
+        """
+        parsed = ReadOptions.parse(range_options(options, begin, end))
+        assert parsed.incremental is not None  # range_options asks for it
+        by_offset = replace(parsed.incremental, by_offset=True)
+        known = registered_payloads() if mergers is None else mergers
+        return Scan(self._view, replace(parsed, incremental=by_offset), known)
+
+    @property
+    def view(self) -> TableView:
+        """The timeline and files behind the table, for tools that look deeper."""
+        return self._view
+
+    @property
+    def storage(self) -> Storage:
+        """Where the table lies; picklable."""
+        return self._storage
 
     def __repr__(self) -> str:
         config = self.config
@@ -245,6 +278,7 @@ class Scan:
             self._table_schema,
             lambda slices, until: self._plan_slices(slices, self._table_schema, until),
             as_struct=incremental.cdc_as_struct,
+            by_offset=incremental.by_offset,
         )
 
     @property

@@ -30,7 +30,7 @@ from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hudi_pyspark.format.commit_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.read.plan import ScanTask
@@ -96,6 +96,7 @@ def plan_changes(
     plan: Plan,
     *,
     as_struct: bool,
+    by_offset: bool = False,
 ) -> list[CdcTask]:
     """One task per commit and file group, in order of commits.
 
@@ -106,6 +107,7 @@ def plan_changes(
         table_schema: all columns of the table.
         plan: file slices and the newest instant that counts, to scan tasks of all columns.
         as_struct: images as structs instead of JSON text.
+        by_offset: begin and end are offsets of a stream: completion times from version 8 on.
 
     Raises:
         UnsupportedTableError: the table does not log changes.
@@ -117,11 +119,11 @@ def plan_changes(
             "so there are no before and after images. Read the latest rows of the range instead "
             "(hoodie.datasource.query.incremental.format=latest_state)"
         )
-    _check_begin(view, begin)
+    offsets = _offsets(view, by_offset=by_offset)
+    _check_begin(view, begin, offsets, by_completion=by_offset and view.config.layout > 1)
     images = _data_columns(table_schema)
     planner = _Planner(view, plan, images, as_struct=as_struct)
-    times = [c.requested_time for c in view.commits]
-    chosen = [t for t in times if begin < t and (not end or t <= end)]
+    chosen = [t for t, at in offsets.items() if begin < at and (not end or at <= end)]
     return [task for time in chosen for task in planner.commit_tasks(time)]
 
 
@@ -146,12 +148,27 @@ def _data_columns(table_schema: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in table_schema if field.name not in hidden])
 
 
-def _check_begin(view: TableView, begin: str) -> None:
-    first = view.committed.first
-    if first and begin < first and view.archived_commit_times:
+def _offsets(view: TableView, *, by_offset: bool) -> dict[str, str]:
+    """Requested time of each completed commit to the time that the range compares."""
+    by_completion = by_offset and view.config.layout > 1
+    return {
+        c.requested_time: (c.completion_time if by_completion else None) or c.requested_time
+        for c in view.commits
+    }
+
+
+def _check_begin(
+    view: TableView, begin: str, offsets: Mapping[str, str], *, by_completion: bool
+) -> None:
+    first = min(offsets.values(), default="")
+    if not first or begin >= first:
+        return
+    archived = view.archived_commit_times
+    gone = [at for at in (archived.values() if by_completion else archived) if at > begin]
+    if gone:
         raise IncrementalRangeError(
-            f"the range begins at {begin}, but commits before {first} are archived and their "
-            f"changes are gone. Begin at {max(view.archived_commit_times)} or later"
+            f"the range begins at {begin}, but commit {min(gone)} is archived and its changes are "
+            f"gone. Begin at {max(gone)} or later"
         )
 
 

@@ -143,6 +143,17 @@ OPTIONS = (
         "Incremental query before version 8, with a pending commit inside the range: fail "
         "(default), block (end before it), or use_transition_time (read on).",
     ),
+    Option(
+        "hoodie.datasource.streaming.startOffset",
+        "start_offset",
+        "Stream: earliest (default), latest, or an instant, exclusive.",
+    ),
+    Option("", "maxCommitsPerTrigger", "Stream: most commits of one batch; all by default."),
+    Option(
+        "",
+        "maxBytesPerTrigger",
+        "Stream: most bytes that the commits of one batch wrote, but one commit at least.",
+    ),
     Option(DELETE_FIELD, "delete_field", "Column that marks deletes; the table's by default."),
     Option(DELETE_MARKER, "delete_marker", "Its value on deletes; the table's by default."),
     Option(
@@ -183,7 +194,6 @@ _IGNORED = frozenset(
         "hoodie.compaction.reverse.log.read",
         "hoodie.optimized.log.blocks.scan.enable",
         "hoodie.datasource.read.streaming.table.version",
-        "hoodie.datasource.streaming.startoffset",
         "hoodie.memory.merge.max.size",
     }
 )
@@ -214,6 +224,8 @@ class IncrementalOptions:
     use_end_schema: bool = False
     hollow_commits: str = "fail"  # or block, use_transition_time
     cdc_as_struct: bool = False  # images as structs, not as JSON text
+    # CDC ranges compare requested times; those of a stream compare its offsets.
+    by_offset: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,8 +118,10 @@ def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
         filled={name: mask & ~unconditional for name, mask in decision.filled.items()},
         is_delete=np.where(unconditional, newer.is_delete, decision.is_delete),
         columns=decision.columns,
-        # A payload that says "delete" leaves nothing to be compared with the base row later.
-        without_row=decision.is_delete & ~unconditional,
+        # Where only the payload says "delete", nothing is left to be compared with the base row
+        # later. A row that was flagged as a delete keeps its values.
+        without_row=decision.is_delete & decision.newer_wins & ~newer.is_delete & ~unconditional,
+        ordering_fields=decision.ordering_fields,
     )
 
 
@@ -156,18 +158,29 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
     A newer delete deletes whatever its ordering value; meta columns are always the newer record's.
     """
     deletes = newer.is_delete | ~newer.has_row
-    in_order = ~newer.ordering.older_than(older.ordering)
+    in_order = ~newer.ordering.older_than(older.ordering) | _of_other_class(older, newer)
     wins = deletes | in_order
+    merges = ~deletes & (wins | ~older.is_delete)
     filled = {}
     for name in newer.rows.schema.names:
         if name in META_COLUMNS:
             mask = ~wins
         else:
-            newer_open = _is_default(newer.rows, name, rule)
-            mask = np.where(wins, newer_open, is_null(older.rows.column(name))) & ~deletes
+            # Only nulls: unlike OverwriteNonDefaults..., it does not look at the schema's defaults.
+            open_values = (is_null(records.rows.column(name)) for records in (newer, older))
+            mask = np.where(wins, *open_values) & merges
         if mask.any():
             filled[name] = mask
-    return replace(Decision.pick(older, newer, wins), filled=filled)
+    decision = Decision.pick(older, newer, wins)
+    return replace(decision, filled=filled, ordering_fields=rule.ordering_fields)
+
+
+def _of_other_class(older: Records, newer: Records) -> Mask:
+    """Pairs whose ordering values do not compare in Java: a null is the Integer 0."""
+    differs = np.zeros(len(older), np.bool_)
+    for one, other in zip(older.ordering.fields, newer.ordering.fields, strict=True):
+        differs |= np.asarray(pc.is_null(one)) != np.asarray(pc.is_null(other))
+    return differs
 
 
 def aws_dms(older: Records, newer: Records, rule: MergeRule) -> Decision:

@@ -86,6 +86,7 @@ class Decision:
     is_delete: Mask  # outcome is a delete
     columns: Rows  # set of columns that the outcome has
     without_row: Mask | None = None  # outcome is a delete that keeps no row; None for none
+    ordering_fields: tuple[str, ...] = ()  # where filled, the ordering value is the loser's too
 
     @classmethod
     def pick(cls, older: Records, newer: Records, newer_wins: Mask) -> Decision:
@@ -116,9 +117,18 @@ class Decision:
             is_delete=self.is_delete,
             has_default_ordering=chosen.has_default_ordering,
             has_other_class=chosen.has_other_class,
-            ordering=chosen.ordering,
+            ordering=self._ordering(pairs, chosen, count),
             columns=self.columns,
         )
+
+    def _ordering(self, pairs: Records, chosen: Records, count: int) -> OrderingValues:
+        fields = list(chosen.ordering.fields)
+        for number, name in enumerate(self.ordering_fields):
+            filled = self.filled.get(name.partition(".")[0])
+            if filled is not None:
+                source = np.arange(count) + count * (self.newer_wins ^ filled)
+                fields[number] = pairs.ordering.fields[number].take(pa.array(source))
+        return OrderingValues(tuple(fields), count)
 
 
 def _fill(

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.hudi_table import HudiTable, Scan
-from hudi_pyspark.read.schema_evolution import conform
-from hudi_pyspark.read.task import read_task
+from hudi_pyspark.read.stream import schema_options
+from hudi_pyspark.spark.partition import HudiPartition, read_partition
 from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema
+from hudi_pyspark.spark.stream import HudiStreamReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
+    from pyspark.sql.datasource import InputPartition
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.read.custom_merger import PayloadMerger
-    from hudi_pyspark.read.task import ReadTask
     from hudi_pyspark.storage import Storage
 
 SHORT_NAME = "hudi-py"
@@ -36,26 +37,36 @@ class HudiDataSource(DataSource):
         return SHORT_NAME
 
     def schema(self) -> StructType:
-        return spark_schema(self._scan().schema)
+        # Spark asks batches and streams alike; a stream names no begin, which the columns do not
+        # depend on.
+        return spark_schema(self._table().scan_with(schema_options(self.options)).schema)
 
     def reader(self, schema: StructType) -> HudiReader:
         scan = self._scan()
         return HudiReader(scan, requested_columns(schema, scan.schema), arrow_schema_of(schema))
 
+    def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
+        source = self._table().scan_with(schema_options(self.options)).schema
+        return HudiStreamReader(
+            self._path(),
+            self.options,
+            mergers=self.payload_mergers,
+            source=source,
+            columns=requested_columns(schema, source),
+            schema=arrow_schema_of(schema),
+        )
+
     def _scan(self) -> Scan:
-        options = dict(self.options)
-        path = options.get("path")
+        return self._table().scan_with(self.options, self.payload_mergers)
+
+    def _table(self) -> HudiTable:
+        return HudiTable(self._path())
+
+    def _path(self) -> str:
+        path = self.options.get("path")
         if not path:
             raise InvalidOptionError("no path: give the table's base path to .load(...)")
-        return HudiTable(path).scan_with(options, self.payload_mergers)
-
-
-class HudiPartition(InputPartition):
-    """One file slice."""
-
-    def __init__(self, task: ReadTask) -> None:
-        super().__init__(task)
-        self.task = task
+        return path
 
 
 class HudiReader(DataSourceReader):
@@ -85,10 +96,4 @@ class HudiReader(DataSourceReader):
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        # Spark makes one None partition of an empty list of partitions.
-        if not isinstance(partition, HudiPartition):
-            return
-        for table in read_task(partition.task, self._storage):
-            # Spark compares the first batch's schema with its own to the letter.
-            conformed = conform(table, self._schema, {}, source="the result")
-            yield from conformed.replace_schema_metadata(None).to_batches()
+        yield from read_partition(partition, self._storage, self._schema)

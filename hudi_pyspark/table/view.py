@@ -244,8 +244,8 @@ class TableView:
         return {}
 
     @property
-    def archived_commit_times(self) -> Collection[str]:
-        """Requested times of all archived instants; loads the archive."""
+    def archived_commit_times(self) -> Mapping[str, str]:
+        """Requested to completion time of all archived instants; loads the archive."""
         return self._archived_completion_times
 
     def validate_as_of(self, as_of: str) -> None:

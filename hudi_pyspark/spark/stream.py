@@ -1,0 +1,136 @@
+"""The Spark stream source: offsets are instants of the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from hudi_pyspark.errors import StreamSchemaChangedError
+from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.read.stream import (
+    OFFSET_KEY,
+    StreamOptions,
+    commit_offsets,
+    initial_offset,
+    next_offset,
+)
+from hudi_pyspark.spark.partition import HudiPartition, read_partition
+
+try:  # admission control came with Spark 4.2
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxBytes,
+        ReadMaxFiles,
+        SupportsTriggerAvailableNow,
+    )
+
+    _HAS_READ_LIMITS = True
+except ImportError:
+    _HAS_READ_LIMITS = False
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        """Stands in where Spark does not know it."""
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from hudi_pyspark.read.custom_merger import PayloadMerger
+    from hudi_pyspark.storage import Storage
+
+    Offset = dict[str, str]
+
+
+class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Micro-batches of a table: what was written after one instant, up to another.
+
+    The table is opened anew for every question, since its timeline grows.
+
+    Args:
+        path: base path.
+        options: as given to the source.
+        mergers: users' mergers by payload class.
+        source: columns of the table when the query started, all that it could have read.
+        columns: names of those that the query reads.
+        schema: what every batch must have.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        options: Mapping[str, str],
+        *,
+        mergers: Mapping[str, PayloadMerger],
+        source: pa.Schema,
+        columns: Sequence[str],
+        schema: pa.Schema,
+    ) -> None:
+        self._path = path
+        self._given = dict(options)
+        self._options = StreamOptions.parse(options)
+        self._mergers = mergers
+        self._source = source
+        self._columns = list(columns)
+        self._schema = schema
+        self._storage: Storage = HudiTable(path).storage
+        self._last = ""  # offset up to which Spark has planned, where it does not tell
+        self._until = ""  # where Trigger.AvailableNow ends
+
+    def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
+        self._last = initial_offset(HudiTable(self._path).view, self._options)
+        return {OFFSET_KEY: self._last}
+
+    def latestOffset(  # noqa: N802  (Spark's name; 4.0 and 4.1 call it without arguments)
+        self, start: Offset | None = None, limit: ReadLimit | None = None
+    ) -> Offset:
+        begin = start[OFFSET_KEY] if start is not None else self._last
+        limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
+        view = HudiTable(self._path).view
+        end = next_offset(view, begin, self._options, until=self._until, limited=limited)
+        return {OFFSET_KEY: end}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  (Spark's name)
+        # Spark knows no limit in commits. It hands back what it gets here, so that any limit but
+        # "all" means: those of the options.
+        if self._options.max_commits:
+            return ReadMaxFiles(self._options.max_commits)
+        if self._options.max_bytes:
+            return ReadMaxBytes(self._options.max_bytes)
+        return ReadAllAvailable()
+
+    def reportLatestOffset(self) -> Offset | None:  # noqa: N802  (Spark's name)
+        latest = max(commit_offsets(HudiTable(self._path).view), default="")
+        return {OFFSET_KEY: latest} if latest else None
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  (Spark's name)
+        self._until = max(commit_offsets(HudiTable(self._path).view), default="0")
+
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        begin, until = start[OFFSET_KEY], end[OFFSET_KEY]
+        self._last = until
+        if begin == until:
+            return []
+        scan = HudiTable(self._path).scan_range(self._given, begin, until, self._mergers)
+        self._check_schema(scan.schema)
+        return [HudiPartition(task) for task in scan.plan(self._columns)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield from read_partition(partition, self._storage, self._schema)
+
+    def _check_schema(self, found: pa.Schema) -> None:
+        """A query that reads all columns must not lose new ones; any needs those that it reads."""
+        reads_all = self._columns == self._source.names
+        names = found.names if reads_all else self._columns
+        now = [(n, str(found.field(n).type)) for n in names if n in found.names]
+        then = [(n, str(self._source.field(n).type)) for n in self._columns]
+        if now != then:
+            changed = sorted({f"{name} {kind}" for name, kind in set(now) ^ set(then)})
+            raise StreamSchemaChangedError(
+                f"the table's columns changed while the stream ran: {', '.join(changed)}. Restart "
+                "the query on the same checkpoint to go on with the new columns, or name the "
+                "columns it reads with .schema(...) or the option columns"
+            )
