@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.read.cdc import cdc_schema, plan_changes
+from hudi_pyspark.read.cdc import cdc_schema, check_changes, plan_changes
 from hudi_pyspark.read.custom_merger import registered_payloads
 from hudi_pyspark.read.incremental import CommitRange, range_slices, resolve_range
 from hudi_pyspark.read.options import QueryType, ReadOptions, local_now, resolve_as_of
@@ -175,6 +175,8 @@ class Scan:
         self._as_of = (
             resolve_as_of(options.as_of, view, local_now()) if options.as_of is not None else None
         )
+        if options.incremental is not None and options.incremental.is_cdc:
+            check_changes(view, options.incremental)
         self._range = (
             resolve_range(view, options.incremental)
             if options.incremental is not None and not options.incremental.is_cdc
@@ -242,21 +244,21 @@ class Scan:
             mergers=self._mergers,
             schema_on_read=self._schema_on_read,
             commit_range=commit_range,
-            whole_slices=self._whole_slices(commit_range),
+            whole_slices=self._whole_slices(slices, commit_range),
         )
 
     def _whole_slices(
-        self, commit_range: CommitRange | None
+        self, slices: list[FileSlice], commit_range: CommitRange | None
     ) -> Mapping[tuple[str, str], FileSlice]:
-        """The slices of which a range's files may be only the top.
+        """The slices of which a range's log files may be only the top.
 
         Only tables from version 8 on have partial updates in their log files.
         """
         config = self._view.config
         if commit_range is None or not config.is_merge_on_read or config.layout == 1:
             return {}
-        slices = self._view.file_slices(self._until(commit_range), tolerant=True)
-        return {(s.partition_path, s.file_id): s for s in slices}
+        whole = self._view.whole_slices(slices, self._until(commit_range))
+        return {(s.partition_path, s.file_id): s for s in whole}
 
     def _with_bootstrap_sources(self, slices: list[FileSlice]) -> list[FileSlice]:
         if not any(is_skeleton(s, self._view.config) for s in slices):
@@ -273,12 +275,9 @@ class Scan:
         assert incremental is not None  # only such queries ask for changes
         return plan_changes(
             self._view,
-            incremental.begin,
-            incremental.end,
+            incremental,
             self._table_schema,
             lambda slices, until: self._plan_slices(slices, self._table_schema, until),
-            as_struct=incremental.cdc_as_struct,
-            by_offset=incremental.by_offset,
         )
 
     @property

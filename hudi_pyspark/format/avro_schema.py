@@ -193,8 +193,15 @@ _ARROW_LOGICAL: Final = {
     "local-timestamp-millis": pa.timestamp("us"),
     "local-timestamp-micros": pa.timestamp("us"),
     "uuid": pa.string(),
-    "vector": pa.binary(),  # as stored; `vector_type` is what a table's column becomes
+    "vector": pa.binary(),  # as stored; see `column_type`
 }
+# The struct that PySpark takes for a VARIANT: its values' own two binaries, in this order.
+VARIANT: Final = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={b"variant": b"true"}),
+    ]
+)
 _VECTOR_ELEMENTS: Final = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 
 
@@ -238,14 +245,18 @@ def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
     )
 
 
-def vector_type(avro: AvroType, path: str) -> pa.DataType | None:
-    """The list type of a column of vectors; None for a column of another type.
+def column_type(avro: AvroType, path: str) -> pa.DataType | None:
+    """What a table shows instead of how a column is stored; None where these are the same.
+
+    A vector is a list of numbers, a variant the struct that Spark knows as one.
 
     Raises:
         UnsupportedTypeError: vectors of elements that are not known.
     """
     if isinstance(avro, AvroUnion):
-        return vector_type(avro.members[0], path) if len(avro.members) == 1 else None
+        return column_type(avro.members[0], path) if len(avro.members) == 1 else None
+    if isinstance(avro, AvroRecord) and avro.logical == "variant":
+        return VARIANT
     if not isinstance(avro, AvroFixed) or avro.logical is None or avro.logical.name != "vector":
         return None
     element = _VECTOR_ELEMENTS.get(avro.logical.element)
@@ -255,6 +266,16 @@ def vector_type(avro: AvroType, path: str) -> pa.DataType | None:
             f"{', '.join(_VECTOR_ELEMENTS)}"
         )
     return pa.list_(pa.field("element", element, nullable=False))
+
+
+def _check_variant(record: AvroRecord, path: str) -> None:
+    if record.logical is None:
+        return
+    if "." in path or {field.name for field in record.fields} != {"metadata", "value"}:
+        raise UnsupportedTypeError(
+            f"column {path!r} is a variant inside another type, or a shredded one; only plain "
+            "variant columns are supported"
+        )
 
 
 def _counts_milliseconds(avro: AvroType) -> bool:
@@ -299,11 +320,11 @@ def arrow_type(avro: AvroType, path: str) -> pa.DataType:
             found = pa.map_(pa.string(), _arrow_part("value", value, path))
         case AvroUnion():
             found = _arrow_union(avro, path)
-        case AvroRecord(logical=None):
+        case AvroRecord():
+            _check_variant(avro, path)
             found = pa.struct([arrow_field(field, path) for field in avro.fields])
-        case AvroRecord() | AvroReference():
-            what = avro.logical if isinstance(avro, AvroRecord) else f"{avro.name}, in itself"
-            raise UnsupportedTypeError(f"column {path!r} has the type {what!r}")
+        case AvroReference():
+            raise UnsupportedTypeError(f"column {path!r} has the type '{avro.name}, in itself'")
     return found
 
 

@@ -8,6 +8,8 @@ list of replaced file groups.
 from __future__ import annotations
 
 import enum
+import logging
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,13 +17,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import (
+    CorruptLogBlockError,
     CorruptTableError,
     IncrementalRangeError,
     MissingFileError,
     UnsupportedTableError,
 )
+from hudi_pyspark.format.commit_metadata import WriteOperationType
 from hudi_pyspark.format.data_block import decode_data_block
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.read.incremental import (
+    archived_commits,
+    check_order,
+    commit_times,
+    end_before_hollow_commits,
+    matches_glob,
+    slice_paths,
+)
 from hudi_pyspark.read.json_text import json_text
 from hudi_pyspark.read.merge import changed_rows
 from hudi_pyspark.read.ordering import as_one_array
@@ -30,15 +42,18 @@ from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from hudi_pyspark.format.commit_metadata import CommitMetadata, WriteStat
+    from hudi_pyspark.read.options import IncrementalOptions
     from hudi_pyspark.read.plan import ScanTask
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
     Plan = Callable[[list[FileSlice], str], list[ScanTask]]
+
+_log = logging.getLogger(__name__)
 
 # Operations that change rows; compaction, clustering and the like only move them.
 _CHANGING = frozenset(
@@ -69,7 +84,7 @@ class CdcTask:
     instant: str  # requested time of the commit
     before: ScanTask | None  # the slice as it was; None where there was none or none is needed
     after: ScanTask | None  # the files that the commit wrote; None where none are needed
-    cdc_files: tuple[str, ...]  # paths of CDC log files, relative to the base path
+    cdc_files: tuple[tuple[str, int], ...]  # CDC log files: path from the base path, bytes
     logging_mode: str  # OP_KEY_ONLY, DATA_BEFORE or DATA_BEFORE_AFTER
     images: pa.Schema  # data columns of the images
     as_struct: bool  # images as structs instead of JSON text
@@ -88,43 +103,84 @@ def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
     )
 
 
-def plan_changes(
-    view: TableView,
-    begin: str,
-    end: str,
-    table_schema: pa.Schema,
-    plan: Plan,
-    *,
-    as_struct: bool,
-    by_offset: bool = False,
-) -> list[CdcTask]:
-    """One task per commit and file group, in order of commits.
-
-    Args:
-        view: the table.
-        begin: instant, exclusive, compared with requested times on every table version.
-        end: instant, inclusive; "" for the latest.
-        table_schema: all columns of the table.
-        plan: file slices and the newest instant that counts, to scan tasks of all columns.
-        as_struct: images as structs instead of JSON text.
-        by_offset: begin and end are offsets of a stream: completion times from version 8 on.
+def check_changes(view: TableView, options: IncrementalOptions) -> None:
+    """Refuse what cannot be answered for any range, or for no table.
 
     Raises:
-        UnsupportedTableError: the table does not log changes.
-        IncrementalRangeError: the range begins before the active timeline, or files are gone.
+        UnsupportedTableError: the table does not log changes, or its rows have no record key.
+        InvalidInstantError: the range ends before it begins.
     """
-    if not view.config.cdc_enabled:
+    check_order(options.begin, options.end)
+    config = view.config
+    if not config.cdc_enabled:
         raise UnsupportedTableError(
             f"{view.storage.describe('')} keeps no changes (hoodie.table.cdc.enabled is not true), "
             "so there are no before and after images. Read the latest rows of the range instead "
             "(hoodie.datasource.query.incremental.format=latest_state)"
         )
-    offsets = _offsets(view, by_offset=by_offset)
-    _check_begin(view, begin, offsets, by_completion=by_offset and view.config.layout > 1)
+    needs_keys = config.is_merge_on_read or config.cdc_logging_mode != "DATA_BEFORE_AFTER"
+    if needs_keys and not config.populate_meta_fields:
+        raise UnsupportedTableError(
+            "images are found by the column _hoodie_record_key, which the table does not have "
+            "(hoodie.populate.meta.fields=false)"
+        )
+
+
+def plan_changes(
+    view: TableView, options: IncrementalOptions, table_schema: pa.Schema, plan: Plan
+) -> list[CdcTask]:
+    """One task per commit and file group, in order of commits.
+
+    Begin and end are compared with requested times on every table version, but for the offsets of
+    a stream, which are completion times from version 8 on.
+
+    Args:
+        view: the table.
+        options: the range and how to answer it.
+        table_schema: all columns of the table.
+        plan: file slices and the newest instant that counts, to scan tasks of all columns.
+
+    Raises:
+        IncrementalRangeError: the range begins before the active timeline, commits of it are still
+            pending, or files are gone.
+    """
+    by_completion = options.by_offset and view.config.layout > 1
+    times = commit_times(view, by_completion=by_completion)
+    end = options.end or max(times.values(), default="")
+    if view.config.layout == 1:
+        end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
+    begin = _known_begin(view, options, end, by_completion=by_completion)
     images = _data_columns(table_schema)
-    planner = _Planner(view, plan, images, as_struct=as_struct)
-    chosen = [t for t, at in offsets.items() if begin < at and (not end or at <= end)]
-    return [task for time in chosen for task in planner.commit_tasks(time)]
+    planner = _Planner(view, plan, images, as_struct=options.cdc_as_struct)
+    tasks: list[CdcTask] = []
+    moved = ""
+    for time in sorted((t for t in times if begin < times[t] <= end), key=lambda t: times[t]):
+        found, gone = _commit_tasks(planner, time, options)
+        if gone:
+            tasks, begin, moved = [], times[time], gone
+        tasks += found
+    if moved:
+        _warn_moved(options.begin, begin, moved)
+    kept = [t for t in tasks if matches_glob(view, _task_paths(t), options.path_glob)]
+    _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(kept))
+    return kept
+
+
+def _commit_tasks(
+    planner: _Planner, time: str, options: IncrementalOptions
+) -> tuple[list[CdcTask], str]:
+    """The tasks of a commit; or none, and why, where the range may begin behind it."""
+    try:
+        return list(planner.commit_tasks(time)), ""
+    except IncrementalRangeError as error:
+        if options.on_missing != "earliest":
+            raise
+        return [], error.reason()
+
+
+def _task_paths(task: CdcTask) -> list[str]:
+    slices = [scan.file_slice for scan in (task.before, task.after) if scan is not None]
+    return [path for path, _ in task.cdc_files] + [p for s in slices for p in slice_paths(s)]
 
 
 def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
@@ -148,28 +204,32 @@ def _data_columns(table_schema: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in table_schema if field.name not in hidden])
 
 
-def _offsets(view: TableView, *, by_offset: bool) -> dict[str, str]:
-    """Requested time of each completed commit to the time that the range compares."""
-    by_completion = by_offset and view.config.layout > 1
-    return {
-        c.requested_time: (c.completion_time if by_completion else None) or c.requested_time
-        for c in view.commits
-    }
+def _known_begin(
+    view: TableView, options: IncrementalOptions, end: str, *, by_completion: bool
+) -> str:
+    """Where the range begins: as asked for, unless commits behind it are archived."""
+    begin = options.begin
+    gone = archived_commits(view, begin, end, by_completion=by_completion)
+    if not gone:
+        return begin
+    last = max(gone.values())
+    reason = f"commit {min(gone)} is archived and its changes are gone"
+    if options.on_missing == "earliest":
+        _warn_moved(begin, last, reason)
+        return last
+    raise IncrementalRangeError(
+        f"the range begins at {begin}, but {reason}. Begin at {last} or later (on_missing=earliest "
+        "does)"
+    )
 
 
-def _check_begin(
-    view: TableView, begin: str, offsets: Mapping[str, str], *, by_completion: bool
-) -> None:
-    first = min(offsets.values(), default="")
-    if not first or begin >= first:
-        return
-    archived = view.archived_commit_times
-    gone = [at for at in (archived.values() if by_completion else archived) if at > begin]
-    if gone:
-        raise IncrementalRangeError(
-            f"the range begins at {begin}, but commit {min(gone)} is archived and its changes are "
-            f"gone. Begin at {max(gone)} or later"
-        )
+def _warn_moved(asked: str, begin: str, reason: str) -> None:
+    warnings.warn(
+        f"changes after {asked}: they begin at {begin}, later than asked for, since {reason} "
+        "(on_missing=fail refuses)",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 class _Planner:
@@ -184,6 +244,11 @@ class _Planner:
 
     def commit_tasks(self, time: str) -> Iterator[CdcTask]:
         metadata = self._view.commit_metadata[time]
+        if metadata.operation_type is WriteOperationType.UNKNOWN and any(metadata.all_stats()):
+            raise UnsupportedTableError(
+                f"commit {time} does not tell by which operation it was written, so whether it "
+                "changed rows or only moved them. Begin the range after it"
+            )
         if metadata.operation_type not in _CHANGING:
             return
         for partition, stats in metadata.write_stats.items():
@@ -203,8 +268,9 @@ class _Planner:
         file_id: str,
         stats: Sequence[WriteStat],
     ) -> Iterator[CdcTask]:
-        cdc_files = tuple(path for stat in stats for path, _ in stat.cdc_files)
+        cdc_files = tuple(file for stat in stats for file in stat.cdc_files)
         if cdc_files:
+            self._check_cdc_files(time, partition, [path for path, _ in cdc_files])
             mode = self._view.config.cdc_logging_mode
             before = self._before(time, partition, file_id) if mode == "OP_KEY_ONLY" else None
             after = self._after(time, partition, file_id) if mode != "DATA_BEFORE_AFTER" else None
@@ -239,7 +305,7 @@ class _Planner:
         *,
         before: ScanTask | None = None,
         after: ScanTask | None = None,
-        cdc_files: tuple[str, ...] = (),
+        cdc_files: tuple[tuple[str, int], ...] = (),
     ) -> CdcTask:
         return CdcTask(
             source=source,
@@ -260,8 +326,7 @@ class _Planner:
             raise self._gone(time, error) from error
         if found is None:
             return None
-        earlier = max(c.requested_time for c in self._view.commits if c.requested_time < time)
-        return self._plan([found], earlier)[0]
+        return self._plan([found], self._view.instant_before(time))[0]
 
     def _after(self, time: str, partition: str, file_id: str) -> ScanTask:
         """Only what a commit wrote to a file group."""
@@ -278,10 +343,16 @@ class _Planner:
             )
         return self._plan([found], time)[0]
 
+    def _check_cdc_files(self, time: str, partition: str, paths: Sequence[str]) -> None:
+        listed = {file.name for file in self._view.listing.files([partition])[partition]}
+        for path in paths:
+            if path.rpartition("/")[2] not in listed:
+                raise self._gone(time, MissingFileError(_cdc_file_gone(self._view.storage, path)))
+
     def _gone(self, time: str, error: MissingFileError) -> IncrementalRangeError:
         return IncrementalRangeError(
             f"the changes of commit {time} can no longer be told: {error.args[0]}. Begin the range "
-            f"at {time} or later"
+            f"at {time} or later (on_missing=earliest does)"
         )
 
 
@@ -316,13 +387,34 @@ def _read_log_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
 
 def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
     before, after = _Images(task.before, storage), _Images(task.after, storage)
-    for path in task.cdc_files:
-        for block in frame_blocks(storage.read_bytes(path), path=path):
+    for path, size in task.cdc_files:
+        for block in frame_blocks(_read_cdc_file(storage, path, size), path=path):
+            if block.block_type is LogBlockType.CORRUPT_BLOCK:
+                problem = "a corrupt block in a committed CDC log file. Restore it from a copy"
+                raise CorruptLogBlockError(problem, storage.describe(path), block.offset)
             if block.block_type is not LogBlockType.CDC_DATA_BLOCK:
                 continue
             logged = decode_data_block(block, None)
             if logged.num_rows:
                 yield _logged_changes(task, logged, before, after, source=path)
+
+
+def _read_cdc_file(storage: Storage, path: str, size: int) -> bytes:
+    try:
+        data = storage.read_bytes(path)
+    except FileNotFoundError as error:
+        raise MissingFileError(_cdc_file_gone(storage, path)) from error
+    if len(data) < size:
+        raise CorruptLogBlockError(
+            f"the file has {len(data)} bytes, but its commit says {size}. Restore it from a copy",
+            storage.describe(path),
+            len(data),
+        )
+    return data
+
+
+def _cdc_file_gone(storage: Storage, path: str) -> str:
+    return f"{storage.describe(path)}, a CDC log file, is not on the storage"
 
 
 def _logged_changes(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
-from dataclasses import dataclass
+import logging
+import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +22,7 @@ from hudi_pyspark.read.ordering import as_one_array
 from hudi_pyspark.table.archive import load_archive
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hudi_pyspark.read.options import IncrementalOptions
     from hudi_pyspark.table.file_group import FileSlice
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 _COMMIT_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
 _FIRST_COMPLETION_TIME_VERSION = 8
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +50,17 @@ class CommitRange:
     full_scan: (
         str  # why the latest slices are read instead of the range's files; "" if they are not
     )
+    moved: str = ""  # why the range begins later than asked for; "" if it does not
 
     def contains(self, commit_times: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Which rows the range's commits wrote."""
         written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
         return np.asarray(as_one_array(written))
+
+    def __str__(self) -> str:
+        kind = "completion" if self.by_completion_time else "requested"
+        last = f"{self.end}, inclusive" if self.end else "the latest"
+        return f"{kind} times after {self.begin} up to {last} ({len(self.commits)} commits)"
 
 
 def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
@@ -66,23 +77,32 @@ def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
             "have (hoodie.populate.meta.fields=false)"
         )
     by_completion = (options.table_version or view.config.version) >= _FIRST_COMPLETION_TIME_VERSION
-    times = _commit_times(view, by_completion=by_completion)
+    check_order(options.begin, options.end)
+    times = commit_times(view, by_completion=by_completion)
     end = options.end or max(times.values(), default="")
-    if options.end and options.begin > options.end:
-        raise InvalidInstantError(
-            f"the range begins at {options.begin}, after its end {options.end}"
-        )
     if not by_completion:
-        _check_hollow_commits(view, options)
+        end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
     chosen = [t for t, at in times.items() if options.begin < at <= end]
     chosen = _without_skipped(view, chosen, options)
-    archived = _archived_commits(view, options.begin, end, by_completion=by_completion)
-    full_scan = ""
-    if archived:
-        full_scan = f"commit {archived[0]} of the range is archived"
-        _check_fallback(view, options, full_scan, first=archived[0])
-    commits = tuple(sorted({*chosen, *archived}))
-    return CommitRange(options.begin, end, by_completion, commits, full_scan)
+    found = CommitRange(options.begin, end, by_completion, tuple(sorted(chosen)), "")
+    archived = archived_commits(view, options.begin, end, by_completion=by_completion)
+    if not archived:
+        return found
+    reason = f"commit {min(archived)} of the range is archived"
+    found = _answerable(view, found, options, reason, archived)
+    if found.full_scan:
+        found = replace(found, commits=tuple(sorted({*chosen, *archived})))
+    return found
+
+
+def check_order(begin: str, end: str) -> None:
+    """Refuse a range that ends before it begins.
+
+    Raises:
+        InvalidInstantError: it does.
+    """
+    if end and begin > end:
+        raise InvalidInstantError(f"the range begins at {begin}, after its end {end}")
 
 
 def range_slices(
@@ -91,28 +111,84 @@ def range_slices(
     """The slices to read, and the range, which says so where they are the latest ones.
 
     Slices are made only of the files that the range's commits wrote. Where such a file is gone, the
-    latest slices stand in: they hold the rows whose present version was written in the range.
+    latest slices stand in: they hold the rows whose present version was written in the range. A
+    warning tells it.
 
     Raises:
         IncrementalRangeError: files are gone and the query must not fall back.
     """
-    if not found.commits:
-        return found, []
-    if not found.full_scan:
+    slices: list[FileSlice] = []
+    while found.commits and not found.full_scan:
         try:
             slices = view.written_slices(found.commits)
-        except MissingFileError as error:
-            reason = f"a file of the range is gone: {error.args[0]}"
-            _check_fallback(view, options, reason, first=found.commits[0])
-            found = CommitRange(
-                found.begin, found.end, found.by_completion_time, found.commits, reason
-            )
-        else:
-            return found, _matching(view, slices, options.path_glob)
-    return found, _matching(view, view.file_slices(), options.path_glob)
+            break
+        except MissingFileError:
+            times = commit_times(view, by_completion=found.by_completion_time)
+            gone = {t: times[t] for t in view.commits_without_files(found.commits)}
+            reason = f"a file that commit {min(gone)} wrote is gone"
+            found = _answerable(view, found, options, reason, gone)
+    if found.full_scan:
+        slices = view.file_slices()
+    _announce(found)
+    return found, _matching(view, slices, options.path_glob)
 
 
-def _commit_times(view: TableView, *, by_completion: bool) -> dict[str, str]:
+def _announce(found: CommitRange) -> None:
+    """Log the range, and warn where the answer is not what the range's own files give."""
+    _log.info("incremental query of %s", found)
+    if found.full_scan:
+        message = (
+            f"incremental query of {found}: {found.full_scan}. The latest rows that were written "
+            "in the range are read instead: versions in between and rows deleted since are not "
+            "among them (on_missing=fail refuses)"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
+    if found.moved:
+        warnings.warn(
+            f"incremental query of {found}: it begins later than asked for, since {found.moved} "
+            "(on_missing=fail refuses)",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _answerable(
+    view: TableView,
+    found: CommitRange,
+    options: IncrementalOptions,
+    reason: str,
+    gone: Mapping[str, str],
+) -> CommitRange:
+    """The range as it is answered although some of its commits, or their files, are gone.
+
+    Args:
+        view: the table.
+        found: the range, with the commits of the active timeline.
+        options: tell what to do.
+        reason: what is gone, as the beginning of a sentence.
+        gone: requested time of each such commit to the time that ranges compare.
+
+    Raises:
+        IncrementalRangeError: the query must not fall back.
+    """
+    if options.on_missing == "full_scan":
+        return replace(found, full_scan=reason)
+    last_gone = max(gone.values())
+    times = commit_times(view, by_completion=found.by_completion_time)
+    left = tuple(t for t in found.commits if times[t] > last_gone)
+    if options.on_missing == "earliest":
+        return replace(found, begin=last_gone, commits=left, moved=found.moved or reason)
+    lost = view.commits_without_files(left) if left else ()
+    works = max((times[t] for t in lost), default=last_gone)
+    raise IncrementalRangeError(
+        f"the range can no longer be answered commit by commit: {reason}. The first commit that is "
+        f"gone is {min(gone)}; the earliest begin that still works is {works}. Begin there "
+        "(on_missing=earliest does), or read the rows whose present version lies in the range with "
+        "hoodie.datasource.read.incr.fallback.fulltablescan.enable=true"
+    )
+
+
+def commit_times(view: TableView, *, by_completion: bool) -> dict[str, str]:
     """Requested time of each completed commit to the time that ranges compare."""
     if not by_completion:
         return {c.requested_time: c.requested_time for c in view.commits}
@@ -136,63 +212,63 @@ def _without_skipped(
     return kept
 
 
-def _archived_commits(view: TableView, begin: str, end: str, *, by_completion: bool) -> list[str]:
-    """Requested times of the range's commits that have left the active timeline."""
+def archived_commits(
+    view: TableView, begin: str, end: str, *, by_completion: bool
+) -> dict[str, str]:
+    """The range's commits that have left the active timeline: requested time to compared time."""
     first = view.committed.first
-    if first and begin >= first:
-        return []
-    archived = load_archive(view.storage, view.config.layout, view.config.archive_folder)
+    if first and begin >= commit_times(view, by_completion=by_completion)[first]:
+        return {}
     active = {c.requested_time for c in view.commits}
-    return [
-        a.requested_time
-        for a in archived
-        if a.action in _COMMIT_ACTIONS
-        and a.requested_time not in active
-        and begin < (a.completion_time or a.requested_time if by_completion else a.requested_time)
-        and (a.completion_time or a.requested_time if by_completion else a.requested_time) <= end
-    ]
+    archived = {
+        a.requested_time: (a.completion_time if by_completion else None) or a.requested_time
+        for a in load_archive(view.storage, view.config.layout, view.config.archive_folder)
+        if a.action in _COMMIT_ACTIONS and a.requested_time not in active
+    }
+    return {time: at for time, at in archived.items() if begin < at <= end}
 
 
-def _check_fallback(
-    view: TableView, options: IncrementalOptions, reason: str, *, first: str
-) -> None:
-    if options.on_missing == "full_scan":
-        return
-    earliest = view.commits[0] if view.commits else None
-    works = (earliest.completion_time or earliest.requested_time) if earliest else "none"
-    raise IncrementalRangeError(
-        f"the range can no longer be answered commit by commit: {reason}. The first commit that is "
-        f"gone is {first}; the earliest begin that still works is {works}. Begin there, or read "
-        "the rows whose present version lies in the range with "
-        "hoodie.datasource.read.incr.fallback.fulltablescan.enable=true"
-    )
+def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: str) -> str:
+    """The end of a range of requested times, given that pending commits may complete inside it.
 
+    Args:
+        view: the table.
+        begin: exclusive.
+        end: inclusive.
+        policy: ``fail``, ``block`` (end before the first pending commit) or
+            ``use_transition_time`` (read on).
 
-def _check_hollow_commits(view: TableView, options: IncrementalOptions) -> None:
-    """Before version 8 a commit that is still pending may complete inside a range already read."""
-    pending = view.first_incomplete_commit()
-    if pending is None or options.hollow_commits != "fail":
-        return
-    later = [c.requested_time for c in view.commits if c.requested_time > pending.requested_time]
-    if later and pending.requested_time > options.begin:
+    Raises:
+        IncrementalRangeError: the range would miss a commit, and so would the one after it.
+    """
+    pending = view.first_incomplete_commit() if policy != "use_transition_time" else None
+    times = [c.requested_time for c in view.commits]
+    if pending is None or max(times, default="") < pending.requested_time:
+        return end
+    if policy == "block":
+        last = max((t for t in times if t < pending.requested_time), default=begin)
+        return min(end, last)
+    if begin < pending.requested_time <= end:
         raise IncrementalRangeError(
             f"{pending.action} {pending.requested_time} has not completed, but later commits have: "
             "it would be missed by this range and by the next one. Let the writer finish or roll "
             "back, or end the range before it (hollow_commits=block does)"
         )
+    return end
 
 
 def _matching(view: TableView, slices: Sequence[FileSlice], glob: str) -> list[FileSlice]:
     """Slices with a file whose path matches Hudi's path glob."""
-    if not glob:
-        return list(slices)
-    return [s for s in slices if any(_matches(view, f, glob) for f in _paths(s))]
+    return [s for s in slices if matches_glob(view, slice_paths(s), glob)]
 
 
-def _paths(file_slice: FileSlice) -> list[str]:
+def matches_glob(view: TableView, paths: Sequence[str], glob: str) -> bool:
+    """Whether one of the files has a full path that ends like the glob; "" matches all."""
+    describe = view.storage.describe
+    return not glob or any(fnmatch.fnmatchcase(describe(path), f"*{glob}") for path in paths)
+
+
+def slice_paths(file_slice: FileSlice) -> list[str]:
+    """Paths of a slice's files, relative to the base path."""
     base = [file_slice.base_file.path] if file_slice.base_file is not None else []
     return base + [log.path for log in file_slice.log_files]
-
-
-def _matches(view: TableView, path: str, glob: str) -> bool:
-    return fnmatch.fnmatchcase(view.storage.describe(path), f"*{glob}")

@@ -28,6 +28,8 @@ _BEGIN = "hoodie.datasource.read.begin.instanttime"
 _END = "hoodie.datasource.read.end.instanttime"
 _INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
 _FALLBACK = "hoodie.datasource.read.incr.fallback.fulltablescan.enable"
+_SKIP_COMPACTION = "hoodie.datasource.read.incr.skip_compact"
+_SKIP_CLUSTERING = "hoodie.datasource.read.incr.skip_cluster"
 _USE_END_SCHEMA = "hoodie.datasource.read.schema.use.end.instanttime"
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
@@ -118,12 +120,12 @@ OPTIONS = (
         "Incremental query: only files whose full path ends like this glob.",
     ),
     Option(
-        "hoodie.datasource.read.incr.skip_compact",
+        _SKIP_COMPACTION,
         "skip_compaction",
         "Incremental query: leave out commit actions of a MERGE_ON_READ table (default false).",
     ),
     Option(
-        "hoodie.datasource.read.incr.skip_cluster",
+        _SKIP_CLUSTERING,
         "skip_clustering",
         "Incremental query: leave out clusterings (default false).",
     ),
@@ -455,17 +457,22 @@ def _incremental(given: Mapping[str, str], query_type: QueryType) -> Incremental
             f"an incremental query needs its begin: give {_BEGIN} (begin), an instant, exclusive, "
             "or earliest"
         )
+    is_cdc = _one_of(given, _INCREMENTAL_FORMAT, ("latest_state", "cdc")) == "cdc"
+    useless = [key for key in (_SKIP_COMPACTION, _SKIP_CLUSTERING) if is_cdc and key in given]
+    if useless:
+        text = f"{useless[0]} has no effect on changes: compaction and clustering make none"
+        warnings.warn(text, UserWarning, stacklevel=2)
     fallback = _boolean(given, _FALLBACK, default=True)
     default = "full_scan" if fallback else "fail"
     return IncrementalOptions(
         begin=parse_range_instant(given[_BEGIN]),
         end=parse_range_instant(given[_END]) if _END in given else "",
-        is_cdc=_one_of(given, _INCREMENTAL_FORMAT, ("latest_state", "cdc")) == "cdc",
+        is_cdc=is_cdc,
         cdc_as_struct=_one_of(given, "cdc_format", ("json", "struct")) == "struct",
         on_missing=_one_of(given, "on_missing", (default, "full_scan", "fail", "earliest")),
         path_glob=given.get("hoodie.datasource.read.incr.path.glob", ""),
-        skip_compaction=_boolean(given, "hoodie.datasource.read.incr.skip_compact", default=False),
-        skip_clustering=_boolean(given, "hoodie.datasource.read.incr.skip_cluster", default=False),
+        skip_compaction=_boolean(given, _SKIP_COMPACTION, default=False),
+        skip_clustering=_boolean(given, _SKIP_CLUSTERING, default=False),
         table_version=_version(given),
         use_end_schema=_boolean(given, _USE_END_SCHEMA, default=False),
         hollow_commits=_one_of(

@@ -14,7 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
-from hudi_pyspark.read.ordering import OrderingValues, as_one_array, comparable_ordering
+from hudi_pyspark.read.ordering import (
+    OrderingValues,
+    as_one_array,
+    comparable_ordering,
+    field_array,
+)
 from hudi_pyspark.read.partial_update import (
     DEBEZIUM_UNAVAILABLE,
     PARTIAL_UPDATE_MODES,
@@ -130,14 +135,24 @@ def overwrite_with_latest(older: Records, newer: Records, _rule: MergeRule) -> D
     return Decision.pick(older, newer, np.ones(len(older), np.bool_))
 
 
-def default_payload(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+def default_payload(older: Records, newer: Records, rule: MergeRule) -> Decision:
     """DefaultHoodieRecordPayload, EventTimeAvroPayload: the greater ordering value, tie: newer."""
-    return Decision.pick(older, newer, ~newer.ordering.older_than(older.ordering))
+    wins = ~newer.ordering.older_than(older.ordering) | _is_unordered(older, rule)
+    return Decision.pick(older, newer, wins)
 
 
-def first_value(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+def first_value(older: Records, newer: Records, rule: MergeRule) -> Decision:
     """FirstValueAvroPayload: the greater ordering value, the older record on a tie."""
-    return Decision.pick(older, newer, older.ordering.older_than(newer.ordering))
+    wins = older.ordering.older_than(newer.ordering) | _is_unordered(older, rule)
+    return Decision.pick(older, newer, wins)
+
+
+def _is_unordered(records: Records, rule: MergeRule) -> Mask:
+    """Rows whose only ordering field is null: a payload class prefers whatever is newer."""
+    if len(rule.ordering_fields) != 1:
+        return np.zeros(len(records), np.bool_)
+    values = field_array(records.rows, rule.ordering_fields[0])
+    return np.asarray(pc.is_null(values)) & records.has_row
 
 
 def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> Decision:
@@ -159,6 +174,7 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
     """
     deletes = newer.is_delete | ~newer.has_row
     in_order = ~newer.ordering.older_than(older.ordering) | _of_other_class(older, newer)
+    in_order |= _is_unordered(older, rule)
     wins = deletes | in_order
     merges = ~deletes & (wins | ~older.is_delete)
     filled = {}

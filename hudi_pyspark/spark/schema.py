@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
+from hudi_pyspark.format.avro_schema import VARIANT
 from hudi_pyspark.read.schema_evolution import conform
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def _nullable(field: pa.Field) -> pa.Field:
 
 
 def _nullable_type(kind: pa.DataType) -> pa.DataType:
+    if kind == VARIANT:
+        return VARIANT  # Spark tells it from a struct by the marks of its fields
     if pa.types.is_struct(kind):
         return pa.struct([_nullable(child) for child in kind])
     if pa.types.is_list(kind):

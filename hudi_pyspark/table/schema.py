@@ -11,7 +11,7 @@ from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
 from hudi_pyspark.format.avro_annotation import avro_schema_text
-from hudi_pyspark.format.avro_schema import arrow_schema, parse_schema, vector_type
+from hudi_pyspark.format.avro_schema import arrow_schema, column_type, parse_schema
 from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
 
@@ -66,12 +66,12 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
 
 
 def _table_columns(text: str) -> pa.Schema:
-    """Columns of an Avro schema as a table shows them: vectors are lists of numbers."""
+    """Columns of an Avro schema as a table shows them: vectors and variants, not their bytes."""
     record = parse_schema(text)
     fields = zip(record.fields, arrow_schema(record), strict=True)
     return pa.schema(
         [
-            field if (kind := vector_type(avro.type, avro.name)) is None else field.with_type(kind)
+            field if (kind := column_type(avro.type, avro.name)) is None else field.with_type(kind)
             for avro, field in fields
         ]
     )

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 SCHEMA_FOLDER = f"{METADATA_FOLDER}/.schema"
+# Operations of table services: they write the columns that are there.
+_KEEPING_COLUMNS = frozenset({"CLUSTER", "COMPACT", "LOG_COMPACT", "INDEX"})
 _HISTORY_FILE = re.compile(r"(\d+)(?:_\d+)?\.schemacommit")
 
 
@@ -21,13 +23,19 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
 
     None where columns were never changed with schema on read: then they match by name.
     """
+    has_history = bool(_history_files(view))
     for commit in reversed(view.commits):
         time = commit.requested_time
         if as_of is not None and time > as_of:
             continue
-        text = view.commit_metadata[time].internal_schema_text
-        if text:
-            return parse_internal_schema(text, path=view.instant_path(commit))
+        metadata = view.commit_metadata[time]
+        if metadata.internal_schema_text:
+            path = view.instant_path(commit)
+            return parse_internal_schema(metadata.internal_schema_text, path=path)
+        # Every change of columns leaves a history file. Without one the last commit that could
+        # have changed them speaks for all, so that not every commit is read.
+        if not has_history and metadata.operation_type not in _KEEPING_COLUMNS:
+            return None
     return None
 
 
@@ -38,8 +46,9 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     fills in where the history was not written.
     """
     versions: dict[int, InternalSchema] = {}
+    known = view.commit_metadata.of(view.commit_metadata)
     for commit in view.commits:
-        text = view.commit_metadata[commit.requested_time].internal_schema_text
+        text = known[commit.requested_time].internal_schema_text
         if text:
             schema = parse_internal_schema(text, path=view.instant_path(commit))
             versions[schema.version_id] = schema
@@ -48,10 +57,15 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     return tuple(versions[version_id] for version_id in sorted(versions))
 
 
-def _history(view: TableView) -> tuple[InternalSchema, ...]:
+def _history_files(view: TableView) -> list[str]:
+    """Names of history files whose instants have completed."""
     names = [file.name for file in view.storage.list_directory(SCHEMA_FOLDER)]
     matches = [match for name in names if (match := _HISTORY_FILE.fullmatch(name))]
-    completed = [match.group(0) for match in matches if match.group(1) in view.committed]
+    return [match.group(0) for match in matches if match.group(1) in view.committed]
+
+
+def _history(view: TableView) -> tuple[InternalSchema, ...]:
+    completed = _history_files(view)
     if not completed:
         return ()
     path = f"{SCHEMA_FOLDER}/{max(completed)}"

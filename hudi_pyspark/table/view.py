@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from hudi_pyspark.errors import (
     TableNotFoundError,
     TimeTravelError,
 )
-from hudi_pyspark.format.commit_metadata import CommitMetadata, parse_commit_metadata
+from hudi_pyspark.format.commit_metadata import parse_commit_metadata
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, NotADataFile
 from hudi_pyspark.format.instant import Instant, InstantState
 from hudi_pyspark.format.table_service_metadata import (
@@ -26,18 +25,18 @@ from hudi_pyspark.format.table_service_metadata import (
 from hudi_pyspark.table.archive import load_archive
 from hudi_pyspark.table.config import PROPERTIES_FILE, load_table_config
 from hudi_pyspark.table.file_group import BaseFile, FileGroup, FileSlice, LogFile, group_files
+from hudi_pyspark.table.lazy_metadata import LazyMetadata
 from hudi_pyspark.table.listing import DirectoryListing
 from hudi_pyspark.table.timeline import CommittedTimes, load_timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from hudi_pyspark.format.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import FileInfo, Storage
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.listing import FileListing
     from hudi_pyspark.table.timeline import Timeline
-
-_READ_THREADS = 16
 
 
 def open_table(storage: Storage) -> TableView:
@@ -130,11 +129,9 @@ class TableView:
         return max(self.sliceable.times, default="")
 
     @cached_property
-    def commit_metadata(self) -> Mapping[str, CommitMetadata]:
+    def commit_metadata(self) -> LazyMetadata:
         """Requested time to metadata, for every completed commit of the active timeline."""
-        with ThreadPoolExecutor(_READ_THREADS) as pool:
-            loaded = list(pool.map(self._load_commit, self.commits))
-        return {i.requested_time: m for i, m in zip(self.commits, loaded, strict=True)}
+        return LazyMetadata(self.commits, self._load_commit)
 
     def instant_path(self, instant: Instant) -> str:
         """Path of an instant's file, relative to the base path."""
@@ -145,14 +142,12 @@ class TableView:
         as_of: str | None = None,
         *,
         read_optimized: bool = False,
-        tolerant: bool = False,
     ) -> list[FileSlice]:
         """The slices that make up the table, by partition path and file id.
 
         Args:
             as_of: instant, inclusive, compared with requested times; None for the latest.
             read_optimized: slices with a base file only, without their log files.
-            tolerant: leave out slices of which a file is gone, instead of raising.
 
         Raises:
             MissingFileError: a committed file that the answer needs is not on the storage.
@@ -162,25 +157,16 @@ class TableView:
         chosen = []
         # A partition that commits know but the listing does not has lost its files, or its marker.
         partitions = sorted({*self.listing.partitions(), *self._committed_files})
-        for group in self._file_groups(partitions):
+        for group in self._file_groups(partitions, self._committed_files):
             if (group.partition_path, group.file_id) in replaced:
                 continue
             choose = self._base_only_slice if read_optimized else self._merged_slice
             file_slice = choose(group, instant)
             if file_slice is None or file_slice.is_empty:
                 continue
-            if tolerant and not self._is_present(file_slice):
-                continue
             self._check_presence(file_slice)
             chosen.append(file_slice)
         return chosen
-
-    def _is_present(self, file_slice: FileSlice) -> bool:
-        try:
-            self._check_presence(file_slice)
-        except MissingFileError:
-            return False
-        return True
 
     def written_slices(self, times: Collection[str]) -> list[FileSlice]:
         """Slices made only of the files that some commits wrote, as of the last of them.
@@ -191,22 +177,80 @@ class TableView:
         Raises:
             MissingFileError: one of the files that the answer needs is not on the storage.
         """
+        chosen = self._written_slices(times)
+        for file_slice in chosen:
+            self._check_presence(file_slice)
+        return chosen
+
+    def commits_without_files(self, times: Collection[str]) -> list[str]:
+        """Those of some commits that wrote a file which their slices need and which is gone.
+
+        Args:
+            times: as for `written_slices`.
+        """
+        chosen = self._written_slices(times)
+        gone = {path for file_slice in chosen for path, _ in self._missing_files(file_slice)}
+        return [
+            time
+            for time, metadata in self.commit_metadata.of(sorted(times)).items()
+            if any(
+                _path_in(partition, stat.path.rpartition("/")[2]) in gone
+                for partition, stat in metadata.all_stats()
+            )
+        ]
+
+    def _written_slices(self, times: Collection[str]) -> list[FileSlice]:
+        """The slices that some commits wrote, whether or not their files are still there."""
         until = max(times)
         replaced = self._replaced_file_groups(until)
-        written: dict[str, set[str]] = {}
-        for time in times:
-            for partition, stats in self.commit_metadata[time].write_stats.items():
-                names = written.setdefault(partition, set())
-                names.update(stat.path.rpartition("/")[2] for stat in stats if stat.path)
+        # What other commits say of these files does not matter, so it is not read.
+        committed = _committed_files(self.commit_metadata.of(sorted(times)))
+        written = {partition: set(names) for partition, names in committed.items()}
         chosen = []
-        for group in self._file_groups(sorted(written), only=written):
+        for group in self._file_groups(sorted(written), committed, only=written):
             if (group.partition_path, group.file_id) in replaced:
                 continue
             file_slice = self._merged_slice(group, until)
             if file_slice is not None and not file_slice.is_empty:
-                self._check_presence(file_slice)
                 chosen.append(file_slice)
         return chosen
+
+    def whole_slices(self, tops: Iterable[FileSlice], until: str) -> list[FileSlice]:
+        """The slices, as of an instant, that some commits' log files lie on; files may be gone.
+
+        Only for tables from version 8 on, where instants tell which commits can have written to a
+        slice: those that completed after its base file was begun.
+
+        Args:
+            tops: slices made only of the files that these commits wrote.
+            until: instant, inclusive.
+        """
+        keys = {(s.partition_path, s.file_id) for s in tops if s.log_files}
+        partitions = sorted({partition for partition, _ in keys})
+        listed = self._slices_of(keys, partitions, {}, until)
+        is_based = len(listed) == len(keys) and all(s.base_file is not None for s in listed)
+        since = min((s.base_instant_time for s in listed), default="") if is_based else ""
+        times = [
+            c.requested_time
+            for c in self.commits
+            if c.requested_time <= until and (c.completion_time or c.requested_time) >= since
+        ]
+        committed = _committed_files(self.commit_metadata.of(times))
+        return self._slices_of(keys, partitions, committed, until)
+
+    def _slices_of(
+        self,
+        keys: Collection[tuple[str, str]],
+        partitions: list[str],
+        committed: Mapping[str, Mapping[str, _CommittedFile]],
+        until: str,
+    ) -> list[FileSlice]:
+        found = [
+            self._merged_slice(group, until)
+            for group in self._file_groups(partitions, committed)
+            if (group.partition_path, group.file_id) in keys
+        ]
+        return [s for s in found if s is not None and not s.is_empty]
 
     def slice_before(self, time: str, partition_path: str, file_id: str) -> FileSlice | None:
         """A file group's slice as it was just before a commit; None where it did not exist.
@@ -214,18 +258,22 @@ class TableView:
         Raises:
             MissingFileError: a file of that slice is not on the storage any more.
         """
-        earlier = [c.requested_time for c in self.commits if c.requested_time < time]
-        if not earlier:
-            return None
-        groups = self._groups_of(partition_path)
-        group = groups.get(file_id)
-        found = self._merged_slice(group, earlier[-1]) if group is not None else None
+        earlier = self.instant_before(time)
+        group = self._groups_of(partition_path).get(file_id) if earlier else None
+        found = self._merged_slice(group, earlier) if group is not None else None
         if found is None or found.is_empty:
             return None
         # Log files of later commits belong to the same slice; their blocks are skipped anyway.
         found = found.with_logs(log for log in found.log_files if not self._is_later(log, time))
         self._check_presence(found)
         return found
+
+    def instant_before(self, time: str) -> str:
+        """Requested time of the newest commit before another, maybe archived; "" if none is."""
+        active = [c.requested_time for c in self.commits if c.requested_time < time]
+        # Behind the active timeline the archive goes on: a file group may be older than it.
+        earlier = active or [t for t in self.archived_commit_times if t < time]
+        return max(earlier, default="")
 
     def _is_later(self, log: LogFile, time: str) -> bool:
         if self.config.layout > 1:
@@ -235,7 +283,8 @@ class TableView:
     def _groups_of(self, partition_path: str) -> Mapping[str, FileGroup]:
         if partition_path not in self._groups_by_partition:
             self._groups_by_partition[partition_path] = {
-                group.file_id: group for group in self._file_groups([partition_path])
+                group.file_id: group
+                for group in self._file_groups([partition_path], self._committed_files)
             }
         return self._groups_by_partition[partition_path]
 
@@ -335,13 +384,15 @@ class TableView:
         return clean.earliest_commit_to_retain or first_commit
 
     def _replaced_file_groups(self, instant: str) -> frozenset[tuple[str, str]]:
+        replacing = [
+            c.requested_time
+            for c in self.commits
+            if c.action == "replacecommit" and c.requested_time <= instant
+        ]
         return frozenset(
             (partition, file_id)
-            for commit in self.commits
-            if commit.action == "replacecommit" and commit.requested_time <= instant
-            for partition, file_ids in self.commit_metadata[
-                commit.requested_time
-            ].replaced_file_ids.items()
+            for metadata in self.commit_metadata.of(replacing).values()
+            for partition, file_ids in metadata.replaced_file_ids.items()
             for file_id in file_ids
         )
 
@@ -366,17 +417,26 @@ class TableView:
         return planned
 
     def _file_groups(
-        self, partitions: list[str], only: Mapping[str, Collection[str]] | None = None
+        self,
+        partitions: list[str],
+        committed: Mapping[str, Mapping[str, _CommittedFile]],
+        only: Mapping[str, Collection[str]] | None = None,
     ) -> Iterable[FileGroup]:
-        """File groups of some partitions; of all their files, or of those that `only` names."""
+        """File groups of some partitions.
+
+        Args:
+            partitions: their paths.
+            committed: partition path to file name to what commits say of the file.
+            only: partition path to names of files that count; None for all.
+        """
         files = self.listing.files(partitions)
         for partition in partitions:
             listed = files[partition]
-            committed = self._committed_files.get(partition, {})
             if only is not None:
                 listed = [file for file in listed if file.name in only[partition]]
-                committed = {n: c for n, c in committed.items() if n in only[partition]}
-            base_files, log_files = _data_files(partition, listed, committed, self.config)
+            base_files, log_files = _data_files(
+                partition, listed, committed.get(partition, {}), self.config
+            )
             yield from group_files(
                 partition,
                 base_files,
@@ -392,17 +452,7 @@ class TableView:
     @cached_property
     def _committed_files(self) -> Mapping[str, Mapping[str, _CommittedFile]]:
         """Partition path to file name to what completed commits say of the file."""
-        files: dict[str, dict[str, _CommittedFile]] = {}
-        for time, metadata in self.commit_metadata.items():
-            for partition, stats in metadata.write_stats.items():
-                named = files.setdefault(partition, {})
-                for stat in stats:
-                    if not stat.path:
-                        continue
-                    name = stat.path.rpartition("/")[2]
-                    size = max(stat.file_size, named[name].size if name in named else 0)
-                    named[name] = _CommittedFile(size, time)
-        return files
+        return _committed_files(self.commit_metadata.of(self.commit_metadata))
 
     def _may_count(self, log: LogFile) -> bool:
         # Up to table version 7 one log file holds blocks of several commits, so that the decision
@@ -442,16 +492,20 @@ class TableView:
         return None
 
     def _check_presence(self, file_slice: FileSlice) -> None:
+        for path, instant_time in self._missing_files(file_slice):
+            raise self._missing(path, instant_time)
+
+    def _missing_files(self, file_slice: FileSlice) -> Iterator[tuple[str, str]]:
+        """Path and instant of each file of a slice that is not on the storage."""
         base = file_slice.base_file
         if base is not None and not base.is_listed:
-            raise self._missing(base.path, base.instant_time)
+            yield base.path, base.instant_time
+        # On layout 1 the blocks may stand in another log file of the slice (appended): the reader
+        # looks for them. Without any file there is nothing to look into.
+        may_be_appended = self.config.layout == 1 and any(f.is_listed for f in file_slice.log_files)
         for log in file_slice.log_files:
-            # On layout 1 the blocks may stand in another log file of the slice (appended): the
-            # reader looks for them. Without any file there is nothing to look into.
-            if not log.is_listed and (
-                self.config.layout > 1 or not any(f.is_listed for f in file_slice.log_files)
-            ):
-                raise self._missing(log.path, log.instant_time)
+            if not log.is_listed and not may_be_appended:
+                yield log.path, log.instant_time
 
     def _missing(self, path: str, instant_time: str) -> MissingFileError:
         return MissingFileError(
@@ -467,6 +521,22 @@ class _CommittedFile:
     committed_by: str  # requested time of the newest commit that names the file
 
 
+def _committed_files(
+    commits: Mapping[str, CommitMetadata],
+) -> Mapping[str, Mapping[str, _CommittedFile]]:
+    """Partition path to file name to what commits say of the file; oldest commit first."""
+    files: dict[str, dict[str, _CommittedFile]] = {}
+    for time, metadata in commits.items():
+        for partition, stat in metadata.all_stats():
+            if not stat.path:
+                continue
+            named = files.setdefault(partition, {})
+            name = stat.path.rpartition("/")[2]
+            size = max(stat.file_size, named[name].size if name in named else 0)
+            named[name] = _CommittedFile(size, time)
+    return files
+
+
 def _data_files(
     partition: str,
     listed: Iterable[FileInfo],
@@ -478,7 +548,7 @@ def _data_files(
     log_files: dict[str, LogFile] = {}
     sizes = {file.name: file.size for file in listed}
     for name in sorted({*sizes, *committed}):
-        path = f"{partition}/{name}" if partition else name
+        path = _path_in(partition, name)
         stat = committed.get(name, _CommittedFile(0, ""))
         parsed = _parse_data_file_name(name, config)
         if isinstance(parsed, LogFileName):
@@ -506,6 +576,10 @@ def _data_files(
     # once the commit is archived, at least no attempt that wrote nothing.
     attempts = sorted(base_files, key=lambda name: (name in committed, base_files[name].size > 0))
     return [base_files[name] for name in attempts], list(log_files.values())
+
+
+def _path_in(partition: str, name: str) -> str:
+    return f"{partition}/{name}" if partition else name
 
 
 def _check_not_empty(

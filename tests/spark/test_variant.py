@@ -1,0 +1,77 @@
+"""VARIANT columns: the bytes come from Spark itself, and go back to it."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytestmark = pytest.mark.spark
+
+TEXTS = ['{"a":1,"b":[1,2,"x"]}', '"text"', None, "null", "2.5"]
+_SCHEMA = {
+    "type": "record",
+    "name": "r",
+    "fields": [
+        {"name": "id", "type": "int"},
+        {
+            "name": "v",
+            "type": [
+                "null",
+                {
+                    "type": "record",
+                    "name": "variant",
+                    "logicalType": "variant",
+                    "fields": [
+                        {"name": "metadata", "type": "bytes"},
+                        {"name": "value", "type": "bytes"},
+                    ],
+                },
+            ],
+            "default": None,
+        },
+    ],
+}
+_PROPERTIES = b"""hoodie.table.name=v
+hoodie.table.version=6
+hoodie.table.type=COPY_ON_WRITE
+hoodie.populate.meta.fields=false
+"""
+
+
+@pytest.fixture
+def table(spark, tmp_path):
+    """A small table whose base file holds what Spark makes of some JSON texts."""
+    rows = spark.createDataFrame(list(enumerate(TEXTS)), "id int, j string")
+    values = rows.selectExpr("id", "parse_json(j) v").orderBy("id").collect()
+    stored = [v and {"metadata": bytes(v.metadata), "value": bytes(v.value)} for _, v in values]
+    kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
+    ids = pa.array([row.id for row in values], pa.int32())
+    name = "f-0_0-0-0_20240101000000000.parquet"
+    pq.write_table(pa.table({"id": ids, "v": pa.array(stored, kind)}), tmp_path / name)
+    timeline = tmp_path / ".hoodie"
+    timeline.mkdir()
+    (timeline / "hoodie.properties").write_bytes(_PROPERTIES)
+    stat = {"fileId": "f-0", "path": name, "fileSizeInBytes": (tmp_path / name).stat().st_size}
+    commit = {
+        "partitionToWriteStats": {"": [stat]},
+        "extraMetadata": {"schema": json.dumps(_SCHEMA)},
+        "operationType": "INSERT",
+    }
+    (timeline / "20240101000000000.commit").write_text(json.dumps(commit))
+    return str(tmp_path)
+
+
+def test_variant_column_is_a_variant_in_spark(spark, table):
+    frame = spark.read.format("hudi-py").load(table)
+    assert frame.schema["v"].dataType.simpleString() == "variant"
+    texts = [row.j for row in frame.selectExpr("id", "to_json(v) j").orderBy("id").collect()]
+    assert texts == TEXTS
+
+
+def test_fields_of_a_variant_are_read_by_path(spark, table):
+    frame = spark.read.format("hudi-py").load(table)
+    found = frame.where("id = 0").selectExpr("variant_get(v, '$.b[2]', 'string') x").collect()
+    assert [row.x for row in found] == ["x"]
