@@ -174,7 +174,9 @@ OPTIONS = (
     ),
 )
 # Query features of Apache Hudi that this release refuses by name instead of ignoring them.
+_BLOB_MODE = "hoodie.read.blob.inline.mode"
 _REFUSED = {
+    _BLOB_MODE: "blobs are always read with their content, as CONTENT does",
     "hoodie.datasource.read.paths": "load the base path and filter on partition columns instead",
     "hoodie.datasource.read.incr.filters": "use .filter() on the DataFrame instead",
     "hoodie.write.record.merge.custom.implementation.classes": "Java mergers cannot run here",
@@ -408,6 +410,8 @@ def _by_key(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_unknown(key: str, value: str, canonical: Mapping[str, str]) -> None:
+    if key == _BLOB_MODE and value.upper() == "CONTENT":
+        return
     reason = _REFUSED.get(key) or next(
         (why for prefix, why in _REFUSED_PREFIXES.items() if key.startswith(prefix)), None
     )

@@ -24,7 +24,16 @@ _QUERY_TYPES = (
 _FORMATS = ("hoodie.datasource.query.incremental.format", "incremental_format")
 _BEGINS = ("hoodie.datasource.read.begin.instanttime", "begin")
 _ENDS = ("hoodie.datasource.read.end.instanttime", "end")
-_REFUSED = ("as.of.instant", "as_of", *_BEGINS, *_ENDS)
+_USE_END_SCHEMA = ("hoodie.datasource.read.schema.use.end.instanttime", "use_end_schema")
+# A stream has one schema for all batches, and its offsets are those of the table's own version.
+_REFUSED = (
+    "as.of.instant",
+    "as_of",
+    *_BEGINS,
+    *_ENDS,
+    *_USE_END_SCHEMA,
+    "hoodie.datasource.read.incr.table.version",
+)
 _STREAM_ONLY = (
     "hoodie.datasource.streaming.startoffset",
     "start_offset",
@@ -54,6 +63,9 @@ class StreamOptions:
             raise InvalidOptionError(
                 f"{refused[0]} has no meaning for a stream; it starts at start_offset and goes on"
             )
+        optimized = [n for n in _QUERY_TYPES if given.get(n, "").lower() == "read_optimized"]
+        if optimized:
+            raise InvalidOptionError(f"{optimized[0]} is read_optimized; a stream reads all changes")
         start = given.get("hoodie.datasource.streaming.startoffset", given.get("start_offset", ""))
         return cls(
             start=_start(start or "earliest"),

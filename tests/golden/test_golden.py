@@ -10,6 +10,7 @@ from tests.golden.case import load_cases
 from tests.golden.run import judge, run_case
 
 CASES = load_cases(GOLDEN)
+EXTRA = load_cases(GOLDEN.with_name("golden_extra"))
 QUERIES = {query.key: (case, query) for case in CASES for query in case.queries}
 
 # Queries that Apache Hudi fails on, on purpose: the error here, and what it says.
@@ -30,7 +31,7 @@ ANSWERED = {
 }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES + EXTRA, ids=lambda case: case.name)
 def test_every_query_answers_as_apache_hudi(case):
     outcomes = list(run_case(case))
     assert outcomes
