@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.conftest import GOLDEN
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _INSTANT = re.compile(r"\d{17}")
+_COMPLETED = re.compile(r"(\d{17})(?:_(\d{17}))?\.(?:commit|deltacommit|replacecommit)")
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,17 @@ class GrowingTable:
 
     path: Path
     later_files: Mapping[Path, bytes]
+    written_at: Mapping[Path, str]
+    _grown: set[Path] = field(default_factory=set)
 
-    def grow(self) -> None:
-        # Data files first and instants last, as writers do.
-        for path in sorted(self.later_files, key=lambda path: ".hoodie" in path.parts):
+    def grow(self, until: str = "") -> None:
+        """Bring the files of later commits, each once, up to an instant or all of them."""
+        wanted = [p for p in self.later_files if not until or self.written_at[p] <= until]
+        # Data files first and instants last, as writers do; what is completed the very last.
+        for path in sorted(set(wanted) - self._grown, key=_order):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(self.later_files[path])
+            self._grown.add(path)
 
     def remove(self, name_part: str) -> int:
         """Delete files with these letters in their name, as the cleaner or the archiver does."""
@@ -46,12 +52,33 @@ def table_at(case: str, instant: str, folder: Path) -> GrowingTable:
         names = [n for n in names if "/.hoodie/metadata/" not in n]
         files = {n.removeprefix(f"{case}/"): archive.read(n) for n in names}
     writers = _writers(files)
-    later = {name for name in files if _written_at(name, writers) > instant}
+    written_at = {name: _written_at(name, writers) for name in files}
+    later = {name for name in files if written_at[name] > instant}
     table = folder / case
     for name in files.keys() - later:
         (table / name).parent.mkdir(parents=True, exist_ok=True)
         (table / name).write_bytes(files[name])
-    return GrowingTable(table, {table / name: files[name] for name in later})
+    return GrowingTable(
+        table,
+        {table / name: files[name] for name in later},
+        {table / name: written_at[name] for name in later},
+    )
+
+
+def commits_of(case: str) -> dict[str, str]:
+    """Requested time of each commit to the time that tells it in a stream, in that time's order.
+
+    Out of the list of file names that was recorded with the case.
+    """
+    timeline = json.loads((GOLDEN / case / "case.json").read_text())["timeline"]
+    matches = [m for name in timeline if (m := _COMPLETED.fullmatch(name))]
+    times = {match[1]: match[2] or match[1] for match in matches}
+    return dict(sorted(times.items(), key=lambda item: item[1]))
+
+
+def _order(path: Path) -> tuple[bool, bool, str]:
+    is_pending = path.suffix in (".requested", ".inflight")
+    return ".hoodie" in path.parts, not is_pending, path.name
 
 
 def _written_at(name: str, writers: Mapping[str, str]) -> str:

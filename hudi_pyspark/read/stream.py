@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 OFFSET_KEY = "offsetCommitTime"
 # Apache Hudi's own constant: before every commit, also those of a bootstrap.
 FIRST_OFFSET = "00000000000000"
+# After every commit: a range of nothing, for what does not depend on commits.
+LAST_OFFSET = "99999999999999999"
 _QUERY_TYPES = (
     "hoodie.datasource.query.type",
     "query_type",
@@ -65,7 +67,9 @@ class StreamOptions:
             )
         optimized = [n for n in _QUERY_TYPES if given.get(n, "").lower() == "read_optimized"]
         if optimized:
-            raise InvalidOptionError(f"{optimized[0]} is read_optimized; a stream reads all changes")
+            raise InvalidOptionError(
+                f"{optimized[0]} is read_optimized; a stream reads all changes"
+            )
         start = given.get("hoodie.datasource.streaming.startoffset", given.get("start_offset", ""))
         return cls(
             start=_start(start or "earliest"),
@@ -75,7 +79,10 @@ class StreamOptions:
 
 
 def schema_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Options that give a stream's columns as a batch: a range needs its begin there."""
+    """Options that give a stream's columns as a batch: a range needs its begin there.
+
+    It holds nothing, so that commits that are archived or pending do not matter.
+    """
     given = {name.lower(): str(value) for name, value in options.items()}
     is_cdc = given.get("cdc", "").lower() == "true"
     is_cdc |= any(given.get(name, "").lower() == "cdc" for name in _FORMATS)
@@ -83,7 +90,7 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
     has_begin = any(name in given for name in _BEGINS)
     if (is_cdc or is_range) and not has_begin:
         given.setdefault(_QUERY_TYPES[0], "incremental")
-        given[_BEGINS[0]] = FIRST_OFFSET
+        given[_BEGINS[0]] = LAST_OFFSET
     return given
 
 
@@ -116,6 +123,11 @@ def initial_offset(view: TableView, options: StreamOptions) -> str:
     if options.start == "latest":
         return max(commit_offsets(view), default=FIRST_OFFSET)
     return options.start
+
+
+def first_offset(options: StreamOptions) -> str:
+    """An offset that no offset of the stream lies before, whenever it started."""
+    return FIRST_OFFSET if options.start in ("earliest", "latest") else options.start
 
 
 def next_offset(

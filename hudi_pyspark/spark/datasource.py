@@ -8,7 +8,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.hudi_table import HudiTable, Scan
-from hudi_pyspark.read.stream import schema_options
+from hudi_pyspark.read.stream import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.spark.partition import HudiPartition, read_partition
 from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema
 from hudi_pyspark.spark.stream import HudiStreamReader
@@ -46,7 +46,12 @@ class HudiDataSource(DataSource):
         return HudiReader(scan, requested_columns(schema, scan.schema), arrow_schema_of(schema))
 
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
-        source = self._table().scan_with(schema_options(self.options)).schema
+        StreamOptions.parse(self.options)  # what a stream cannot have is refused by name
+        # The scan of an empty batch: what no batch could have is refused before the first one.
+        scan = self._table().scan_range(
+            self.options, LAST_OFFSET, LAST_OFFSET, self.payload_mergers
+        )
+        source = scan.schema
         return HudiStreamReader(
             self._path(),
             self.options,

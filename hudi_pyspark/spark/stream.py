@@ -12,6 +12,7 @@ from hudi_pyspark.read.stream import (
     OFFSET_KEY,
     StreamOptions,
     commit_offsets,
+    first_offset,
     initial_offset,
     next_offset,
 )
@@ -90,6 +91,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin = start[OFFSET_KEY] if start is not None else self._last
         limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
         view = HudiTable(self._path).view
+        begin = begin or first_offset(self._options)
         end = next_offset(view, begin, self._options, until=self._until, limited=limited)
         return {OFFSET_KEY: end}
 
@@ -112,7 +114,9 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         begin, until = start[OFFSET_KEY], end[OFFSET_KEY]
         self._last = until
-        if begin == until:
+        # Until lies before begin only where Spark does not tell where the stream stands, and the
+        # commits behind it were rolled back.
+        if until <= begin:
             return []
         scan = HudiTable(self._path).scan_range(self._given, begin, until, self._mergers)
         self._check_schema(scan.schema)

@@ -66,19 +66,20 @@ ARROW = pa.schema(
     }.items()
 )
 COLUMNS = tuple(ARROW.names)
-SMALL = st.integers(0, 3)
-OPERATIONS = st.sampled_from([None, "c", "u", "u", "d", "D"])
+# Few values, so that records tie; the outcome of a merge tells by its commit whose it is.
+SMALL = st.sampled_from([0, 1, 1, 2, 2, 3, None])
+OPERATIONS = st.sampled_from([None, "c", "u", "u", "u", "d", "D"])
 VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "ts": SMALL | st.none(),
+    "ts": SMALL,
     "a": st.sampled_from([None, "x", "y", TOASTED]),
     "b": st.sampled_from([None, b"x", TOASTED.encode()]),
-    "n": st.none() | SMALL,
-    "s": st.none() | st.builds(lambda x, y: {"x": x, "y": y}, st.none() | SMALL, st.none() | SMALL),
-    "_hoodie_is_deleted": st.sampled_from([None, False, False, True]),
+    "n": SMALL,
+    "s": st.one_of(st.none(), *[st.builds(lambda x, y: {"x": x, "y": y}, SMALL, SMALL)] * 2),
+    "_hoodie_is_deleted": st.sampled_from([None, False, False, False, False, True]),
     "Op": OPERATIONS,
     "_change_operation_type": OPERATIONS,
     "_event_seq": st.sampled_from(["000009.5", "000009.50", "000009.150", "000010.5", "10.50"]),
-    "_event_lsn": SMALL,
+    "_event_lsn": st.integers(0, 3),
 }
 # A column of every update; the others are there or not.
 ALWAYS = (KEY, META, "ts")
@@ -101,24 +102,30 @@ class Slice:
 
 
 def slice_of(draw: st.DrawFn, rules: Rules, rule: MergeRule, *, partial: bool = False) -> Slice:
-    keys = st.sampled_from("ab")
+    keys = st.sampled_from("aab")
     base = [
-        replace(_row(draw, key, rules, rule, COLUMNS, f"base {n}"), deletes=False)
+        replace(_row(draw, key, rules, rule, commit=f"base {n}"), deletes=False)
         for n, key in enumerate(draw(st.lists(keys, max_size=3)))
     ]
     log: list[Record] = []
     for number in range(draw(st.integers(0, 8))):
-        if draw(st.integers(0, 4)) == 0:
-            ordering = draw(st.none() | VALUES[rules.ordering]) if rules.ordering else None
+        if draw(st.integers(0, 5)) == 0:
+            ordering = draw(VALUES[rules.ordering]) if rules.ordering else None
             log.append(Delete(draw(keys), ordering))
             continue
         columns = draw(st.just(COLUMNS) | UPDATES) if partial else COLUMNS
-        log.append(_row(draw, draw(keys), rules, rule, columns, f"log {number}"))
+        log.append(_row(draw, draw(keys), rules, rule, commit=f"log {number}", columns=columns))
     return Slice(rules, rule, base, log)
 
 
 def _row(
-    draw: st.DrawFn, key: str, rules: Rules, rule: MergeRule, columns: tuple[str, ...], commit: str
+    draw: st.DrawFn,
+    key: str,
+    rules: Rules,
+    rule: MergeRule,
+    *,
+    commit: str,
+    columns: tuple[str, ...] = COLUMNS,
 ) -> Row:
     drawn = {name: draw(values) for name, values in VALUES.items() if name in columns}
     values = {KEY: key, META: commit, **drawn}
