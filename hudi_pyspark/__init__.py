@@ -29,8 +29,9 @@ from hudi_pyspark.errors import (
     UnsupportedTypeError,
     UnsupportedVersionError,
 )
-from hudi_pyspark.hudi_table import HudiTable, Scan
+from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.read.custom_merger import register_payload
+from hudi_pyspark.scan import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +93,7 @@ def read(
         path: base path of the table.
         columns: names of the columns to read, in this order; all by default.
         as_of: instant of a time-travel query, inclusive.
-        query_type: ``snapshot`` or ``read_optimized``.
+        query_type: ``snapshot``, ``read_optimized``, or ``incremental`` with the option ``begin``.
         options: any other read option by its alias.
     """
     from hudi_pyspark.spark import session  # noqa: PLC0415

@@ -97,13 +97,14 @@ def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: Mer
     taken = pa.array(pairs)
     merged = merger.merge(older.rows.take(taken), newer.rows.take(taken))
     _check_outcome(merged, older.rows.schema, len(pairs))
+    rows = _in_types(merged.select(names), older.rows.schema)
     outcome = Records(
-        rows=merged.select(names).cast(older.rows.schema),
+        rows=rows,
         has_row=np.ones(len(pairs), np.bool_),
         is_delete=_deleted(merged),
         has_default_ordering=np.zeros(len(pairs), np.bool_),
         has_other_class=np.zeros(len(pairs), np.bool_),
-        ordering=comparable_ordering(merged, rule.ordering_fields),
+        ordering=comparable_ordering(rows, rule.ordering_fields),
         columns=np.full(len(pairs), ALL_COLUMNS, np.int64),
     )
     source = np.arange(len(older))
@@ -132,11 +133,20 @@ def _check_outcome(merged: pa.Table, schema: pa.Schema, length: int) -> None:
         )
 
 
+def _in_types(merged: pa.Table, schema: pa.Schema) -> pa.Table:
+    try:
+        return merged.cast(schema)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InvalidOptionError(
+            f"the payload merger must return columns of the types it was given: {error}"
+        ) from error
+
+
 def _import_function(reference: str) -> MergeFunction:
     module_name, colon, name = reference.partition(":")
     try:
         found = getattr(importlib.import_module(module_name), name) if colon else None
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise InvalidOptionError(f"payload_merger is {reference!r}: {error}") from error
     if not callable(found):
         raise InvalidOptionError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.hudi_table import HudiTable, Scan
+from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.read.stream import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.spark.partition import HudiPartition, read_partition
 from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.read.custom_merger import PayloadMerger
+    from hudi_pyspark.scan import Scan
     from hudi_pyspark.storage import Storage
 
 SHORT_NAME = "hudi-py"

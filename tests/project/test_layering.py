@@ -19,9 +19,11 @@ MAY_IMPORT = {
     "format": {"errors", "format"},
     "table": {"errors", "format", "storage", "table"},
     "read": {"errors", "format", "storage", "table", "read"},
-    "hudi_table": {"errors", "format", "storage", "table", "read"},
-    "spark": {"errors", "format", "storage", "table", "read", "hudi_table", "spark"},
-    "": {"errors", "hudi_table", "read", "spark"},  # hudi_pyspark/__init__.py
+    "scan": {"errors", "format", "storage", "table", "read"},
+    "inspection": {"errors", "format", "table"},
+    "hudi_table": {"errors", "format", "storage", "table", "read", "scan", "inspection"},
+    "spark": {"errors", "format", "storage", "table", "read", "scan", "hudi_table", "spark"},
+    "": {"errors", "hudi_table", "read", "scan", "spark"},  # hudi_pyspark/__init__.py
 }
 
 MODULES = {

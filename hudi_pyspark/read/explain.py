@@ -1,0 +1,97 @@
+"""A scan in words: the instants, the files and the rules that it will use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hudi_pyspark.read.cdc import CdcTask
+    from hudi_pyspark.read.incremental import CommitRange
+    from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.merge_mode import MergeRule
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """All that an explanation tells of."""
+
+    place: str
+    config: TableConfig
+    query_type: str
+    as_of: str  # "" unless the query travels in time
+    last_instant: str  # "" on a table without commits
+    commit_range: CommitRange | None
+    changes: Sequence[CdcTask] | None  # None unless the query asks for changes
+    slices: Sequence[FileSlice]
+    columns: Sequence[str]
+    rule: MergeRule
+    by_column_id: bool
+    skip_merge: bool
+
+
+def explain(scan: Explained) -> str:
+    """One fact per line."""
+    config = scan.config
+    lines = [
+        f"table      {scan.place} ({config.table_type.value}, version {config.version})",
+        f"query      {scan.query_type}",
+        f"instants   {_instants(scan)}",
+    ]
+    if scan.changes is not None:
+        lines.append(f"changes    {_changes(scan.changes)}")
+    else:
+        lines.append(f"files      {_files(scan.slices)}")
+        lines.append(f"merge      {_merge(scan)}")
+    lines.append("listing    folders of the storage")
+    lines.append(f"columns    {', '.join(scan.columns)}")
+    if scan.by_column_id:
+        lines.append("schema     columns of older files are matched by id (schema on read)")
+    return "\n".join(lines)
+
+
+def _instants(scan: Explained) -> str:
+    if scan.commit_range is not None:
+        return str(scan.commit_range)
+    if scan.changes is not None:
+        times = sorted({task.instant for task in scan.changes})
+        return f"commits {times[0]} to {times[-1]}, both inclusive" if times else "no commit"
+    if scan.as_of:
+        return f"up to {scan.as_of}, inclusive (requested times)"
+    return f"latest, {scan.last_instant}" if scan.last_instant else "no commit yet"
+
+
+def _files(slices: Sequence[FileSlice]) -> str:
+    bases = [s.base_file for s in slices if s.base_file is not None]
+    logs = [log for s in slices for log in s.log_files]
+    merged = sum(bool(s.log_files) for s in slices)
+    return (
+        f"{len(slices)} file slices in {len({s.partition_path for s in slices})} partitions: "
+        f"{len(bases)} base files of {sum(b.size for b in bases):,} bytes, {len(logs)} log files "
+        f"of {sum(log.size for log in logs):,} bytes in {merged} slices"
+    )
+
+
+def _changes(tasks: Sequence[CdcTask]) -> str:
+    counts = Counter(task.source.value for task in tasks)
+    return ", ".join(f"{count} x {source}" for source, count in counts.most_common()) or "none"
+
+
+def _merge(scan: Explained) -> str:
+    if not any(s.log_files for s in scan.slices):
+        return "none needed: no slice has log files"
+    if scan.skip_merge:
+        return "skipped: base rows and log rows as they are"
+    rule = scan.rule
+    parts = [rule.payload_class or rule.merge_strategy_id or rule.mode.value]
+    if rule.ordering_fields:
+        parts.append(f"by {', '.join(rule.ordering_fields)}")
+    if rule.partial_update_mode:
+        parts.append(rule.partial_update_mode)
+    if rule.delete_field:
+        parts.append(f"deletes where {rule.delete_field} = {rule.delete_marker}")
+    return ", ".join(parts)

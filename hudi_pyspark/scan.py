@@ -1,0 +1,251 @@
+"""A read that has been chosen: what it will touch, and its rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.read.cdc import cdc_schema, check_changes, plan_changes
+from hudi_pyspark.read.explain import Explained, explain
+from hudi_pyspark.read.incremental import CommitRange, range_slices, resolve_range
+from hudi_pyspark.read.options import QueryType, ReadOptions, local_now, resolve_as_of
+from hudi_pyspark.read.plan import plan
+from hudi_pyspark.read.projection import result_schema, scan_schema
+from hudi_pyspark.read.schema_on_read import SchemaOnRead
+from hudi_pyspark.read.task import read_task
+from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
+from hudi_pyspark.table.merge_mode import resolve_merge_rule
+from hudi_pyspark.table.schema import column_defaults
+from hudi_pyspark.table.schema_history import internal_schema_versions, latest_internal_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pandas as pd
+    import polars as pl
+
+    from hudi_pyspark.read.cdc import CdcTask
+    from hudi_pyspark.read.custom_merger import PayloadMerger
+    from hudi_pyspark.read.plan import ScanTask
+    from hudi_pyspark.read.task import ReadTask
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.view import TableView
+
+
+class Scan:
+    """A read of a table as of one instant; files are listed when its tasks are first asked for.
+
+    Build it with `HudiTable.scan`.
+    """
+
+    def __init__(
+        self, view: TableView, options: ReadOptions, mergers: Mapping[str, PayloadMerger]
+    ) -> None:
+        self._view = view
+        self._mergers = mergers
+        self._options = options
+        self._as_of = (
+            resolve_as_of(options.as_of, view, local_now()) if options.as_of is not None else None
+        )
+        if options.incremental is not None and options.incremental.is_cdc:
+            check_changes(view, options.incremental)
+        self._range = (
+            resolve_range(view, options.incremental)
+            if options.incremental is not None and not options.incremental.is_cdc
+            else None
+        )
+        self._table_schema = scan_schema(
+            view, self._schema_instant(), values_from_path=options.partition_values_from_path
+        )
+        self._result = result_schema(
+            self._answer_schema(),
+            options.columns,
+            include_meta_columns=options.include_meta_columns,
+        )
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the answer."""
+        return self._result
+
+    @property
+    def storage(self) -> Storage:
+        """Where the tasks read from; picklable."""
+        return self._view.storage
+
+    def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
+        """What there is to read, one task per file slice.
+
+        Args:
+            columns: names of columns of the answer, to read only those.
+
+        Raises:
+            MissingFileError: a committed file is not on the storage.
+            UnsupportedTableError: a slice that cannot be read correctly.
+        """
+        names = self._result.names if columns is None else columns
+        if self._is_cdc:
+            return list(self._plan_changes())
+        commit_range, slices = self._chosen
+        result = pa.schema([self._result.field(name) for name in names])
+        until = self._until(commit_range)
+        return list(self._plan_slices(slices, result, until, commit_range))
+
+    def _plan_slices(
+        self,
+        slices: list[FileSlice],
+        result: pa.Schema,
+        until: str,
+        commit_range: CommitRange | None = None,
+    ) -> list[ScanTask]:
+        view, options = self._view, self._options
+        return plan(
+            self._with_bootstrap_sources(slices),
+            config=view.config,
+            table_schema=self._table_schema,
+            result=result,
+            rule=resolve_merge_rule(
+                view.config,
+                options.delete_field,
+                options.delete_marker,
+                column_defaults(view, self._schema_instant()),
+            ),
+            committed=view.committed,
+            until=until,
+            options=options,
+            mergers=self._mergers,
+            schema_on_read=self._schema_on_read,
+            commit_range=commit_range,
+            whole_slices=self._whole_slices(slices, commit_range),
+        )
+
+    def _whole_slices(
+        self, slices: list[FileSlice], commit_range: CommitRange | None
+    ) -> Mapping[tuple[str, str], FileSlice]:
+        """The slices of which a range's log files may be only the top.
+
+        Only tables from version 8 on have partial updates in their log files.
+        """
+        config = self._view.config
+        if commit_range is None or not config.is_merge_on_read or config.layout == 1:
+            return {}
+        whole = self._view.whole_slices(slices, self._until(commit_range))
+        return {(s.partition_path, s.file_id): s for s in whole}
+
+    def _with_bootstrap_sources(self, slices: list[FileSlice]) -> list[FileSlice]:
+        if not any(is_skeleton(s, self._view.config) for s in slices):
+            return slices
+        return self._bootstrap_sources.attach(slices)
+
+    @cached_property
+    def _bootstrap_sources(self) -> BootstrapSources:
+        view = self._view
+        return load_bootstrap_sources(view.storage, view.config, self._options.bootstrap_base_path)
+
+    def _plan_changes(self) -> list[CdcTask]:
+        incremental = self._options.incremental
+        assert incremental is not None  # only such queries ask for changes
+        return plan_changes(
+            self._view,
+            incremental,
+            self._table_schema,
+            lambda slices, until: self._plan_slices(slices, self._table_schema, until),
+        )
+
+    @property
+    def _is_cdc(self) -> bool:
+        return self._options.incremental is not None and self._options.incremental.is_cdc
+
+    def _answer_schema(self) -> pa.Schema:
+        """All columns that the answer may have."""
+        if self._options.incremental is None or not self._options.incremental.is_cdc:
+            return self._table_schema
+        return cdc_schema(self._table_schema, as_struct=self._options.incremental.cdc_as_struct)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Stream the answer; rows come in no promised order."""
+        for task in self.plan():
+            for table in read_task(task, self.storage):
+                yield from table.select(self._result.names).to_batches()
+
+    def to_arrow(self) -> pa.Table:
+        """The whole answer in memory."""
+        return pa.Table.from_batches(self.to_batches(), schema=self._result)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The whole answer as a pandas DataFrame (extra ``pandas``)."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The whole answer as a polars DataFrame (extra ``polars``)."""
+        import polars  # noqa: PLC0415  (an optional extra, loaded when asked for)
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)  # a table never gives a Series
+        return frame
+
+    def explain(self) -> str:
+        """What the scan will read, and why, as text; files are listed for it, none is opened."""
+        plan_of_changes = self._plan_changes() if self._is_cdc else None
+        commit_range, slices = (None, []) if self._is_cdc else self._chosen
+        view = self._view
+        return explain(
+            Explained(
+                place=view.storage.describe(""),
+                config=view.config,
+                query_type=self._options.query_type.value,
+                as_of=self._as_of or "",
+                last_instant=view.last_instant,
+                commit_range=commit_range,
+                changes=plan_of_changes,
+                slices=slices,
+                columns=self._result.names,
+                rule=resolve_merge_rule(
+                    view.config, self._options.delete_field, self._options.delete_marker
+                ),
+                by_column_id=self._schema_on_read is not None,
+                skip_merge=self._options.skip_merge,
+            )
+        )
+
+    def count(self) -> int:
+        """Number of rows; decodes only the columns that merging needs."""
+        tasks = self.plan(columns=())
+        return sum(table.num_rows for task in tasks for table in read_task(task, self.storage))
+
+    def __repr__(self) -> str:
+        place = self._view.storage.describe("")
+        when = f" as of {self._as_of}" if self._as_of else ""
+        return f"Scan({self._options.query_type.value} of {place}{when})"
+
+    def _schema_instant(self) -> str | None:
+        """Instant whose schema the answer has; None for the latest."""
+        if self._range is None or self._options.incremental is None:
+            return self._as_of
+        use_end = self._options.incremental.use_end_schema and self._range.commits
+        return self._range.commits[-1] if use_end else None
+
+    def _until(self, commit_range: CommitRange | None) -> str:
+        """Newest instant whose log blocks count."""
+        if commit_range is not None and commit_range.commits and not commit_range.full_scan:
+            return commit_range.commits[-1]
+        return self._as_of if self._as_of is not None else self._view.last_instant
+
+    @cached_property
+    def _schema_on_read(self) -> SchemaOnRead | None:
+        """Columns matched by id, on a table that was changed so, unless the caller says no."""
+        target = latest_internal_schema(self._view, self._schema_instant())
+        if target is None or self._options.schema_on_read is False:
+            return None
+        return SchemaOnRead(target, internal_schema_versions(self._view))
+
+    @cached_property
+    def _chosen(self) -> tuple[CommitRange | None, list[FileSlice]]:
+        """The slices to read, and for an incremental query its commits."""
+        if self._range is not None and self._options.incremental is not None:
+            return range_slices(self._view, self._range, self._options.incremental)
+        read_optimized = self._options.query_type is QueryType.READ_OPTIMIZED
+        return None, self._view.file_slices(self._as_of, read_optimized=read_optimized)
