@@ -15,7 +15,6 @@ from hudi_pyspark import (
     InvalidInstantError,
     InvalidOptionError,
     UnknownQueryTypeError,
-    UnsupportedQueryError,
 )
 from tests.conftest import GOLDEN, PROJECT
 from tests.golden.case import load_case
@@ -129,7 +128,10 @@ def test_meta_columns_can_be_left_out(table):
         pytest.param({"as_of": "soon"}, InvalidInstantError, "'soon' is no instant", id="as-of"),
         pytest.param({"query_type": "x"}, UnknownQueryTypeError, "is 'x'", id="query-type"),
         pytest.param(
-            {"begin": C1}, (UnsupportedQueryError, InvalidOptionError), "begin|incr", id="range"
+            {"begin": "earliest", "query_type": "snapshot"},
+            InvalidOptionError,
+            "needs hoodie",
+            id="range",
         ),
         pytest.param({"batch_rows": 0}, InvalidOptionError, "whole number from 1", id="batch-rows"),
         pytest.param({"batch_row": 5}, InvalidOptionError, "mean batch_rows", id="unknown"),
