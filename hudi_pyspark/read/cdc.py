@@ -256,7 +256,10 @@ class _Planner:
                 yield from self._group_task(time, metadata, partition, file_id, group)
         for partition, file_ids in metadata.replaced_file_ids.items():
             for file_id in file_ids:
-                before = self._before(time, partition, file_id)
+                before = self._before(time, partition, file_id, must_exist=False)
+                if before is None and self._view.archived_commit_times:
+                    # Commits that are archived may have written it, and the cleaner removed it.
+                    before = self._before(time, partition, file_id, must_exist=True)
                 if before is not None:
                     yield self._task(ChangeSource.REPLACED, time, before=before)
 
@@ -272,7 +275,10 @@ class _Planner:
         if cdc_files:
             self._check_cdc_files(time, partition, [path for path, _ in cdc_files])
             mode = self._view.config.cdc_logging_mode
-            before = self._before(time, partition, file_id) if mode == "OP_KEY_ONLY" else None
+            before = None
+            if mode == "OP_KEY_ONLY":
+                has_older = any(stat.prev_commit not in (None, time) for stat in stats)
+                before = self._before(time, partition, file_id, must_exist=has_older)
             after = self._after(time, partition, file_id) if mode != "DATA_BEFORE_AFTER" else None
             yield self._task(
                 ChangeSource.CDC_LOG, time, before=before, after=after, cdc_files=cdc_files
@@ -283,11 +289,11 @@ class _Planner:
             yield self._task(
                 ChangeSource.LOG_FILE,
                 time,
-                before=self._before(time, partition, file_id),
+                before=self._before(time, partition, file_id, must_exist=False),
                 after=self._after(time, partition, file_id),
             )
         elif metadata.operation_type in _DELETES and not stat.num_writes and stat.num_deletes:
-            before = self._before(time, partition, file_id)
+            before = self._before(time, partition, file_id, must_exist=True)
             yield self._task(ChangeSource.BASE_FILE_DELETE, time, before=before)
         elif not stat.num_update_writes and stat.num_writes == stat.num_inserts:
             after = self._after(time, partition, file_id)
@@ -318,13 +324,18 @@ class _Planner:
             as_struct=self._as_struct,
         )
 
-    def _before(self, time: str, partition: str, file_id: str) -> ScanTask | None:
+    def _before(
+        self, time: str, partition: str, file_id: str, *, must_exist: bool
+    ) -> ScanTask | None:
         """The file group as it was before a commit; None where it did not exist."""
         try:
             found = self._view.slice_before(time, partition, file_id)
         except MissingFileError as error:
             raise self._gone(time, error) from error
         if found is None:
+            if must_exist:
+                reason = f"no file is left of group {file_id} in {partition!r} as it was before"
+                raise self._gone(time, MissingFileError(reason))
             return None
         return self._plan([found], self._view.instant_before(time))[0]
 
@@ -427,9 +438,9 @@ def _logged_changes(
     if "record_key" in names:
         keys = as_one_array(logged.column("record_key"))
         if old is None:
-            old = before.of(keys, pc.not_equal(operations, "i"), task.images)
+            old = before.of(keys, pc.not_equal(operations, "i"), task.images, source)
         if new is None:
-            new = after.of(keys, pc.not_equal(operations, "d"), task.images)
+            new = after.of(keys, pc.not_equal(operations, "d"), task.images, source)
     assert old is not None  # a log without images has keys
     assert new is not None
     times = pa.array([task.instant] * len(operations), pa.string())
@@ -451,17 +462,30 @@ class _Images:
         self._task, self._storage = task, storage
         self._rows: pa.Table | None = None
 
-    def of(self, keys: pa.Array, wanted: pa.Array, images: pa.Schema) -> pa.Array:
-        """The rows of some keys as structs; null where not wanted or not there."""
-        struct = pa.struct(list(images))
+    def of(self, keys: pa.Array, wanted: pa.Array, images: pa.Schema, source: str) -> pa.Array:
+        """The rows of some keys as structs; null where not wanted.
+
+        Raises:
+            CorruptTableError: a wanted key is not among the rows.
+        """
+        rows = self._load(images)
+        found = pc.index_in(keys, value_set=as_one_array(rows.column(RECORD_KEY_COLUMN)))
+        lost = keys.filter(pc.and_(wanted, pc.is_null(found)))
+        if len(lost):
+            raise CorruptTableError(
+                f"{source}: the CDC log tells a change of record key {lost[0].as_py()!r}, of which "
+                "the commit's base files have no row"
+            )
+        found = pc.if_else(wanted, found, pa.scalar(None, pa.int32()))
+        return _as_structs(rows, images).take(found)
+
+    def _load(self, images: pa.Schema) -> pa.Table:
         if self._task is None:
-            return pa.nulls(len(keys), struct)
+            return pa.schema([*images, pa.field(RECORD_KEY_COLUMN, pa.string())]).empty_table()
         if self._rows is None:
             tables = list(slice_tables(self._task, self._storage))
             self._rows = pa.concat_tables(tables or [self._task.working.empty_table()])
-        found = pc.index_in(keys, value_set=as_one_array(self._rows.column(RECORD_KEY_COLUMN)))
-        found = pc.if_else(pc.fill_null(wanted, False), found, pa.scalar(None, pa.int32()))  # noqa: FBT003
-        return _as_structs(self._rows, images).take(found)
+        return self._rows
 
 
 def _tables(task: ScanTask | None, storage: Storage) -> Iterator[pa.Table]:

@@ -57,10 +57,20 @@ class CommitRange:
         written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
         return np.asarray(as_one_array(written))
 
-    def __str__(self) -> str:
+    @property
+    def bounds(self) -> str:
+        """The range in words."""
         kind = "completion" if self.by_completion_time else "requested"
         last = f"{self.end}, inclusive" if self.end else "the latest"
         return f"{kind} times after {self.begin} up to {last} ({len(self.commits)} commits)"
+
+    def __str__(self) -> str:
+        notes = [self.bounds]
+        if self.moved:
+            notes.append(f"begins later than asked for, since {self.moved}")
+        if self.full_scan:
+            notes.append(f"full scan of the latest file slices, since {self.full_scan}")
+        return "; ".join(notes)
 
 
 def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
@@ -138,15 +148,15 @@ def _announce(found: CommitRange) -> None:
     _log.info("incremental query of %s", found)
     if found.full_scan:
         message = (
-            f"incremental query of {found}: {found.full_scan}. The latest rows that were written "
-            "in the range are read instead: versions in between and rows deleted since are not "
-            "among them (on_missing=fail refuses)"
+            f"incremental query of {found.bounds}: {found.full_scan}. The latest rows that were "
+            "written in the range are read instead: versions in between and rows deleted since "
+            "are not among them (on_missing=fail refuses)"
         )
         warnings.warn(message, UserWarning, stacklevel=3)
     if found.moved:
         warnings.warn(
-            f"incremental query of {found}: it begins later than asked for, since {found.moved} "
-            "(on_missing=fail refuses)",
+            f"incremental query of {found.bounds}: it begins later than asked for, since "
+            f"{found.moved} (on_missing=fail refuses)",
             UserWarning,
             stacklevel=3,
         )

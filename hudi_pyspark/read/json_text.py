@@ -1,7 +1,8 @@
 """Arrow columns to JSON text, all rows at once.
 
 Every column is present, null as ``null``; decimals are numbers in plain notation, dates
-``YYYY-MM-DD``, timestamps ISO 8601 with microseconds (UTC ones end in Z), binary base64.
+``YYYY-MM-DD``, timestamps ISO 8601 with microseconds (UTC ones end in Z), binary base64. What JSON
+has no number for is the text ``NaN``, ``Infinity`` or ``-Infinity``, as Spark reads and writes it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
+_NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity"})
 _CONTROL = "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]"
 
 
@@ -31,8 +33,9 @@ def json_text(values: pa.Array) -> pa.Array:
 
 
 def _number(values: pa.Array) -> pa.Array:
-    """Numbers as Python and Java print them; JSON has none for NaN and infinities."""
-    texts = [json.dumps(v) if np.isfinite(v) else f'"{v}"' for v in _float_values(values)]
+    """Numbers as Python prints them; those that JSON does not have in Spark's words, as text."""
+    found = _float_values(values)
+    texts = [f'"{text}"' if text in _NOT_FINITE else text for text in map(json.dumps, found)]
     return pc.if_else(
         pc.is_null(values), pa.scalar(None, pa.string()), pa.array(texts, pa.string())
     )
@@ -44,6 +47,14 @@ def _float_values(values: pa.Array) -> list[float]:
         values = values.cast(pa.string()).cast(pa.float64())
     found: list[float] = pc.fill_null(values, 0.0).to_pylist()
     return found
+
+
+def _decimal(values: pa.Array) -> pa.Array:
+    texts = values.cast(pa.string())
+    if pc.any(pc.match_substring(texts, "E")).as_py():
+        plain = [None if v is None else format(v, "f") for v in values.to_pylist()]
+        return pa.array(plain, pa.string())
+    return texts
 
 
 def _string(values: pa.Array) -> pa.Array:
@@ -84,7 +95,11 @@ def _struct(values: pa.StructArray) -> pa.Array:
         text = json_text(pc.struct_field(values, [index]))
         label = json.dumps(field.name, ensure_ascii=False)
         parts.append(pc.binary_join_element_wise(f"{label}:", text, ""))
-    inner = pc.binary_join_element_wise(*parts, ",") if parts else pa.array([""] * len(values))
+    inner = (
+        pc.binary_join_element_wise(*parts, ",")
+        if parts
+        else pa.array([""] * len(values), pa.string())
+    )
     text = pc.binary_join_element_wise("{", inner, "}", "")
     return pc.if_else(pc.is_null(values), pa.scalar(None, pa.string()), text)
 
@@ -102,7 +117,7 @@ def _map(values: pa.MapArray) -> pa.Array:
     pairs = pc.binary_join_element_wise(
         json_text(pc.struct_field(flat, [0])), json_text(pc.struct_field(flat, [1])), ":"
     )
-    return _joined(values, pairs, "{", "}")
+    return _joined(entries, pairs, "{", "}")
 
 
 def _joined(values: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa.Array:
@@ -116,6 +131,7 @@ def _joined(values: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa
 
 _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
     (pa.types.is_floating, _number),
+    (pa.types.is_decimal, _decimal),
     (pa.types.is_string, _string),
     (pa.types.is_date, _date),
     (pa.types.is_timestamp, _timestamp),
