@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
@@ -14,6 +15,11 @@ from hudi_pyspark.read.schema_evolution import conform
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+# The zone of timestamps is UTC; Spark 4.0 knows no other and has no such argument.
+_UTC: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+)
+
 
 def spark_schema(schema: pa.Schema) -> StructType:
     """The same columns in Spark's types, all of them nullable.
@@ -21,12 +27,14 @@ def spark_schema(schema: pa.Schema) -> StructType:
     Apache Hudi's columns are nullable or not by the writer's whim; a wrong promise of "not null"
     makes Spark answer wrongly, so none is given.
     """
-    return from_arrow_schema(pa.schema([_nullable(field) for field in schema]))
+    columns = pa.schema([_nullable(field) for field in schema])
+    # Spark 4.0 makes wall-clock times instants unless told.
+    return from_arrow_schema(columns, prefer_timestamp_ntz=True)
 
 
 def arrow_schema_of(schema: StructType) -> pa.Schema:
     """The Arrow schema that every batch must have for Spark to accept it."""
-    return to_arrow_schema(schema, timezone="UTC")
+    return to_arrow_schema(schema, **_UTC)
 
 
 def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:

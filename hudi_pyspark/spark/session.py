@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
+
+from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.read.custom_merger import registered_payloads
 from hudi_pyspark.spark.datasource import SHORT_NAME, HudiDataSource
 
@@ -15,7 +18,7 @@ def register(spark: SparkSession) -> None:
     """Register the data source with a session, along with all registered payload mergers."""
     mergers = registered_payloads()
     if not mergers:
-        spark.dataSource.register(HudiDataSource)
+        _try_to_register(spark, HudiDataSource)
         return
     # Spark plans in a Python process of its own. A class that says it is from __main__ travels
     # there by value, and the functions in it too, wherever the user defined them.
@@ -24,7 +27,23 @@ def register(spark: SparkSession) -> None:
         (HudiDataSource,),
         {"payload_mergers": mergers, "__module__": "__main__"},
     )
-    spark.dataSource.register(carrier)
+    if not _try_to_register(spark, carrier):
+        raise UnsupportedQueryError(
+            "this Spark cannot replace the source that it found by itself, so it does not see the "
+            "registered mergers. Use Spark 4.2 or later, or give each read the option "
+            "payload_merger=module:function"
+        )
+
+
+def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
+    """Register; False on a Spark that keeps the source that it found by itself, as 4.0 does."""
+    try:
+        spark.dataSource.register(source)
+    except AnalysisException as error:
+        if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
+            raise
+        return False
+    return True
 
 
 def read(spark: SparkSession, path: str, **options: str | bool | float) -> DataFrame:

@@ -79,16 +79,25 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema = schema
         self._storage: Storage = HudiTable(path).storage
         self._last = ""  # offset up to which Spark has planned, where it does not tell
+        # Offset where a stream of the latest begins; "" once its first batch is chosen.
+        self._start: str | None = None
         self._until = ""  # where Trigger.AvailableNow ends
 
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
         self._last = initial_offset(HudiTable(self._path).view, self._options)
+        if self._start is None and self._options.start == "latest":
+            self._start = self._last
         return {OFFSET_KEY: self._last}
 
     def latestOffset(  # noqa: N802  (Spark's name; 4.0 and 4.1 call it without arguments)
         self, start: Offset | None = None, limit: ReadLimit | None = None
     ) -> Offset:
         begin = start[OFFSET_KEY] if start is not None else self._last
+        if begin and begin == self._start:
+            # Spark keeps ends of batches only. Where the first did not finish, it asks for the
+            # latest anew: whatever that batch held would be lost, so it holds nothing.
+            self._start = ""
+            return {OFFSET_KEY: begin}
         limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
         view = HudiTable(self._path).view
         begin = begin or first_offset(self._options)
@@ -113,9 +122,9 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         begin, until = start[OFFSET_KEY], end[OFFSET_KEY]
-        self._last = until
-        # Until lies before begin only where Spark does not tell where the stream stands, and the
-        # commits behind it were rolled back.
+        self._last, self._start = until, ""
+        # Until may lie before begin: where the first, empty batch of a stream of the latest is
+        # planned again, and after a rollback, where Spark does not tell where the stream stands.
         if until <= begin:
             return []
         scan = HudiTable(self._path).scan_range(self._given, begin, until, self._mergers)
