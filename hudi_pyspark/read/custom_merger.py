@@ -14,11 +14,10 @@ from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.read.log_records import DELETED_COLUMN
 from hudi_pyspark.read.ordering import as_one_array, comparable_ordering
 from hudi_pyspark.read.records import ALL_COLUMNS, Decision, Records, concat
+from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from hudi_pyspark.table.merge_mode import MergeRule
 
     MergeFunction = Callable[[pa.Table, pa.Table], pa.Table]
 
@@ -74,10 +73,20 @@ def find_merger(
         registered: mergers by class name.
 
     Raises:
-        InvalidOptionError: the reference names nothing that can be imported and called.
+        InvalidOptionError: the reference names nothing that can be imported and called, or the
+            table merges by a mode of its own.
     """
+    is_custom = rule.mode is RecordMergeMode.CUSTOM
     if reference:
-        return PayloadMerger(_import_function(reference), None)
+        merger = PayloadMerger(_import_function(reference), None)
+        if not is_custom:
+            raise InvalidOptionError(
+                f"payload_merger is {reference!r}, but the table merges by {rule.mode.value}, "
+                "which calls no payload class. Leave the option out"
+            )
+        return merger
+    if not is_custom:
+        return None
     return registered.get(rule.payload_class) or registered.get(rule.merge_strategy_id)
 
 

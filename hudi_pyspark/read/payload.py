@@ -88,7 +88,7 @@ def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) ->
     else:
         decision = event_time(older, newer, rule)
     if len(sets):
-        decision = fill_missing_columns(older, newer, decision, sets)
+        return fill_missing_columns(older, newer, decision, sets)
     if rule.partial_update_mode:
         mode, properties = rule.partial_update_mode, dict(rule.merge_properties)
         decision = fill_by_mode(older, newer, decision, mode, properties)
