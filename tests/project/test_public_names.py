@@ -13,6 +13,7 @@ PUBLIC_NAMES = {
     "FutureInstantError",
     "HudiError",
     "HudiTable",
+    "IncrementalRangeError",
     "InvalidInstantError",
     "InvalidOptionError",
     "MissingFileError",
@@ -20,6 +21,7 @@ PUBLIC_NAMES = {
     "PathNotFoundError",
     "Scan",
     "SchemaEvolutionError",
+    "StreamSchemaChangedError",
     "TableNotFoundError",
     "TimeTravelError",
     "UnknownQueryTypeError",
@@ -31,6 +33,7 @@ PUBLIC_NAMES = {
     "__version__",
     "read",
     "register",
+    "register_payload",
 }
 
 
