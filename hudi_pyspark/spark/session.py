@@ -29,9 +29,8 @@ def register(spark: SparkSession) -> None:
     )
     if not _try_to_register(spark, carrier):
         raise UnsupportedQueryError(
-            "this Spark cannot replace the source that it found by itself, so it does not see the "
-            "registered mergers. Use Spark 4.2 or later, or give each read the option "
-            "payload_merger=module:function"
+            "this Spark keeps the source that it found by itself, which does not know the registered "
+            "mergers. Use a newer Spark, or give each read the option payload_merger=module:function"
         )
 
 

@@ -1,8 +1,6 @@
 """Streams over real files: a table grows commit by commit while Spark reads it into a sink."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from typing import Any
 
@@ -465,28 +463,3 @@ def test_commits_that_were_rolled_back_behind_a_checkpoint_are_no_batch(make_rea
     reader = make_reader(growing)
     assert reader.latestOffset(offset(C3), None) == offset(C3)
     assert reader.partitions(offset(C3), offset(C2)) == []
-
-
-@pytest.mark.usefixtures("spark_environment")
-def test_spark_without_what_came_with_4_2_is_served_as_well(tmp_path):
-    growing = table_at(THREE, "20261121064531489", tmp_path)
-    code = f"""
-import sys
-import pyspark.sql.datasource
-sys.modules["pyspark.sql.streaming.datasource"] = None  # came with Spark 4.2
-import pyspark.sql.pandas.types as types
-if {_HAS_READ_LIMITS}:  # Spark 4.0 knows no other zone than UTC
-    to_arrow_schema = types.to_arrow_schema
-    types.to_arrow_schema = lambda schema: to_arrow_schema(schema, timezone="UTC")
-from hudi_pyspark.spark.datasource import HudiDataSource
-source = HudiDataSource({{"path": {str(growing.path)!r}, "maxCommitsPerTrigger": "1"}})
-reader = source.streamReader(source.schema())
-begin = reader.initialOffset()
-end = reader.latestOffset()
-print(end, sum(b.num_rows for p in reader.partitions(begin, end) for b in reader.read(p)))
-from hudi_pyspark.spark import stream
-print(stream._HAS_READ_LIMITS)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == f"{{'offsetCommitTime': '{C1}'}} 9\nFalse"
