@@ -29,8 +29,9 @@ def register(spark: SparkSession) -> None:
     )
     if not _try_to_register(spark, carrier):
         raise UnsupportedQueryError(
-            "this Spark keeps the source that it found by itself, which does not know the registered "
-            "mergers. Use a newer Spark, or give each read the option payload_merger=module:function"
+            "this Spark keeps the source that it found by itself, which does not know the "
+            "registered mergers. Use a newer Spark, or give each read the option "
+            "payload_merger=module:function"
         )
 
 
