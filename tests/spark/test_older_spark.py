@@ -73,7 +73,9 @@ def session(condition: str = "DATA_SOURCE_ALREADY_EXISTS") -> Any:
     return SimpleNamespace(dataSource=SimpleNamespace(register=refuse))
 
 
-def test_source_that_spark_has_found_by_itself_needs_no_registration():
+def test_source_that_spark_has_found_by_itself_needs_no_registration(monkeypatch):
+    # Other tests of this process may have registered mergers.
+    monkeypatch.setattr(import_module("hudi_pyspark.read.custom_merger"), "_registered", {})
     hudi_pyspark.register(session())
 
 
