@@ -51,10 +51,10 @@ class HudiTable:
         """The table's properties."""
         return self._view.config
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The latest schema: meta columns, then the table's columns."""
-        return self._latest_schema
+        return resolve_schema(self._view)
 
     @property
     def last_instant(self) -> str:
@@ -129,8 +129,7 @@ class HudiTable:
             options: read options.
             mergers: users' mergers by payload class; by default those of `register_payload`.
         """
-        known = registered_payloads() if mergers is None else mergers
-        return Scan(self._view, ReadOptions.parse(options), known)
+        return self._scan(ReadOptions.parse(options), mergers)
 
     def scan_range(
         self,
@@ -150,8 +149,10 @@ class HudiTable:
         parsed = ReadOptions.parse(range_options(options, begin, end))
         assert parsed.incremental is not None  # range_options asks for it
         by_offset = replace(parsed.incremental, by_offset=True)
-        known = registered_payloads() if mergers is None else mergers
-        return Scan(self._view, replace(parsed, incremental=by_offset), known)
+        return self._scan(replace(parsed, incremental=by_offset), mergers)
+
+    def _scan(self, options: ReadOptions, mergers: Mapping[str, PayloadMerger] | None) -> Scan:
+        return Scan(self._view, options, registered_payloads() if mergers is None else mergers)
 
     @property
     def view(self) -> TableView:
@@ -169,10 +170,6 @@ class HudiTable:
             f"HudiTable({config.name!r} at {self.path!r}: {config.table_type.value}, "
             f"table version {config.version}, last instant {self.last_instant or 'none'})"
         )
-
-    @cached_property
-    def _latest_schema(self) -> pa.Schema:
-        return resolve_schema(self._view)
 
 
 def _option_text(value: object) -> str:

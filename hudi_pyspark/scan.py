@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.read.task import ReadTask
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView
 
 
@@ -107,12 +108,7 @@ class Scan:
             config=view.config,
             table_schema=self._table_schema,
             result=result,
-            rule=resolve_merge_rule(
-                view.config,
-                options.delete_field,
-                options.delete_marker,
-                column_defaults(view, self._schema_instant()),
-            ),
+            rule=self._rule,
             committed=view.committed,
             until=until,
             options=options,
@@ -161,7 +157,7 @@ class Scan:
 
     def _answer_schema(self) -> pa.Schema:
         """All columns that the answer may have."""
-        if self._options.incremental is None or not self._options.incremental.is_cdc:
+        if self._options.incremental is None or not self._is_cdc:
             return self._table_schema
         return cdc_schema(self._table_schema, as_struct=self._options.incremental.cdc_as_struct)
 
@@ -203,9 +199,7 @@ class Scan:
                 changes=plan_of_changes,
                 slices=slices,
                 columns=self._result.names,
-                rule=resolve_merge_rule(
-                    view.config, self._options.delete_field, self._options.delete_marker
-                ),
+                rule=self._rule,
                 by_column_id=self._schema_on_read is not None,
                 skip_merge=self._options.skip_merge,
             )
@@ -233,6 +227,17 @@ class Scan:
         if commit_range is not None and commit_range.commits and not commit_range.full_scan:
             return commit_range.commits[-1]
         return self._as_of if self._as_of is not None else self._view.last_instant
+
+    @cached_property
+    def _rule(self) -> MergeRule:
+        """How records are merged; resolved once, since changes are planned slice by slice."""
+        options = self._options
+        return resolve_merge_rule(
+            self._view.config,
+            options.delete_field,
+            options.delete_marker,
+            column_defaults(self._view, self._schema_instant()),
+        )
 
     @cached_property
     def _schema_on_read(self) -> SchemaOnRead | None:
