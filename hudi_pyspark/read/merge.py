@@ -100,19 +100,14 @@ def changed_rows(
         ``i``, ``u`` or ``d``, the rows before (None for inserts) and after (None for deletes). A
         record that loses against the row that is there changes nothing and is not told.
     """
-    winners, keys, positions, outcome = _folded(log, rule, merger)
-    matcher = _Matcher(keys, positions, key_column)
+    folded = _fold(log, rule, merger, key_column)
     for table in before:
-        rows, matched = matcher.match(table)
-        touched = table.take(pa.array(rows))
-        older = base_records(touched, comparable_ordering(touched, rule.ordering_fields))
-        merged = outcome(older, winners.take(matched))
+        _, touched, merged = folded.meet(table)
         deleted = np.flatnonzero(merged.is_delete)
         yield "d", touched.take(pa.array(deleted)), None
         updated = np.flatnonzero(~merged.is_delete & _differs(touched, merged.rows))
         yield "u", touched.take(pa.array(updated)), merged.rows.take(pa.array(updated))
-    left = np.flatnonzero(~matcher.is_met & winners.has_row & ~winners.is_delete)
-    yield "i", None, winners.rows.take(pa.array(left))
+    yield "i", None, folded.winners.rows.take(pa.array(folded.left()))
 
 
 def _differs(older: pa.Table, newer: pa.Table) -> Mask:
@@ -157,26 +152,44 @@ def _merge_by_folding(
     batch_rows: int,
 ) -> Iterator[pa.Table]:
     """The same two phases where the winner takes values from the loser."""
-    winners, keys, positions, outcome = _folded(log, rule, merger)
-    matcher = _Matcher(keys, positions, key_column)
+    folded = _fold(log, rule, merger, key_column)
     for table in base:
-        rows, matched = matcher.match(table)
-        touched = table.take(pa.array(rows))
-        older = base_records(touched, comparable_ordering(touched, rule.ordering_fields))
-        merged = outcome(older, winners.take(matched))
+        rows, _, merged = folded.meet(table)
         keep = np.ones(table.num_rows, np.bool_)
         keep[rows] = False
         yield table.filter(pa.array(keep))
         yield merged.rows.filter(pa.array(~merged.is_delete))
-    left = np.flatnonzero(~matcher.is_met & winners.has_row & ~winners.is_delete)
+    left = folded.left()
     for start in range(0, len(left), batch_rows):
-        yield winners.rows.take(pa.array(left[start : start + batch_rows]))
+        yield folded.winners.rows.take(pa.array(left[start : start + batch_rows]))
 
 
-def _folded(
-    log: LogRecords, rule: MergeRule, merger: PayloadMerger | None
-) -> tuple[Records, pa.Array, Rows | None, Outcome]:
-    """Phase one: a record per key, keys or positions in the same order, and the merge itself."""
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """What phase one came to where winners take values from losers, ready to meet the base rows."""
+
+    winners: Records  # one per key
+    matcher: _Matcher
+    outcome: Outcome
+    ordering_fields: tuple[str, ...]
+
+    def meet(self, table: pa.Table) -> tuple[Rows, pa.Table, Records]:
+        """Ordinals of the base rows that meet a winner, these rows, and what they come to."""
+        rows, matched = self.matcher.match(table)
+        touched = table.take(pa.array(rows))
+        older = base_records(touched, comparable_ordering(touched, self.ordering_fields))
+        return rows, touched, self.outcome(older, self.winners.take(matched))
+
+    def left(self) -> Rows:
+        """Winners that have met no base row and are rows themselves."""
+        winners = self.winners
+        return np.flatnonzero(~self.matcher.is_met & winners.has_row & ~winners.is_delete)
+
+
+def _fold(
+    log: LogRecords, rule: MergeRule, merger: PayloadMerger | None, key_column: str
+) -> _Folded:
+    """Phase one: one record per key, which has taken what it takes from older log records."""
     if rule.needs_fold and len(log.column_sets):
         # Apache Hudi's payload classes do not know of them, and a partial update mode counts only
         # until the first of them in the log: no table is known that shows what comes out.
@@ -191,7 +204,8 @@ def _folded(
     winners = folded.take(np.argsort(order))
     # Java classes are compared among log records only.
     winners = replace(winners, has_other_class=np.zeros(len(winners), np.bool_))
-    return winners, keys, positions, outcome
+    matcher = _Matcher(keys, positions, key_column)
+    return _Folded(winners, matcher, outcome, rule.ordering_fields)
 
 
 @dataclass(slots=True)
