@@ -26,6 +26,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.format.commit_metadata import WriteOperationType
 from hudi_pyspark.format.data_block import decode_data_block
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.read.columns import as_one_array
 from hudi_pyspark.read.incremental import (
     archived_commits,
     check_order,
@@ -36,7 +37,6 @@ from hudi_pyspark.read.incremental import (
 )
 from hudi_pyspark.read.json_text import json_text
 from hudi_pyspark.read.merge import changed_rows
-from hudi_pyspark.read.ordering import as_one_array
 from hudi_pyspark.read.scan import load_log, slice_tables
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN, RECORD_KEY_COLUMN

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.read.columns import is_true
 from hudi_pyspark.read.log_records import DELETED_COLUMN
-from hudi_pyspark.read.ordering import as_one_array, comparable_ordering
+from hudi_pyspark.read.ordering import comparable_ordering
 from hudi_pyspark.read.records import ALL_COLUMNS, Decision, Records, concat
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 
@@ -124,8 +124,7 @@ def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: Mer
 def _deleted(merged: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     if DELETED_COLUMN not in merged.schema.names:
         return np.zeros(merged.num_rows, np.bool_)
-    filled = pc.fill_null(merged.column(DELETED_COLUMN), False)  # noqa: FBT003
-    return np.asarray(as_one_array(filled))
+    return is_true(merged.column(DELETED_COLUMN))
 
 
 def _check_outcome(merged: pa.Table, schema: pa.Schema, length: int) -> None:

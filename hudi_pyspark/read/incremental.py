@@ -18,7 +18,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.read.ordering import as_one_array
+from hudi_pyspark.read.columns import as_one_array
 from hudi_pyspark.table.archive import load_archive
 
 if TYPE_CHECKING:

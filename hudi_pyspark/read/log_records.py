@@ -20,12 +20,11 @@ from hudi_pyspark.format.delete_block import (
 from hudi_pyspark.format.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.record_positions import decode_positions
 from hudi_pyspark.read.column_sets import ColumnSets
+from hudi_pyspark.read.columns import as_one_array, field_array, is_null, is_true
 from hudi_pyspark.read.ordering import (
     OrderingValues,
-    as_one_array,
     comparable,
     comparable_ordering,
-    field_array,
 )
 from hudi_pyspark.read.record_key import with_record_key
 from hudi_pyspark.read.records import ALL_COLUMNS, Records
@@ -193,12 +192,12 @@ def _deleting_rows(rows: pa.Table, rule: MergeRule) -> npt.NDArray[np.bool_]:
     if DELETED_COLUMN in rows.schema.names and pa.types.is_boolean(
         rows.schema.field(DELETED_COLUMN).type
     ):
-        deletes |= _mask(rows.column(DELETED_COLUMN))
+        deletes |= is_true(rows.column(DELETED_COLUMN))
     if OPERATION_COLUMN in rows.schema.names:
-        deletes |= _mask(pc.is_in(rows.column(OPERATION_COLUMN), pa.array(_DELETING_OPERATIONS)))
+        deletes |= is_true(pc.is_in(rows.column(OPERATION_COLUMN), pa.array(_DELETING_OPERATIONS)))
     if {rule.delete_field, rule.delete_field.partition(".")[0]} & set(rows.schema.names):
         marked = field_array(rows, rule.delete_field)
-        deletes |= _mask(pc.equal(pc.cast(marked, pa.string()), rule.delete_marker))
+        deletes |= is_true(pc.equal(pc.cast(marked, pa.string()), rule.delete_marker))
     return deletes
 
 
@@ -209,9 +208,9 @@ def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> npt.NDArray[np.b
     if len(fields) > 1:
         return np.zeros(rows.num_rows, np.bool_)
     values = field_array(rows, fields[0])
-    default = np.asarray(pc.is_null(values))
+    default = is_null(values)
     if pa.types.is_int32(values.type):
-        default = default | _mask(pc.equal(values, 0))
+        default = default | is_true(pc.equal(values, 0))
     return default
 
 
@@ -354,8 +353,3 @@ def _stack(arrays: Sequence[npt.NDArray[_T]], dtype: type[_T]) -> npt.NDArray[_T
 
 def _concat_arrays(arrays: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     return pa.concat_arrays(arrays) if arrays else pa.nulls(0, kind)
-
-
-def _mask(values: pa.ChunkedArray | pa.Array) -> npt.NDArray[np.bool_]:
-    """Booleans without nulls: null is false."""
-    return np.asarray(as_one_array(pc.fill_null(values, False)))  # noqa: FBT003

@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
+from hudi_pyspark.read.columns import as_one_array
 from hudi_pyspark.read.custom_merger import merge_pairs
 from hudi_pyspark.read.fold import fold_in_rounds
 from hudi_pyspark.read.json_text import json_text
 from hudi_pyspark.read.log_records import NO_ROW
-from hudi_pyspark.read.ordering import as_one_array, comparable_ordering
+from hudi_pyspark.read.ordering import comparable_ordering
 from hudi_pyspark.read.payload import decide
 from hudi_pyspark.read.records import base_records
 from hudi_pyspark.table.merge_mode import RecordMergeMode

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.read.columns import field_array, is_null, is_true
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,30 +72,6 @@ def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValue
     )
 
 
-def field_array(table: pa.Table, name: str) -> pa.Array:
-    """A column, or a nested field by its dotted name, as one array."""
-    head, *path = name.split(".")
-    if name in table.schema.names:
-        head, path = name, []
-    if head not in table.schema.names:
-        raise CorruptTableError(f"ordering field {name!r} does not exist in the table schema")
-    column = table.column(head)
-    for child in path:
-        if not pa.types.is_struct(column.type) or column.type.get_field_index(child) < 0:
-            raise CorruptTableError(f"ordering field {name!r} does not exist in the table schema")
-        column = pc.struct_field(column, [column.type.get_field_index(child)])
-    return as_one_array(column)
-
-
-def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """A chunked array as one array; copies only if there is more than one chunk."""
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
-
-
 def comparable(values: pa.Array, name: str) -> pa.Array:
     """Values as an array of a type whose Arrow order is Hudi's order.
 
@@ -125,7 +102,7 @@ def _floating_order(values: pa.Array) -> pa.Array:
     numbers = np.where(np.isnan(filled := _numbers(values)), np.nan, filled)
     bits = numbers.view(np.int64)
     ordered = np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
-    return pa.array(ordered, mask=np.asarray(pc.is_null(values)))
+    return pa.array(ordered, mask=is_null(values))
 
 
 def _numbers(values: pa.Array) -> npt.NDArray[np.float64]:
@@ -136,7 +113,7 @@ def _rank(values: pa.Array) -> npt.NDArray[np.int64]:
     if pa.types.is_int64(values.type) and not values.null_count:
         return np.asarray(values)
     ranks = np.array(pc.rank(values, sort_keys="ascending", tiebreaker="dense"), np.int64)
-    ranks[np.asarray(pc.is_null(values))] = 0  # below the lowest rank, which is 1
+    ranks[is_null(values)] = 0  # below the lowest rank, which is 1
     return ranks
 
 
@@ -154,7 +131,7 @@ def _combine_ranks(
 
 def _compare(left: pa.Array, right: pa.Array) -> tuple[Mask, Mask]:
     """Masks of rows in which the left value is smaller, and in which both are equal."""
-    left_null, right_null = np.asarray(pc.is_null(left)), np.asarray(pc.is_null(right))
-    smaller = np.asarray(pc.fill_null(pc.less(left, right), fill_value=False))
-    equal = np.asarray(pc.fill_null(pc.equal(left, right), fill_value=False))
+    left_null, right_null = is_null(left), is_null(right)
+    smaller = is_true(pc.less(left, right))
+    equal = is_true(pc.equal(left, right))
     return smaller | (left_null & ~right_null), equal | (left_null & right_null)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.read.ordering import as_one_array
+from hudi_pyspark.read.columns import is_null, is_true
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,11 +71,6 @@ def fill_by_mode(
     return fill_unavailable(older, newer, decision, marker)
 
 
-def is_null(column: pa.ChunkedArray) -> Mask:
-    """Rows without value."""
-    return np.asarray(as_one_array(pc.is_null(column)))
-
-
 def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
     """Rows whose text or bytes equal a marker; none in columns of other types."""
     kind = column.type
@@ -85,7 +80,7 @@ def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
         found = pc.equal(column, pa.scalar(marker.encode(), pa.binary()))
     else:
         return np.zeros(len(column), np.bool_)
-    return np.asarray(as_one_array(pc.fill_null(found, False)))  # noqa: FBT003
+    return is_true(found)
 
 
 def _text_equals(column: pa.ChunkedArray, marker: str) -> Mask:

@@ -14,19 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
-from hudi_pyspark.read.ordering import (
-    OrderingValues,
-    as_one_array,
-    comparable_ordering,
-    field_array,
-)
+from hudi_pyspark.read.columns import as_one_array, field_array, is_null, is_true
+from hudi_pyspark.read.ordering import OrderingValues, comparable_ordering
 from hudi_pyspark.read.partial_update import (
     DEBEZIUM_UNAVAILABLE,
     PARTIAL_UPDATE_MODES,
     equals_marker,
     fill_by_mode,
     fill_missing_columns,
-    is_null,
 )
 from hudi_pyspark.read.records import Decision
 from hudi_pyspark.table.merge_mode import (
@@ -152,7 +147,7 @@ def _is_unordered(records: Records, rule: MergeRule) -> Mask:
     if len(rule.ordering_fields) != 1:
         return np.zeros(len(records), np.bool_)
     values = field_array(records.rows, rule.ordering_fields[0])
-    return np.asarray(pc.is_null(values)) & records.has_row
+    return is_null(values) & records.has_row
 
 
 def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> Decision:
@@ -195,7 +190,7 @@ def _of_other_class(older: Records, newer: Records) -> Mask:
     """Pairs whose ordering values do not compare in Java: a null is the Integer 0."""
     differs = np.zeros(len(older), np.bool_)
     for one, other in zip(older.ordering.fields, newer.ordering.fields, strict=True):
-        differs |= np.asarray(pc.is_null(one)) != np.asarray(pc.is_null(other))
+        differs |= is_null(one) != is_null(other)
     return differs
 
 
@@ -243,7 +238,7 @@ def _mysql_sequence(records: Records) -> OrderingValues:
     """``file.position`` as two numbers; null before every other."""
     column = as_one_array(records.rows.column(MYSQL_SEQUENCE_FIELD))
     parts = pc.extract_regex(column, r"^(?P<file>[0-9]+)\.(?P<position>[0-9]+)$")
-    bad = np.asarray(pc.is_null(parts)) & ~np.asarray(pc.is_null(column))
+    bad = is_null(parts) & ~is_null(column)
     if bad.any():
         found = column[int(bad.argmax())].as_py()
         raise CorruptTableError(f"{MYSQL_SEQUENCE_FIELD} is {found!r}; expected <file>.<position>")
@@ -255,7 +250,7 @@ def _operation_is(records: Records, field: str, operation: str) -> Mask:
     if field not in records.rows.schema.names:
         return np.zeros(len(records), np.bool_)
     text = pc.utf8_lower(records.rows.column(field))
-    return np.asarray(as_one_array(pc.fill_null(pc.equal(text, operation), False)))  # noqa: FBT003
+    return is_true(pc.equal(text, operation))
 
 
 def _is_default(rows: pa.Table, name: str, rule: MergeRule) -> Mask:
@@ -264,7 +259,7 @@ def _is_default(rows: pa.Table, name: str, rule: MergeRule) -> Mask:
     column = rows.column(name)
     if default is None:
         return is_null(column)
-    return np.asarray(as_one_array(pc.fill_null(pc.equal(column, default), False)))  # noqa: FBT003
+    return is_true(pc.equal(column, default))
 
 
 PAYLOADS: Mapping[str, Decide] = {

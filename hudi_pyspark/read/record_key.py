@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.read.columns import as_one_array, field_array
 from hudi_pyspark.read.java_text import java_double_text, java_float_text
-from hudi_pyspark.read.ordering import as_one_array, field_array
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:

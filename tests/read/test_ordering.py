@@ -7,13 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.read.ordering import (
     OrderingValues,
-    as_one_array,
     comparable,
-    comparable_ordering,
-    field_array,
 )
 
 # Values from the smallest to the greatest, by type.
@@ -127,33 +124,3 @@ def test_values_of_nothing_have_no_ranks():
 def test_types_without_an_order_are_refused_by_name(kind):
     with pytest.raises(UnsupportedTableError, match="ordering field 'ts' is of type"):
         comparable(pa.nulls(1, kind), "ts")
-
-
-NESTED = pa.table(
-    {
-        "a": pa.array([{"b": {"c": 1}}, {"b": None}, None]),
-        "a.x": pa.array([7, 8, 9]),
-    }
-)
-
-
-def test_dotted_name_reaches_a_nested_field():
-    assert field_array(NESTED, "a.b.c").to_pylist() == [1, None, None]
-
-
-def test_column_of_that_very_name_comes_first():
-    assert field_array(NESTED, "a.x").to_pylist() == [7, 8, 9]
-
-
-@pytest.mark.parametrize("name", ["b", "a.q", "a.b.c.d", "a.x.y"])
-def test_absent_field_is_named(name):
-    with pytest.raises(CorruptTableError, match=f"ordering field '{name}' does not exist"):
-        comparable_ordering(NESTED, [name])
-
-
-@pytest.mark.parametrize("chunks", [[], [[]], [["a"], [], ["b", None]]], ids=["none", "1", "3"])
-def test_chunks_become_one_array(chunks):
-    column = pa.chunked_array(chunks, pa.string())
-    array = as_one_array(column)
-    assert isinstance(array, pa.StringArray)
-    assert array.to_pylist() == column.to_pylist()
