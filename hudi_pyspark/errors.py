@@ -198,6 +198,22 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
 
     code = "HUDI_MISSING_FILE"
 
+    @classmethod
+    def since_planning(cls, path: str) -> MissingFileError:
+        """A file that was there when the query was planned."""
+        return cls(
+            f"{path} is gone since the query was planned. Load the table again; if it happens "
+            "often, keep files longer (hoodie.cleaner.commits.retained)"
+        )
+
+    @classmethod
+    def since_commit(cls, path: str, instant_time: str) -> MissingFileError:
+        """A file that a completed commit wrote."""
+        return cls(
+            f"{path} was committed ({instant_time}) but is not on the storage. Restore it from a "
+            "copy; if the cleaner has just removed it, load the table again"
+        )
+
 
 class TimeTravelError(HudiError, ValueError):
     """The state at that instant can no longer (or not yet) be answered."""

@@ -50,10 +50,7 @@ def read_base_file(
     try:
         yield from _READERS[_extension(path)](storage, path, columns, batch_rows)
     except FileNotFoundError as error:
-        raise MissingFileError(
-            f"{storage.describe(path)} is gone since the query was planned. Load the table again; "
-            "if it happens often, keep files longer (hoodie.cleaner.commits.retained)"
-        ) from error
+        raise MissingFileError.since_planning(storage.describe(path)) from error
 
 
 def check_readable(path: str) -> None:

@@ -148,11 +148,7 @@ def _frame_files(task: ScanTask, storage: Storage) -> Iterator[LogBlock]:
         try:
             data = storage.read_bytes(file.path)
         except FileNotFoundError as error:
-            raise MissingFileError(
-                f"{storage.describe(file.path)} is gone since the query was planned. Load the "
-                "table again; if it happens often, keep files longer "
-                "(hoodie.cleaner.commits.retained)"
-            ) from error
+            raise MissingFileError.since_planning(storage.describe(file.path)) from error
         if len(data) < file.committed_size:
             _report_damage(
                 task.on_damage,
@@ -198,8 +194,4 @@ def _check_unlisted(unlisted: Sequence[LogFile], scan: LogScan, storage: Storage
     """
     for file in unlisted:
         if file.committed_by not in scan.instants:
-            raise MissingFileError(
-                f"{storage.describe(file.path)} was committed ({file.committed_by}) but is not on "
-                "the storage. Restore it from a copy; if the cleaner has just removed it, load the "
-                "table again"
-            )
+            raise MissingFileError.since_commit(storage.describe(file.path), file.committed_by)

@@ -493,7 +493,7 @@ class TableView:
 
     def _check_presence(self, file_slice: FileSlice) -> None:
         for path, instant_time in self._missing_files(file_slice):
-            raise self._missing(path, instant_time)
+            raise MissingFileError.since_commit(self.storage.describe(path), instant_time)
 
     def _missing_files(self, file_slice: FileSlice) -> Iterator[tuple[str, str]]:
         """Path and instant of each file of a slice that is not on the storage."""
@@ -506,13 +506,6 @@ class TableView:
         for log in file_slice.log_files:
             if not log.is_listed and not may_be_appended:
                 yield log.path, log.instant_time
-
-    def _missing(self, path: str, instant_time: str) -> MissingFileError:
-        return MissingFileError(
-            f"{self.storage.describe(path)} was committed ({instant_time}) but is not on the "
-            "storage. Restore it from a copy; if the cleaner has just removed it, load the table "
-            "again"
-        )
 
 
 @dataclass(frozen=True, slots=True)
