@@ -19,7 +19,6 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.read.columns import as_one_array
-from hudi_pyspark.table.archive import load_archive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,9 +46,7 @@ class CommitRange:
     end: str  # "" while the table has no commit
     by_completion_time: bool
     commits: tuple[str, ...]  # requested times, ascending; archived ones included
-    full_scan: (
-        str  # why the latest slices are read instead of the range's files; "" if they are not
-    )
+    full_scan: str  # why the latest slices are read, not the range's files; "" if they are not
     moved: str = ""  # why the range begins later than asked for; "" if it does not
 
     def contains(self, commit_times: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -232,7 +229,7 @@ def archived_commits(
     active = {c.requested_time for c in view.commits}
     archived = {
         a.requested_time: (a.completion_time if by_completion else None) or a.requested_time
-        for a in load_archive(view.storage, view.config.layout, view.config.archive_folder)
+        for a in view.archived
         if a.action in _COMMIT_ACTIONS and a.requested_time not in active
     }
     return {time: at for time, at in archived.items() if begin < at <= end}

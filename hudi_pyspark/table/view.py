@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.format.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import FileInfo, Storage
+    from hudi_pyspark.table.archive import ArchivedInstant
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.listing import FileListing
     from hudi_pyspark.table.timeline import Timeline
@@ -292,10 +293,15 @@ class TableView:
     def _groups_by_partition(self) -> dict[str, dict[str, FileGroup]]:
         return {}
 
-    @property
+    @cached_property
+    def archived(self) -> tuple[ArchivedInstant, ...]:
+        """What has left the active timeline; loads the archive."""
+        return load_archive(self.storage, self.config.layout, self.config.archive_folder)
+
+    @cached_property
     def archived_commit_times(self) -> Mapping[str, str]:
         """Requested to completion time of all archived instants; loads the archive."""
-        return self._archived_completion_times
+        return {a.requested_time: a.completion_time or a.requested_time for a in self.archived}
 
     def validate_as_of(self, as_of: str) -> None:
         """Refuse an instant whose state may still change or is already cleaned away.
@@ -323,7 +329,7 @@ class TableView:
         known = self._completion_times.get(requested_time)
         # Committed, but not on the active timeline: archived. A savepoint's commit may be older.
         if known is None and requested_time in self.committed:
-            return self._archived_completion_times.get(requested_time)
+            return self.archived_commit_times.get(requested_time)
         return known
 
     @cached_property
@@ -331,11 +337,6 @@ class TableView:
         # A completed instant without completion time comes from an upgraded table; the time of its
         # file would change with every copy, so its requested time stands in.
         return {i.requested_time: i.completion_time or i.requested_time for i in self.commits}
-
-    @cached_property
-    def _archived_completion_times(self) -> Mapping[str, str]:
-        archived = load_archive(self.storage, self.config.layout, self.config.archive_folder)
-        return {a.requested_time: a.completion_time or a.requested_time for a in archived}
 
     def _load_commit(self, instant: Instant) -> CommitMetadata:
         path = self.instant_path(instant)
