@@ -138,6 +138,11 @@ class TableView:
         """Path of an instant's file, relative to the base path."""
         return f"{self.config.timeline_folder}/{instant.file_name(self.config.layout)}"
 
+    def plan_path(self, instant: Instant) -> str:
+        """Path of the file with the plan of a pending instant, relative to the base path."""
+        requested = Instant(instant.requested_time, instant.action, InstantState.REQUESTED)
+        return self.instant_path(requested)
+
     def file_slices(
         self,
         as_of: str | None = None,
@@ -366,13 +371,12 @@ class TableView:
             return True
         if instant.action != "replacecommit":
             return False
-        requested = Instant(instant.requested_time, instant.action, InstantState.REQUESTED, None)
-        path = self.instant_path(requested)
+        path = self.plan_path(instant)
         try:
             body = self.storage.read_bytes(path)
         except FileNotFoundError:
             return False
-        return bool(body) and parse_replace_plan(body, path=path).operation_type == "CLUSTER"
+        return bool(body) and parse_replace_plan(body, path=path).is_clustering
 
     def _earliest_retained(self) -> str:
         """The earliest instant whose files the cleaner has kept; "" on a table never cleaned."""
@@ -398,24 +402,27 @@ class TableView:
         )
 
     @cached_property
-    def _pending_compactions(self) -> Mapping[tuple[str, str], str]:
-        """(partition path, file id) to the instant of the compaction planned for it."""
-        planned: dict[tuple[str, str], str] = {}
+    def _pending_compactions(self) -> Mapping[str, Mapping[str, str]]:
+        """Partition path to file id to the instant of the compaction planned for it."""
+        planned: dict[str, dict[str, str]] = {}
         for instant in self.timeline.pending_compactions:
-            requested = Instant(
-                instant.requested_time, instant.action, InstantState.REQUESTED, None
-            )
-            path = self.instant_path(requested)
+            path = self.plan_path(instant)
             plan = parse_compaction_plan(self._read_instant(path), path=path)
             for planned_slice in plan.slices:
-                key = planned_slice.partition_path, planned_slice.file_id
-                if key in planned:
+                partition, file_id = planned_slice.partition_path, planned_slice.file_id
+                groups = planned.setdefault(partition, {})
+                if file_id in groups:
                     raise CorruptTableError(
-                        f"compactions {planned[key]} and {instant.requested_time} are both planned "
-                        f"for file group {key[1]} of partition {key[0]!r}; Hudi plans one at a time"
+                        f"compactions {groups[file_id]} and {instant.requested_time} are both "
+                        f"planned for file group {file_id} of partition {partition!r}; Hudi plans "
+                        "one at a time"
                     )
-                planned[key] = instant.requested_time
+                groups[file_id] = instant.requested_time
         return planned
+
+    def _pending_compaction(self, group: FileGroup) -> str | None:
+        """The instant of the compaction planned for a file group."""
+        return self._pending_compactions.get(group.partition_path, {}).get(group.file_id)
 
     def _file_groups(
         self,
@@ -442,11 +449,7 @@ class TableView:
                 partition,
                 base_files,
                 [log for log in log_files if self._may_count(log)],
-                pending_compactions={
-                    file_id: instant
-                    for (path, file_id), instant in self._pending_compactions.items()
-                    if path == partition
-                },
+                pending_compactions=self._pending_compactions.get(partition, {}),
                 completion_time=self.completion_time if self.config.layout > 1 else None,
             )
 
@@ -471,7 +474,7 @@ class TableView:
         if not visible:
             return None
         latest = visible[-1]
-        planned = self._pending_compactions.get((group.partition_path, group.file_id))
+        planned = self._pending_compaction(group)
         if latest.base_instant_time != planned:
             return latest
         # Half-written output of the compaction must not hide the slice that it reads.
@@ -482,7 +485,7 @@ class TableView:
         return previous.with_logs((*previous.log_files, *latest.log_files))
 
     def _base_only_slice(self, group: FileGroup, instant: str) -> FileSlice | None:
-        planned = self._pending_compactions.get((group.partition_path, group.file_id))
+        planned = self._pending_compaction(group)
         for file_slice in reversed(group.slices):
             if (
                 file_slice.base_file is not None
