@@ -66,6 +66,11 @@ class WriteStat:
     prev_base_file: str | None
     cdc_files: tuple[tuple[str, int], ...]  # path relative to the base path, size in bytes
 
+    @property
+    def file_name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class CommitMetadata:

@@ -25,6 +25,7 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.commit_metadata import WriteOperationType
 from hudi_pyspark.format.data_block import decode_data_block
+from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.read.columns import as_one_array
 from hudi_pyspark.read.incremental import (
@@ -285,7 +286,7 @@ class _Planner:
             )
             return
         stat = stats[0]
-        if stat.path.rpartition("/")[2].startswith("."):
+        if is_log_file_name(stat.file_name):
             yield self._task(
                 ChangeSource.LOG_FILE,
                 time,

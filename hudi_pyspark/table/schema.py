@@ -12,6 +12,7 @@ from pyarrow import orc
 from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
 from hudi_pyspark.format.avro_annotation import avro_schema_text
 from hudi_pyspark.format.avro_schema import arrow_schema, column_type, parse_schema
+from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
 
@@ -98,7 +99,7 @@ def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.S
 def _committed_schema(view: TableView, as_of: str | None) -> str | None:
     times = [c.requested_time for c in view.commits]
     until = [t for t in times if as_of is None or t <= as_of] or times
-    schemas = (view.commit_metadata[t].extra_metadata.get("schema") for t in reversed(until))
+    schemas = (view.commit_metadata[t].schema_text for t in reversed(until))
     return next(filter(None, schemas), None)
 
 
@@ -137,22 +138,23 @@ def _data_file_schema(view: TableView) -> pa.Schema | None:
     """Schema of the newest data file that can be read, meta columns included; None if none can."""
     for time in sorted(view.commit_metadata, reverse=True):
         stats = (s for group in view.commit_metadata[time].write_stats.values() for s in group)
-        for path in _cheapest_first(stats):
-            schema = _file_schema(view, path)
+        for stat in _cheapest_first(stats):
+            schema = _file_schema(view, stat)
             if schema is not None:
                 return schema
     return None
 
 
-def _cheapest_first(stats: Iterable[WriteStat]) -> list[str]:
-    """Paths of base files, of which only the footer is read, then of log files by size."""
-    sized = [(s.path, s.file_size) for s in stats if s.path]
-    return [p for p, _ in sorted(sized, key=lambda s: (_is_log_file(s[0]), s[1]))]
+def _cheapest_first(stats: Iterable[WriteStat]) -> list[WriteStat]:
+    """Those of base files, of which only the footer is read, then those of log files by size."""
+    written = (s for s in stats if s.path)
+    return sorted(written, key=lambda s: (is_log_file_name(s.file_name), s.file_size))
 
 
-def _file_schema(view: TableView, path: str) -> pa.Schema | None:
+def _file_schema(view: TableView, stat: WriteStat) -> pa.Schema | None:
+    path = stat.path
     try:
-        if _is_log_file(path):
+        if is_log_file_name(stat.file_name):
             return _log_file_schema(view.storage.read_bytes(path), path)
         read_schema = _FOOTER_READERS.get(posixpath.splitext(path)[1])
         if read_schema is not None:
@@ -164,10 +166,6 @@ def _file_schema(view: TableView, path: str) -> pa.Schema | None:
         # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
         return None
     return None
-
-
-def _is_log_file(path: str) -> bool:
-    return path.rpartition("/")[2].startswith(".")
 
 
 def _log_file_schema(data: bytes, path: str) -> pa.Schema | None:

@@ -15,7 +15,12 @@ from hudi_pyspark.errors import (
     TimeTravelError,
 )
 from hudi_pyspark.format.commit_metadata import parse_commit_metadata
-from hudi_pyspark.format.file_name import BaseFileName, LogFileName, NotADataFile
+from hudi_pyspark.format.file_name import (
+    BaseFileName,
+    LogFileName,
+    NotADataFile,
+    parse_data_file_name,
+)
 from hudi_pyspark.format.instant import Instant, InstantState
 from hudi_pyspark.format.table_service_metadata import (
     parse_clean_metadata,
@@ -200,7 +205,7 @@ class TableView:
             time
             for time, metadata in self.commit_metadata.of(sorted(times)).items()
             if any(
-                _path_in(partition, stat.path.rpartition("/")[2]) in gone
+                _path_in(partition, stat.file_name) in gone
                 for partition, stat in metadata.all_stats()
             )
         ]
@@ -528,7 +533,7 @@ def _committed_files(
             if not stat.path:
                 continue
             named = files.setdefault(partition, {})
-            name = stat.path.rpartition("/")[2]
+            name = stat.file_name
             size = max(stat.file_size, named[name].size if name in named else 0)
             named[name] = _CommittedFile(size, time)
     return files
@@ -547,7 +552,7 @@ def _data_files(
     for name in sorted({*sizes, *committed}):
         path = _path_in(partition, name)
         stat = committed.get(name, _CommittedFile(0, ""))
-        parsed = _parse_data_file_name(name, config)
+        parsed = _slice_file_name(name, config)
         if isinstance(parsed, LogFileName):
             log_files[name] = LogFile(
                 path=path,
@@ -586,16 +591,15 @@ def _check_not_empty(
         raise CorruptTableError(f"{path}: a committed base file of 0 bytes. Restore it from a copy")
 
 
-def _parse_data_file_name(name: str, config: TableConfig) -> BaseFileName | LogFileName | None:
+def _slice_file_name(name: str, config: TableConfig) -> BaseFileName | LogFileName | None:
     """A base or log file name that takes part in slices; None for every other file."""
     try:
-        if name.startswith("."):
-            log = LogFileName.parse(name)
-            return None if log.is_cdc or log.extension != "log" else log
-        base = BaseFileName.parse(name)
+        parsed = parse_data_file_name(name)
     except NotADataFile:
         return None
+    if isinstance(parsed, LogFileName):
+        return None if parsed.is_cdc else parsed
     extensions = {f".{config.base_file_format.lower()}"}
     if config.base_file_formats_mixed:
         extensions |= {".parquet", ".orc", ".hfile"}
-    return base if any(extension in name for extension in extensions) else None
+    return parsed if any(extension in name for extension in extensions) else None
