@@ -53,7 +53,7 @@ class DirectoryListing:
                         self._files[folder] = [e for e in entries if not e.is_directory]
                     # A marker in the base path, left by a writer without partitions, hides nothing.
                     if folder == "" or not is_partition:
-                        level += [_join(folder, e.name) for e in entries if _is_descended(e)]
+                        level += [path_in(folder, e.name) for e in entries if _is_descended(e)]
         return sorted(found)
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
@@ -70,5 +70,6 @@ def _is_descended(entry: FileInfo) -> bool:
     return entry.is_directory and entry.name != METADATA_FOLDER
 
 
-def _join(folder: str, name: str) -> str:
+def path_in(folder: str, name: str) -> str:
+    """Path of an entry of a folder; "" is the base path, or the one partition of a table."""
     return f"{folder}/{name}" if folder else name

@@ -15,12 +15,6 @@ from hudi_pyspark.errors import (
     TimeTravelError,
 )
 from hudi_pyspark.format.commit_metadata import parse_commit_metadata
-from hudi_pyspark.format.file_name import (
-    BaseFileName,
-    LogFileName,
-    NotADataFile,
-    parse_data_file_name,
-)
 from hudi_pyspark.format.instant import Instant, InstantState
 from hudi_pyspark.format.table_service_metadata import (
     parse_clean_metadata,
@@ -29,18 +23,21 @@ from hudi_pyspark.format.table_service_metadata import (
 )
 from hudi_pyspark.table.archive import load_archive
 from hudi_pyspark.table.config import PROPERTIES_FILE, load_table_config
-from hudi_pyspark.table.file_group import BaseFile, FileGroup, FileSlice, LogFile, group_files
+from hudi_pyspark.table.data_files import committed_files, data_files
+from hudi_pyspark.table.file_group import group_files
 from hudi_pyspark.table.lazy_metadata import LazyMetadata
-from hudi_pyspark.table.listing import DirectoryListing
+from hudi_pyspark.table.listing import DirectoryListing, path_in
 from hudi_pyspark.table.timeline import CommittedTimes, load_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from hudi_pyspark.format.commit_metadata import CommitMetadata
-    from hudi_pyspark.storage import FileInfo, Storage
+    from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.archive import ArchivedInstant
     from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.data_files import CommittedFile
+    from hudi_pyspark.table.file_group import FileGroup, FileSlice, LogFile
     from hudi_pyspark.table.listing import FileListing
     from hudi_pyspark.table.timeline import Timeline
 
@@ -205,7 +202,7 @@ class TableView:
             time
             for time, metadata in self.commit_metadata.of(sorted(times)).items()
             if any(
-                _path_in(partition, stat.file_name) in gone
+                path_in(partition, stat.file_name) in gone
                 for partition, stat in metadata.all_stats()
             )
         ]
@@ -215,7 +212,7 @@ class TableView:
         until = max(times)
         replaced = self._replaced_file_groups(until)
         # What other commits say of these files does not matter, so it is not read.
-        committed = _committed_files(self.commit_metadata.of(sorted(times)))
+        committed = committed_files(self.commit_metadata.of(sorted(times)))
         written = {partition: set(names) for partition, names in committed.items()}
         chosen = []
         for group in self._file_groups(sorted(written), committed, only=written):
@@ -246,14 +243,14 @@ class TableView:
             for c in self.commits
             if c.requested_time <= until and (c.completion_time or c.requested_time) >= since
         ]
-        committed = _committed_files(self.commit_metadata.of(times))
+        committed = committed_files(self.commit_metadata.of(times))
         return self._slices_of(keys, partitions, committed, until)
 
     def _slices_of(
         self,
         keys: Collection[tuple[str, str]],
         partitions: list[str],
-        committed: Mapping[str, Mapping[str, _CommittedFile]],
+        committed: Mapping[str, Mapping[str, CommittedFile]],
         until: str,
     ) -> list[FileSlice]:
         found = [
@@ -432,7 +429,7 @@ class TableView:
     def _file_groups(
         self,
         partitions: list[str],
-        committed: Mapping[str, Mapping[str, _CommittedFile]],
+        committed: Mapping[str, Mapping[str, CommittedFile]],
         only: Mapping[str, Collection[str]] | None = None,
     ) -> Iterable[FileGroup]:
         """File groups of some partitions.
@@ -447,7 +444,7 @@ class TableView:
             listed = files[partition]
             if only is not None:
                 listed = [file for file in listed if file.name in only[partition]]
-            base_files, log_files = _data_files(
+            base_files, log_files = data_files(
                 partition, listed, committed.get(partition, {}), self.config
             )
             yield from group_files(
@@ -459,9 +456,9 @@ class TableView:
             )
 
     @cached_property
-    def _committed_files(self) -> Mapping[str, Mapping[str, _CommittedFile]]:
+    def _committed_files(self) -> Mapping[str, Mapping[str, CommittedFile]]:
         """Partition path to file name to what completed commits say of the file."""
-        return _committed_files(self.commit_metadata.of(self.commit_metadata))
+        return committed_files(self.commit_metadata.of(self.commit_metadata))
 
     def _may_count(self, log: LogFile) -> bool:
         # Up to table version 7 one log file holds blocks of several commits, so that the decision
@@ -515,91 +512,3 @@ class TableView:
         for log in file_slice.log_files:
             if not log.is_listed and not may_be_appended:
                 yield log.path, log.instant_time
-
-
-@dataclass(frozen=True, slots=True)
-class _CommittedFile:
-    size: int  # bytes, the largest that a completed commit names
-    committed_by: str  # requested time of the newest commit that names the file
-
-
-def _committed_files(
-    commits: Mapping[str, CommitMetadata],
-) -> Mapping[str, Mapping[str, _CommittedFile]]:
-    """Partition path to file name to what commits say of the file; oldest commit first."""
-    files: dict[str, dict[str, _CommittedFile]] = {}
-    for time, metadata in commits.items():
-        for partition, stat in metadata.all_stats():
-            if not stat.path:
-                continue
-            named = files.setdefault(partition, {})
-            name = stat.file_name
-            size = max(stat.file_size, named[name].size if name in named else 0)
-            named[name] = _CommittedFile(size, time)
-    return files
-
-
-def _data_files(
-    partition: str,
-    listed: Iterable[FileInfo],
-    committed: Mapping[str, _CommittedFile],
-    config: TableConfig,
-) -> tuple[list[BaseFile], list[LogFile]]:
-    """Base and log files of a partition: those on the storage, and those only commits know."""
-    base_files: dict[str, BaseFile] = {}
-    log_files: dict[str, LogFile] = {}
-    sizes = {file.name: file.size for file in listed}
-    for name in sorted({*sizes, *committed}):
-        path = _path_in(partition, name)
-        stat = committed.get(name, _CommittedFile(0, ""))
-        parsed = _slice_file_name(name, config)
-        if isinstance(parsed, LogFileName):
-            log_files[name] = LogFile(
-                path=path,
-                file_id=parsed.file_id,
-                instant_time=parsed.instant,
-                version=parsed.version,
-                write_token=parsed.write_token or "",
-                size=sizes.get(name, 0),
-                committed_size=stat.size,
-                is_listed=name in sizes,
-                committed_by=stat.committed_by,
-            )
-        elif parsed is not None:
-            _check_not_empty(path, name, sizes, committed)
-            base_files[name] = BaseFile(
-                path=path,
-                file_id=parsed.file_id,
-                instant_time=parsed.instant,
-                size=sizes.get(name, 0),
-                is_listed=name in sizes,
-            )
-    # Of several attempts at one base file, the one that the commit names comes last and counts;
-    # once the commit is archived, at least no attempt that wrote nothing.
-    attempts = sorted(base_files, key=lambda name: (name in committed, base_files[name].size > 0))
-    return [base_files[name] for name in attempts], list(log_files.values())
-
-
-def _path_in(partition: str, name: str) -> str:
-    return f"{partition}/{name}" if partition else name
-
-
-def _check_not_empty(
-    path: str, name: str, sizes: Mapping[str, int], committed: Mapping[str, _CommittedFile]
-) -> None:
-    if sizes.get(name) == 0 and name in committed:
-        raise CorruptTableError(f"{path}: a committed base file of 0 bytes. Restore it from a copy")
-
-
-def _slice_file_name(name: str, config: TableConfig) -> BaseFileName | LogFileName | None:
-    """A base or log file name that takes part in slices; None for every other file."""
-    try:
-        parsed = parse_data_file_name(name)
-    except NotADataFile:
-        return None
-    if isinstance(parsed, LogFileName):
-        return None if parsed.is_cdc else parsed
-    extensions = {f".{config.base_file_format.lower()}"}
-    if config.base_file_formats_mixed:
-        extensions |= {".parquet", ".orc", ".hfile"}
-    return parsed if any(extension in name for extension in extensions) else None
