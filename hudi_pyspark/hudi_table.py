@@ -12,8 +12,8 @@ from hudi_pyspark.read.options import ReadOptions
 from hudi_pyspark.read.stream import range_options
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.open import open_table
 from hudi_pyspark.table.schema import resolve_schema
-from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import (
-    CorruptTableError,
-    MissingFileError,
-    PathInsideTableError,
-    PathNotFoundError,
-    TableNotFoundError,
-    TimeTravelError,
-)
+from hudi_pyspark.errors import CorruptTableError, MissingFileError, TimeTravelError
 from hudi_pyspark.format.commit_metadata import parse_commit_metadata
 from hudi_pyspark.format.instant import Instant, InstantState
 from hudi_pyspark.format.table_service_metadata import (
@@ -22,12 +15,11 @@ from hudi_pyspark.format.table_service_metadata import (
     parse_replace_plan,
 )
 from hudi_pyspark.table.archive import load_archive
-from hudi_pyspark.table.config import PROPERTIES_FILE, load_table_config
 from hudi_pyspark.table.data_files import committed_files, data_files
 from hudi_pyspark.table.file_group import group_files
 from hudi_pyspark.table.lazy_metadata import LazyMetadata
-from hudi_pyspark.table.listing import DirectoryListing, path_in
-from hudi_pyspark.table.timeline import CommittedTimes, load_timeline
+from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.table.timeline import CommittedTimes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -40,53 +32,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileGroup, FileSlice, LogFile
     from hudi_pyspark.table.listing import FileListing
     from hudi_pyspark.table.timeline import Timeline
-
-
-def open_table(storage: Storage) -> TableView:
-    """Read a table's properties and active timeline.
-
-    Raises:
-        TableNotFoundError: there is no table at the base path; its children say more.
-        HudiError: the table cannot be read.
-    """
-    try:
-        config = load_table_config(storage)
-    except (FileNotFoundError, NotADirectoryError):
-        raise _no_table(storage) from None
-    timeline = load_timeline(storage, config)
-    return TableView(storage, config, timeline, DirectoryListing(storage, config))
-
-
-def _no_table(storage: Storage) -> TableNotFoundError:
-    here = storage.describe("")
-    try:
-        is_empty = not storage.list_directory("")
-    except NotADirectoryError:
-        return TableNotFoundError(
-            f"{here} is a file. Give the base path of a Hudi table, the folder that holds .hoodie"
-        )
-    if is_empty:
-        return PathNotFoundError(
-            f"{here} does not exist or is empty. Give the base path of a Hudi table, the folder "
-            "that holds .hoodie"
-        )
-    parent = "."
-    for _ in range(16):
-        parent = f"{parent}/.."
-        try:
-            storage.read_bytes(f"{parent}/{PROPERTIES_FILE}")
-        except (OSError, ValueError):
-            continue
-        levels = parent.count("..")
-        base_path = "/".join(here.rstrip("/").split("/")[:-levels])
-        return PathInsideTableError(
-            f"{here} lies inside the Hudi table {base_path}. Load {base_path} and filter on the "
-            "partition columns instead"
-        )
-    return TableNotFoundError(
-        f"{here} is not a Hudi table: it has no {PROPERTIES_FILE}. Give the base path of the "
-        "table, the folder that holds .hoodie"
-    )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.read.incremental import range_slices, resolve_range
 from hudi_pyspark.read.options import IncrementalOptions
 from hudi_pyspark.storage import MemoryStorage
-from hudi_pyspark.table.view import open_table
+from hudi_pyspark.table.open import open_table
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.compare import differences

@@ -9,13 +9,10 @@ from hudi_pyspark.errors import (
     CorruptTableError,
     CorruptTimelineError,
     MissingFileError,
-    PathInsideTableError,
-    PathNotFoundError,
-    TableNotFoundError,
     TimeTravelError,
 )
-from hudi_pyspark.storage import ArrowStorage, MemoryStorage
-from hudi_pyspark.table.view import open_table
+from hudi_pyspark.storage import MemoryStorage
+from hudi_pyspark.table.open import open_table
 from tests.table.tiny_table import TinyTable, base, log, paths_of, shape
 
 LAYOUTS = pytest.mark.parametrize("version", [6, 9], ids=["layout-1", "layout-2"])
@@ -706,35 +703,3 @@ def test_completion_time_is_known_of_what_is_committed(time, expected):
     table = TinyTable(9).write("010", "deltacommit").instant("020.deltacommit.inflight")
     archived(table, {"005": "007", "015": "018"})
     assert table.open().completion_time(time) == expected
-
-
-# Finding the table
-
-
-def test_folder_that_is_no_table_is_named():
-    with pytest.raises(TableNotFoundError, match=r"no \.hoodie/hoodie\.properties") as raised:
-        open_table(MemoryStorage({"some/file": b""}))
-    assert raised.type is TableNotFoundError
-
-
-def test_empty_path_is_not_found():
-    with pytest.raises(PathNotFoundError, match="does not exist or is empty"):
-        open_table(MemoryStorage({}))
-
-
-def on_disk(folder):
-    for path, content in TinyTable(9).data("a/b/f").files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
-    return folder
-
-
-@pytest.mark.parametrize("inside", ["a", "a/b", ".hoodie", "a/b/"])
-def test_path_inside_a_table_names_the_base_path(inside, tmp_path):
-    with pytest.raises(PathInsideTableError, match=f"Load {tmp_path} and filter"):
-        open_table(ArrowStorage.parse(f"{on_disk(tmp_path)}/{inside}"))
-
-
-def test_path_of_a_file_is_no_table(tmp_path):
-    with pytest.raises(TableNotFoundError, match="a/b/f is a file"):
-        open_table(ArrowStorage.parse(str(on_disk(tmp_path) / "a/b/f")))

@@ -9,12 +9,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.storage import MemoryStorage
-from hudi_pyspark.table.view import TableView, open_table
+from hudi_pyspark.table.open import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.view import TableView
 
 
 def base(file_id: str, time: str, token: str = "0-1-0") -> str:
