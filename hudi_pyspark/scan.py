@@ -10,7 +10,8 @@ import pyarrow as pa
 from hudi_pyspark.read.cdc import cdc_schema, check_changes, plan_changes
 from hudi_pyspark.read.explain import Explained, explain
 from hudi_pyspark.read.incremental import CommitRange, range_slices, resolve_range
-from hudi_pyspark.read.options import QueryType, ReadOptions, local_now, resolve_as_of
+from hudi_pyspark.read.instants import local_now, resolve_as_of
+from hudi_pyspark.read.options import QueryType, ReadOptions
 from hudi_pyspark.read.plan import plan
 from hudi_pyspark.read.projection import result_schema, scan_schema
 from hudi_pyspark.read.schema_on_read import SchemaOnRead

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.read.options import parse_range_instant
+from hudi_pyspark.read.instants import parse_range_instant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,0 +1,104 @@
+"""Text that a user gives for an instant, to the instant."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone, tzinfo
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import FutureInstantError, InvalidInstantError
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.view import TableView
+
+
+def parse_instant(text: str) -> str:
+    """User's text of an instant to Hudi's digits, without any time-zone conversion.
+
+    Accepted: 17 or 14 digits, ``yyyy-MM-dd HH:mm:ss[.SSS]`` (also with ``T``), ``yyyy-MM-dd``.
+    Without milliseconds a formatted time means the end of that second, a date means midnight.
+
+    Raises:
+        InvalidInstantError: anything else, or no such day or time.
+    """
+    if re.fullmatch(r"[0-9]{17}|[0-9]{14}", text):
+        return text
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(\.\d{3})?)?", text, re.ASCII)
+    if match is None:
+        raise InvalidInstantError(
+            f"{text!r} is no instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
+            "'yyyy-MM-dd HH:mm:ss.SSS', 'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-dd'; no zone offsets, "
+            "since instants are wall-clock times of the table's timeline"
+        )
+    day, time, fraction = match.groups()
+    millis = fraction[1:] if fraction else ("999" if time else "000")
+    digits = re.sub("[-:]", "", day + (time or "000000"))
+    try:
+        datetime.strptime(digits, "%Y%m%d%H%M%S")  # noqa: DTZ007  (only whether there is such a time)
+    except ValueError as error:
+        raise InvalidInstantError(f"{text!r} is no instant: {error}") from None
+    return digits + millis
+
+
+def parse_range_instant(text: str) -> str:
+    """Begin or end of a range to Hudi's digits: also prefixes such as 000, and ``earliest``.
+
+    Raises:
+        InvalidInstantError: neither digits nor a formatted time.
+    """
+    if text.lower() == "earliest":
+        return "000"
+    if re.fullmatch(r"[0-9]{1,17}", text):
+        return text
+    return parse_instant(text)
+
+
+def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
+    """The instant of a time-travel query on a table, checked against its timeline.
+
+    A bare date is midnight of the local zone; where the timeline runs in UTC it is converted, as
+    Hudi does. Every other form is wall-clock time of the timeline already.
+
+    Args:
+        text: as the user wrote it.
+        view: the table.
+        now: the present time, with its zone.
+
+    Raises:
+        InvalidInstantError: no instant at all.
+        FutureInstantError: after the table's last instant and after the present time.
+        TimeTravelError: the state at that instant is cleaned away or may still change.
+    """
+    instant = parse_instant(text)
+    if len(text) == 10 and view.config.timeline_timezone == "UTC":
+        local = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").replace(tzinfo=now.tzinfo)
+        instant = local.astimezone(timezone.utc).strftime("%Y%m%d%H%M%S") + "000"
+    # The zone of a LOCAL timeline is not recorded; no zone is more than 14 hours ahead of UTC.
+    lead = timedelta(0) if view.config.timeline_timezone == "UTC" else timedelta(hours=14)
+    latest_now = (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
+    last = max((i.requested_time for i in view.timeline.instants), default="")
+    if instant > latest_now and instant > last:
+        raise FutureInstantError(
+            f"as.of.instant {text!r} has not come yet, so the answer could still change. The last "
+            f"instant of the table is {last or 'none'}; leave the option out to read the latest"
+        )
+    view.validate_as_of(instant)
+    return instant
+
+
+def local_now() -> datetime:
+    """The present time in the zone of this machine."""
+    return datetime.now(timezone.utc).astimezone().replace(tzinfo=_LocalZone())
+
+
+class _LocalZone(tzinfo):
+    """The zone of this machine, with the offset of each day: in winter not that of the summer."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        return moment.replace(tzinfo=None).astimezone().utcoffset() if moment else None
+
+    def dst(self, _moment: datetime | None) -> None:
+        return None
+
+    def tzname(self, _moment: datetime | None) -> None:
+        return None
