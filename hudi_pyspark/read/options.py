@@ -281,7 +281,7 @@ class ReadOptions:
             bootstrap_base_path=given.get("bootstrap_base_path", ""),
             batch_rows=_positive(given, "batch_rows", default=65_536),
             include_meta_columns=_boolean(given, "include_meta_columns", default=True),
-            on_damage=_on_damage(given),
+            on_damage=OnDamage(_one_of(given, "on_damage", tuple(d.value for d in OnDamage))),
             incremental=_incremental(given, query_type),
         )
 
@@ -401,14 +401,10 @@ def _version(given: Mapping[str, str]) -> int:
 
 def _skip_merge(given: Mapping[str, str], query_type: QueryType) -> bool:
     key = "hoodie.datasource.merge.type"
-    text = given.get(key, "payload_combine").lower()
-    if text not in ("payload_combine", "skip_merge"):
-        raise InvalidOptionError(
-            f"hoodie.datasource.merge.type is {text!r}; known: payload_combine, skip_merge"
-        )
+    merge_type = _one_of(given, key, ("payload_combine", "skip_merge"))
     if key in given and query_type is QueryType.READ_OPTIMIZED:
         raise InvalidOptionError(f"{key} has no meaning for read_optimized")
-    return text == "skip_merge"
+    return merge_type == "skip_merge"
 
 
 def _column_names(text: str | None) -> tuple[str, ...] | None:
@@ -432,12 +428,3 @@ def _positive(given: Mapping[str, str], key: str, *, default: int) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _MAX_INT:
         raise InvalidOptionError(f"{key} is {text!r}; give a whole number from 1 to {_MAX_INT}")
     return int(text)
-
-
-def _on_damage(given: Mapping[str, str]) -> OnDamage:
-    text = given.get("on_damage", OnDamage.FAIL.value).lower()
-    try:
-        return OnDamage(text)
-    except ValueError:
-        known = ", ".join(member.value for member in OnDamage)
-        raise InvalidOptionError(f"on_damage is {text!r}; known: {known}") from None
