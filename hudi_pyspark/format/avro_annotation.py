@@ -16,6 +16,8 @@ from hudi_pyspark.format.avro_schema import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hudi_pyspark.format.avro_schema import AvroType
 
 _AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
@@ -49,17 +51,15 @@ def annotated_schema(schema: pa.Schema) -> pa.Schema:
     text = avro_schema_text(schema)
     if text is None or "timestamp" not in text:
         return schema
-    avro = parse_schema(text)
-    types = {field.name: field.type for field in avro.fields}
-    return pa.schema(
-        [
-            field.with_type(_annotated(field.type, types[field.name]))
-            if field.name in types
-            else field
-            for field in schema
-        ],
-        metadata=schema.metadata,
-    )
+    return pa.schema(_annotated_fields(schema, parse_schema(text)), metadata=schema.metadata)
+
+
+def _annotated_fields(fields: Iterable[pa.Field], record: AvroRecord) -> list[pa.Field]:
+    types = {field.name: field.type for field in record.fields}
+    return [
+        field.with_type(_annotated(field.type, types[field.name])) if field.name in types else field
+        for field in fields
+    ]
 
 
 def _annotated(found: pa.DataType, avro: AvroType) -> pa.DataType:
@@ -74,13 +74,5 @@ def _annotated(found: pa.DataType, avro: AvroType) -> pa.DataType:
         item = found.item_field
         return pa.map_(found.key_field, item.with_type(_annotated(item.type, avro.value)))
     if isinstance(avro, AvroRecord) and pa.types.is_struct(found):
-        types = {field.name: field.type for field in avro.fields}
-        return pa.struct(
-            [
-                child.with_type(_annotated(child.type, types[child.name]))
-                if child.name in types
-                else child
-                for child in found
-            ]
-        )
+        return pa.struct(_annotated_fields(found, avro))
     return found
