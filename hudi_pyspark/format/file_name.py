@@ -112,16 +112,6 @@ class LogFileName:
         suffix = ".cdc" if self.is_cdc else ""
         return f".{self.file_id}_{self.instant}.{self.extension}.{self.version}{token}{suffix}"
 
-    @property
-    def order_key(self) -> tuple[str, int, bool, str, bool]:
-        """Sorts the log files of a file slice into the order in which the merge applies them.
-
-        The version is a number (10 after 9), the write token is text ("1-0-1" before "10-0-1",
-        "10-0-1" before "2-0-1") and a missing one comes first.
-        """
-        token = self.write_token
-        return self.instant, self.version, token is not None, token or "", self.is_cdc
-
 
 def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
     """Read the name of a file in a partition's folder.

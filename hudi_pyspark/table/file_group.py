@@ -39,7 +39,11 @@ class LogFile:
 
     @property
     def apply_order(self) -> tuple[str, int, str]:
-        """Log files are merged in ascending order of this key."""
+        """Log files are merged in ascending order of this key.
+
+        The version is a number (10 after 9), the write token is text ("1-0-1" before "10-0-1",
+        "10-0-1" before "2-0-1") and a missing one comes first.
+        """
         return (self.instant_time, self.version, self.write_token)
 
 

@@ -143,20 +143,6 @@ def test_other_names_are_no_data_files(name):
     assert not is_log_file_name(name)
 
 
-def test_log_files_are_applied_by_instant_then_version_then_token():
-    in_order = [
-        ".f_001.log.9_9-9-9",
-        ".f_001.log.10",
-        ".f_001.log.10_1-0-1",
-        ".f_001.log.10_10-0-1",
-        ".f_001.log.10_2-0-1",
-        ".f_001.log.10_2-0-1.cdc",
-        ".f_002.log.1_0-0-0",
-    ]
-    parsed = [LogFileName.parse(name) for name in reversed(in_order)]
-    assert [p.format() for p in sorted(parsed, key=lambda p: p.order_key)] == in_order
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
