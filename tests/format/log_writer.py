@@ -1,7 +1,11 @@
 """Writes log blocks, so that tests have files of any shape."""
 
+import io
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import fastavro
 
 from hudi_pyspark.format.log_block import HeaderKey, LogBlockType
 
@@ -29,6 +33,17 @@ def enclose(body: bytes) -> bytes:
     """Magic and the two outer lengths around the rest of a block."""
     size = len(body) + 8
     return MAGIC + struct.pack(">q", size) + body + struct.pack(">q", size + len(MAGIC))
+
+
+def avro_records(schema: Any, records: Iterable[Mapping[str, Any]]) -> list[bytes]:
+    """Records as fastavro encodes them, so no code of ours is involved."""
+    parsed = fastavro.parse_schema(schema)
+    encoded = []
+    for record in records:
+        octets = io.BytesIO()
+        fastavro.schemaless_writer(octets, parsed, record)
+        encoded.append(octets.getvalue())
+    return encoded
 
 
 def avro_content(records: Sequence[bytes], *, version: int = 3) -> bytes:

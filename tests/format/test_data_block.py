@@ -14,7 +14,7 @@ import pytest
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTypeError
 from hudi_pyspark.format.data_block import block_schema, decode_data_block
 from hudi_pyspark.format.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
-from tests.format.log_writer import avro_content, write_block
+from tests.format.log_writer import avro_content, avro_records, write_block
 
 LOGS = Path(__file__).parents[1] / "golden" / "logs"
 META_COLUMNS = [
@@ -43,16 +43,6 @@ def block_of(
 def record(**fields: object) -> dict[str, object]:
     listed = [{"name": name, "type": avro_type} for name, avro_type in fields.items()]
     return {"type": "record", "name": "r", "fields": listed}
-
-
-def encode(schema: dict[str, object], *rows: dict[str, object]) -> list[bytes]:
-    parsed = fastavro.parse_schema(schema)
-    encoded = []
-    for row in rows:
-        octets = io.BytesIO()
-        fastavro.schemaless_writer(octets, parsed, row)
-        encoded.append(octets.getvalue())
-    return encoded
 
 
 def by_fastavro(block: LogBlock):
@@ -156,7 +146,7 @@ LONG = record(a="long")
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_avro_content_versions_are_read_alike(version):
-    content = avro_content(encode(LONG, {"a": 1}, {"a": -5}), version=version)
+    content = avro_content(avro_records(LONG, [{"a": 1}, {"a": -5}]), version=version)
     table = decode_data_block(block_of(LogBlockType.AVRO_DATA_BLOCK, LONG, content), None)
     assert table.to_pydict() == {"a": [1, -5]}
 
@@ -260,7 +250,7 @@ def test_parquet_column_does_not_bring_those_whose_name_it_begins():
     assert decode_data_block(block, ["a"]).to_pydict() == {"a": [2]}
 
 
-TWO = avro_content(encode(LONG, {"a": 1}, {"a": 2}))
+TWO = avro_content(avro_records(LONG, [{"a": 1}, {"a": 2}]))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ import fastavro
 import numpy as np
 from hypothesis import strategies as st
 
+from tests.format.log_writer import avro_records
+
 Schema = Any
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
@@ -165,13 +167,9 @@ def tables(draw: st.DrawFn, least: int = 0) -> tuple[Schema, list[Any]]:
 
 def encode(schema: Schema, records: list[Any]) -> tuple[bytes, np.ndarray, np.ndarray]:
     """The records as fastavro encodes them, and where each begins and ends."""
-    out = io.BytesIO()
-    edges = [0]
-    for record in records:
-        fastavro.schemaless_writer(out, schema, record)
-        edges.append(out.tell())
-    offsets = np.array(edges, np.int64)
-    return out.getvalue(), offsets[:-1], offsets[1:]
+    encoded = avro_records(schema, records)
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    return b"".join(encoded), offsets[:-1], offsets[1:]
 
 
 def decode(schema: Schema, raw: bytes, count: int) -> list[Any]:

@@ -14,7 +14,7 @@ from hudi_pyspark.format.log_block import HeaderKey, LogBlock, LogBlockType, fra
 from hudi_pyspark.read.log_records import LogRecords, load_log_records
 from hudi_pyspark.read.log_scan import BlockFilter, scan_blocks
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
-from tests.format.log_writer import avro_content, write_block
+from tests.format.log_writer import avro_content, avro_records, write_block
 from tests.format.test_delete_block import DELETE_LIST, array_of, content, wrapped
 
 __all__ = ["array_of", "wrapped"]
@@ -67,17 +67,10 @@ def data_block(
     more: dict[HeaderKey | int, str] | None = None,
 ) -> bytes:
     """A block of rows; they are sorted by position where they have one."""
-    parsed = fastavro.parse_schema(schema)
-    encoded = []
-    for row in rows:
-        octets = io.BytesIO()
-        fastavro.schemaless_writer(octets, parsed, row)
-        encoded.append(octets.getvalue())
+    records = avro_content(avro_records(schema, rows))
     header = _header(instant, positions, positions_base)
     header[HeaderKey.SCHEMA] = json.dumps(schema)
-    return write_block(
-        LogBlockType.AVRO_DATA_BLOCK, {**header, **(more or {})}, avro_content(encoded)
-    )
+    return write_block(LogBlockType.AVRO_DATA_BLOCK, {**header, **(more or {})}, records)
 
 
 def delete_block(

@@ -5,7 +5,6 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,7 +21,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.format.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.read.cdc import ChangeSource, check_changes, plan_changes, read_changes
 from hudi_pyspark.read.options import IncrementalOptions, ReadOptions
-from tests.format.log_writer import avro_content, write_block
+from tests.format.log_writer import avro_content, avro_records, write_block
 from tests.read.log_files import avro_record, data_block, delete_block, nullable, wrapped
 from tests.read.test_incremental import archive
 from tests.table.tiny_table import TinyTable, base, log, paths_of
@@ -447,11 +446,7 @@ class TestCdcLogChanges:
         types["after"] = nullable("i" if "before" in CDC_FIELDS[mode] else kind)
         fields = [{"name": n, "type": types[n]} for n in CDC_FIELDS[mode]]
         schema = {"type": "record", "name": "c", "fields": fields}
-        encoded = []
-        for record in records:
-            octets = io.BytesIO()
-            fastavro.schemaless_writer(octets, schema, {"ts_ms": "020", **record})
-            encoded.append(octets.getvalue())
+        encoded = avro_records(schema, [{"ts_ms": "020", **record} for record in records])
         header: dict[HeaderKey | int, str] = {
             HeaderKey.INSTANT_TIME: "020",
             HeaderKey.SCHEMA: json.dumps(schema),

@@ -12,7 +12,7 @@ from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.storage import ArrowStorage, MemoryStorage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_commits
-from tests.format.log_writer import avro_content, write_block
+from tests.format.log_writer import avro_content, avro_records, write_block
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ARCHIVED = ".hoodie/archived"
@@ -52,7 +52,6 @@ ENTRY = {
         {"name": "hoodieReplaceCommitMetadata", "type": ["null", REPLACE_COMMIT], "default": None},
     ],
 }
-PARSED_ENTRY = fastavro.parse_schema(ENTRY)
 
 
 def entry(time, action, state="COMPLETED", **metadata):
@@ -60,13 +59,10 @@ def entry(time, action, state="COMPLETED", **metadata):
 
 
 def archive_block(*entries):
-    records = []
-    for record in entries:
-        encoded = io.BytesIO()
-        fastavro.schemaless_writer(encoded, PARSED_ENTRY, record)
-        records.append(encoded.getvalue())
     header: dict[HeaderKey | int, str] = {HeaderKey.SCHEMA: json.dumps(ENTRY)}
-    return write_block(LogBlockType.AVRO_DATA_BLOCK, header, avro_content(records))
+    return write_block(
+        LogBlockType.AVRO_DATA_BLOCK, header, avro_content(avro_records(ENTRY, entries))
+    )
 
 
 def archive(**files):
