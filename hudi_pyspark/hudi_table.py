@@ -66,6 +66,7 @@ class HudiTable:
         self,
         columns: Sequence[str] | None = None,
         *,
+        filter: str | None = None,  # noqa: A002  (the option's name)
         as_of: str | None = None,
         begin: str | None = None,
         end: str | None = None,
@@ -76,6 +77,8 @@ class HudiTable:
 
         Args:
             columns: names of the columns to read, in this order; all by default.
+            filter: rows to read, as in a WHERE clause, e.g. ``"city = 'sf' AND fare > 10"``; all by
+                default. It may name columns that are not read.
             as_of: instant of a time-travel query, inclusive: ``yyyyMMddHHmmssSSS``,
                 ``yyyyMMddHHmmss``, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or ``yyyy-MM-dd``.
             begin: instant of an incremental query, exclusive, or ``earliest``: rows that were
@@ -92,7 +95,7 @@ class HudiTable:
         given = {name: _option_text(value) for name, value in options.items()}
         is_range = begin is not None or end is not None
         given["query_type"] = query_type or ("incremental" if is_range else "snapshot")
-        named = {"as_of": as_of, "begin": begin, "end": end}
+        named = {"filter": filter, "as_of": as_of, "begin": begin, "end": end}
         given.update({name: value for name, value in named.items() if value is not None})
         if columns is not None:
             given["columns"] = ",".join(columns)

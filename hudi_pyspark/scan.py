@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -9,10 +11,12 @@ import pyarrow as pa
 
 from hudi_pyspark.read.cdc import cdc_schema, check_changes, plan_changes
 from hudi_pyspark.read.explain import Explained, explain
+from hudi_pyspark.read.filter_text import parse_filter
 from hudi_pyspark.read.incremental import CommitRange, range_slices, resolve_range
 from hudi_pyspark.read.instants import local_now, resolve_as_of
 from hudi_pyspark.read.options import QueryType, ReadOptions
 from hudi_pyspark.read.plan import plan
+from hudi_pyspark.read.predicate import conjunction, conjuncts
 from hudi_pyspark.read.projection import result_schema, scan_schema
 from hudi_pyspark.read.schema_on_read import SchemaOnRead
 from hudi_pyspark.read.task import read_task
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.read.cdc import CdcTask
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.plan import ScanTask
+    from hudi_pyspark.read.predicate import Predicate
     from hudi_pyspark.read.task import ReadTask
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import FileSlice
@@ -62,11 +67,11 @@ class Scan:
         self._table_schema = scan_schema(
             view, self._schema_instant(), values_from_path=options.partition_values_from_path
         )
+        answer = self._answer_schema()
         self._result = result_schema(
-            self._answer_schema(),
-            options.columns,
-            include_meta_columns=options.include_meta_columns,
+            answer, options.columns, include_meta_columns=options.include_meta_columns
         )
+        self._predicate = parse_filter(options.filter, answer) if options.filter else None
 
     @property
     def schema(self) -> pa.Schema:
@@ -77,6 +82,16 @@ class Scan:
     def storage(self) -> Storage:
         """Where the tasks read from; picklable."""
         return self._view.storage
+
+    def where(self, predicate: Predicate) -> Scan:
+        """The same scan of fewer rows: those for which the predicate is true, too.
+
+        Args:
+            predicate: of columns that the answer may have.
+        """
+        narrowed = copy(self)
+        narrowed._predicate = conjunction((*conjuncts(self._predicate), predicate))  # noqa: SLF001
+        return narrowed
 
     def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
         """What there is to read, one task per file slice.
@@ -90,11 +105,11 @@ class Scan:
         """
         names = self._result.names if columns is None else columns
         if self._is_cdc:
-            return list(self._plan_changes())
+            return [replace(task, predicate=self._predicate) for task in self._plan_changes()]
         commit_range, slices = self._chosen
         result = pa.schema([self._result.field(name) for name in names])
         until = self._until(commit_range)
-        return list(self._plan_slices(slices, result, until, commit_range))
+        return list(self._plan_slices(slices, result, until, commit_range, self._predicate))
 
     def _plan_slices(
         self,
@@ -102,6 +117,7 @@ class Scan:
         result: pa.Schema,
         until: str,
         commit_range: CommitRange | None = None,
+        predicate: Predicate | None = None,
     ) -> list[ScanTask]:
         view, options = self._view, self._options
         return plan(
@@ -116,6 +132,7 @@ class Scan:
             mergers=self._mergers,
             schema_on_read=self._schema_on_read,
             commit_range=commit_range,
+            predicate=predicate,
             whole_slices=self._whole_slices(slices, commit_range),
         )
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import struct
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
@@ -26,13 +29,28 @@ _VERSION_AND_COUNT = struct.Struct(">ii")
 _CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
 
 
-def decode_data_block(block: LogBlock, columns: Sequence[str] | None) -> pa.Table:
+@dataclass(frozen=True, slots=True)
+class OnlyRows:
+    """Rows that are wanted: those that hold one of some values in a text column."""
+
+    column: str
+    values: pa.Array
+
+    def chosen(self, table: pa.Table) -> pa.Array:
+        """Per row whether it is wanted."""
+        return pc.is_in(table.column(self.column), value_set=self.values)
+
+
+def decode_data_block(
+    block: LogBlock, columns: Sequence[str] | None, only: OnlyRows | None = None
+) -> pa.Table:
     """Decode the records of an Avro, CDC, HFile or Parquet data block, in block order.
 
     Args:
         block: as framed; its SCHEMA header describes the records.
         columns: top-level names to decode; those that the block's schema lacks are skipped. None
             for all.
+        only: the rows that are wanted; others may be left undecoded, or come all the same.
 
     Returns:
         The columns in the order of the block's schema, of its Arrow types. A Parquet column whose
@@ -48,7 +66,7 @@ def decode_data_block(block: LogBlock, columns: Sequence[str] | None) -> pa.Tabl
     if decode is None:
         raise ValueError(f"a {block.block_type.name} has no records to decode")
     try:
-        return decode(block, block_schema(block), columns)
+        return decode(block, block_schema(block), columns, only)
     except CorruptAvroError as error:
         raise _corrupt(block, error.reason()) from error
 
@@ -76,7 +94,9 @@ def _corrupt(block: LogBlock, problem: str) -> CorruptLogBlockError:
     return CorruptLogBlockError(text, block.path, block.offset)
 
 
-def _decode_avro(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None) -> pa.Table:
+def _decode_avro(
+    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, only: OnlyRows | None
+) -> pa.Table:
     if len(block.content) < _VERSION_AND_COUNT.size:
         problem = f"expected version and record count, found {len(block.content)} bytes"
         raise _corrupt(block, problem)
@@ -85,22 +105,31 @@ def _decode_avro(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | N
         problem = f"expected content version 1, 2 or 3, found {version} with {count} records"
         raise _corrupt(block, problem)
     starts, ends = record_spans(block.content, _VERSION_AND_COUNT.size, count)
+    if only is not None and only.column in {field.name for field in schema.fields}:
+        # That column of all records first, then everything of the few that are wanted.
+        found = decode_records(schema, block.content, starts, ends, [only.column])
+        chosen = np.asarray(only.chosen(found))
+        starts, ends = starts[chosen], ends[chosen]
     return decode_records(schema, block.content, starts, ends, columns)
 
 
-def _decode_hfile(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None) -> pa.Table:
+def _decode_hfile(
+    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, _only: OnlyRows | None
+) -> pa.Table:
     hfile = read_hfile(block.content, path=block.path, offset=block.content_offset)
     return decode_hfile_records(hfile, schema, columns)
 
 
-def _decode_parquet(block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None) -> pa.Table:
+def _decode_parquet(
+    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, only: OnlyRows | None
+) -> pa.Table:
     wanted = [field for field in schema.fields if columns is None or field.name in columns]
     try:
         file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
         present = set(file.schema_arrow.names)
         names = [field.name for field in wanted if field.name in present]
         # Arrow reads in the file's order, and with "a" also every column named "a.…".
-        table = file.read(names).select(names)
+        table = _read_rows(file, names, only).select(names)
     except (pa.ArrowException, OSError) as error:
         raise _corrupt(block, f"expected a Parquet file: {error}") from error
     if not names:
@@ -110,6 +139,15 @@ def _decode_parquet(block: LogBlock, schema: AvroRecord, columns: Sequence[str] 
         if field.name in present:
             table = _cast_column(table, arrow_field(field))
     return table
+
+
+def _read_rows(file: pq.ParquetFile, names: Sequence[str], only: OnlyRows | None) -> pa.Table:
+    """All rows, or none where no row is wanted."""
+    if only is not None and names and only.column in file.schema_arrow.names:
+        found = only.chosen(file.read([only.column]))
+        if not pc.any(found).as_py():
+            return file.schema_arrow.empty_table()
+    return file.read(names)
 
 
 def _cast_column(table: pa.Table, field: pa.Field) -> pa.Table:

@@ -11,6 +11,7 @@ from hudi_pyspark.read.hfile_file import read_hfile_file
 from hudi_pyspark.read.lance_file import LANCE_MISSING, read_lance_file
 from hudi_pyspark.read.orc_file import read_orc_file
 from hudi_pyspark.read.parquet_file import read_parquet_file
+from hudi_pyspark.read.row_groups import RowGroupFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,16 +20,24 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.storage import Storage
 
+PARQUET = ".parquet"
 _READERS = {
-    ".parquet": read_parquet_file,
     ".orc": read_orc_file,
     ".hfile": read_hfile_file,
     ".lance": read_lance_file,
 }
 
 
+_READABLE = (PARQUET, *_READERS)
+_EVERY_ROW_GROUP = RowGroupFilter()
+
+
 def read_base_file(
-    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
+    storage: Storage,
+    path: str,
+    columns: Sequence[str],
+    batch_rows: int,
+    row_groups: RowGroupFilter = _EVERY_ROW_GROUP,
 ) -> Iterator[pa.Table]:
     """Stream a base file in file order.
 
@@ -37,6 +46,7 @@ def read_base_file(
         path: relative to the base path; its extension tells the format.
         columns: names of top-level columns; those that the file lacks are left out.
         batch_rows: most rows per table.
+        row_groups: which part of a Parquet file is wanted; the other formats are read whole.
 
     Yields:
         Tables with the file's own types; without any column they still tell their number of rows.
@@ -48,7 +58,11 @@ def read_base_file(
     """
     check_readable(path)
     try:
-        yield from _READERS[_extension(path)](storage, path, columns, batch_rows)
+        extension = _extension(path)
+        if extension == PARQUET:
+            yield from read_parquet_file(storage, path, columns, batch_rows, row_groups)
+        else:
+            yield from _READERS[extension](storage, path, columns, batch_rows)
     except FileNotFoundError as error:
         raise MissingFileError.since_planning(storage.describe(path)) from error
 
@@ -60,9 +74,9 @@ def check_readable(path: str) -> None:
         UnsupportedTableError: another extension, or one whose library is not installed.
     """
     extension = _extension(path)
-    if extension not in _READERS:
+    if extension not in _READABLE:
         raise UnsupportedTableError(
-            f"base file {path} has the extension {extension!r}; readable are {', '.join(_READERS)}"
+            f"base file {path} has the extension {extension!r}; readable are {', '.join(_READABLE)}"
         )
     if extension == ".lance" and importlib.util.find_spec("lance") is None:
         raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}")

@@ -38,6 +38,7 @@ from hudi_pyspark.read.incremental import (
 )
 from hudi_pyspark.read.json_text import json_text
 from hudi_pyspark.read.merge import changed_rows
+from hudi_pyspark.read.predicate import matching
 from hudi_pyspark.read.scan import load_log, slice_tables
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN, RECORD_KEY_COLUMN
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.commit_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.read.options import IncrementalOptions
     from hudi_pyspark.read.plan import ScanTask
+    from hudi_pyspark.read.predicate import Predicate
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
@@ -89,6 +91,7 @@ class CdcTask:
     logging_mode: str  # OP_KEY_ONLY, DATA_BEFORE or DATA_BEFORE_AFTER
     images: pa.Schema  # data columns of the images
     as_struct: bool  # images as structs instead of JSON text
+    predicate: Predicate | None = None  # only changes for which it is true; None for all
 
 
 def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
@@ -197,7 +200,8 @@ def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
         ChangeSource.REPLACED: _read_deletes,
         ChangeSource.LOG_FILE: _read_log_changes,
     }[task.source]
-    return read(task, storage)
+    for table in read(task, storage):
+        yield matching(task.predicate, table)
 
 
 def _data_columns(table_schema: pa.Schema) -> pa.Schema:

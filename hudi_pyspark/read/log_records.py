@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.data_block import block_schema, decode_data_block
+from hudi_pyspark.format.data_block import OnlyRows, block_schema, decode_data_block
 from hudi_pyspark.format.delete_block import (
     DeleteRecords,
     OrderingGroup,
@@ -120,6 +120,7 @@ def load_log_records(
     columns: Sequence[str],
     key_fields: Sequence[str] = (),
     schema_on_read: SchemaOnRead | None = None,
+    wanted_keys: pa.Array | None = None,
 ) -> LogRecords:
     """Decode the blocks of a slice, only the columns of the schema.
 
@@ -133,6 +134,7 @@ def load_log_records(
         columns: those of the schema that files may hold; the others come from `constants`.
         key_fields: fields that make up the record key in a table without meta columns.
         schema_on_read: matches columns by id; None to match them by name.
+        wanted_keys: record keys; records of others are left out. None for all.
 
     Raises:
         CorruptLogBlockError: a block that does not decode.
@@ -142,17 +144,35 @@ def load_log_records(
     for block in blocks:
         positions = _positions(block, positions_of)
         if block.block_type is LogBlockType.DELETE_BLOCK:
-            parts.append(_delete_part(block, schema, rule, positions))
+            part = _delete_part(block, schema, rule, positions)
+            parts.append(part if wanted_keys is None else _with_keys(part, wanted_keys))
             continue
         stored = stored_columns(schema_on_read, columns, block.instant_time or "")
-        decoded = decode_data_block(block, list(stored.values()))
+        only = None if wanted_keys is None else OnlyRows(key_column, wanted_keys)
+        decoded = decode_data_block(block, list(stored.values()), only)
         if schema_on_read is not None:
             decoded = schema_on_read.rename(decoded, stored, block.instant_time or "")
         place = f"{block.path} at byte {block.offset}"
         rows = with_record_key(conform(decoded, schema, constants, source=place), key_fields)
+        if wanted_keys is not None:
+            rows = rows.filter(pc.is_in(rows.column(key_column), value_set=wanted_keys))
         part = _data_part(block, rows, rule, key_column, positions)
         parts.append(replace(part, columns=_column_set(block, stored, sets)))
     return _concatenate(parts, schema, rule, sets)
+
+
+def _with_keys(part: _Part, wanted_keys: pa.Array) -> _Part:
+    """Those records of a delete block that have one of the keys."""
+    is_wanted = is_true(pc.is_in(part.keys, value_set=wanted_keys))
+    return replace(
+        part,
+        keys=part.keys.filter(pa.array(is_wanted)),
+        positions=None,
+        is_delete=part.is_delete[is_wanted],
+        ordering=part.ordering.take(np.flatnonzero(is_wanted)),
+        has_default_ordering=part.has_default_ordering[is_wanted],
+        has_other_class=part.has_other_class[is_wanted],
+    )
 
 
 def _column_set(block: LogBlock, stored: Mapping[str, str], sets: ColumnSets) -> int:

@@ -154,6 +154,12 @@ OPTIONS = (
         "bootstrap_base_path",
         "Where the source files of a bootstrapped table are, instead of the recorded folder.",
     ),
+    Option(
+        "",
+        "filter",
+        "Rows to read, as in a WHERE clause: comparisons of columns with literals, IN, BETWEEN, "
+        "LIKE, IS NULL, AND, OR, NOT.",
+    ),
     Option("", "columns", "Comma-separated columns to read and decode; all by default."),
     Option("", "batch_rows", "Rows per Arrow batch (default 65536)."),
     Option("", "include_meta_columns", "false leaves out the _hoodie_* columns (default true)."),
@@ -231,6 +237,7 @@ class ReadOptions:
     skip_merge: bool = False  # hoodie.datasource.merge.type=skip_merge
     payload_merger: str = ""  # module:function, "" for none
     as_of: str | None = None  # as the user wrote it; see instants.resolve_as_of
+    filter: str = ""  # see filter_text.parse_filter; "" for all rows
     columns: tuple[str, ...] | None = None  # None for all
     use_record_positions: bool = True
     partition_values_from_path: bool = False
@@ -266,6 +273,7 @@ class ReadOptions:
             skip_merge=_skip_merge(given, query_type),
             payload_merger=given.get("payload_merger", ""),
             as_of=given.get(AS_OF),
+            filter=given.get("filter", "").strip(),
             columns=_column_names(given.get("columns")),
             use_record_positions=_boolean(given, "hoodie.merge.use.record.positions", default=True),
             partition_values_from_path=_boolean(

@@ -13,20 +13,26 @@ from hudi_pyspark.format.avro_annotation import annotated_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from hudi_pyspark.read.row_groups import RowGroupFilter
     from hudi_pyspark.storage import Storage
 
 
 def read_parquet_file(
-    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
+    storage: Storage,
+    path: str,
+    columns: Sequence[str],
+    batch_rows: int,
+    row_groups: RowGroupFilter,
 ) -> Iterator[pa.Table]:
-    """Stream a Parquet file; see `read_base_file`."""
+    """Stream the chosen row groups of a Parquet file; see `read_base_file`."""
     try:
         with storage.open_input(path) as file:
             parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="us", pre_buffer=True)
             schema = annotated_schema(parquet.schema_arrow)
             wanted = [name for name in columns if name in schema.names]
             target = pa.schema([schema.field(name) for name in wanted])
-            for batch in parquet.iter_batches(batch_size=batch_rows, columns=wanted):
+            chosen = row_groups.choose(parquet)
+            for batch in parquet.iter_batches(batch_rows, chosen, wanted) if chosen else ():
                 table = pa.Table.from_batches([batch])
                 yield table.select(wanted).cast(target) if wanted else table
     except FileNotFoundError:

@@ -12,11 +12,15 @@ from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format.avro_schema import MILLISECONDS
 from hudi_pyspark.read.base_file import check_readable
 from hudi_pyspark.read.custom_merger import find_merger
+from hudi_pyspark.read.key_filter import wanted_record_keys
 from hudi_pyspark.read.log_scan import BlockFilter
 from hudi_pyspark.read.payload import check_supported
-from hudi_pyspark.read.projection import merge_schema, with_commit_time
+from hudi_pyspark.read.predicate import top_level_columns
+from hudi_pyspark.read.projection import merge_schema, with_columns
+from hudi_pyspark.read.pruning import may_match, partition_bounds
 from hudi_pyspark.table.bootstrap import is_skeleton
 from hudi_pyspark.table.partition import partition_scalars
+from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.incremental import CommitRange
     from hudi_pyspark.read.options import OnDamage, ReadOptions
+    from hudi_pyspark.read.predicate import Predicate
     from hudi_pyspark.read.schema_on_read import SchemaOnRead
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
@@ -51,6 +56,9 @@ class ScanTask:
     merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
     schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
     commit_range: CommitRange | None = None  # only rows that these commits wrote; None for all
+    predicate: Predicate | None = None  # only rows for which it is true; None for all
+    record_keys: tuple[str, ...] | None = None  # no other keys can fulfil the predicate; None: any
+    byte_range: tuple[int, int] | None = None  # part of a base file without logs; None for all
     # With a range, the whole slice below the range's files: partial updates are no rows without it.
     whole_slice: FileSlice | None = None
 
@@ -68,6 +76,7 @@ def plan(
     mergers: Mapping[str, PayloadMerger] = MappingProxyType({}),
     schema_on_read: SchemaOnRead | None = None,
     commit_range: CommitRange | None = None,
+    predicate: Predicate | None = None,
     whole_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
 ) -> list[ScanTask]:
     """One task per file slice, in order of partition path and file id.
@@ -84,23 +93,33 @@ def plan(
         mergers: users' mergers by the payload class that they stand for.
         schema_on_read: matches columns by id; None to match them by name.
         commit_range: only rows that these commits wrote; None for all.
+        predicate: only rows for which it is true; None for all.
         whole_slices: with a range, the slices below its files, by partition path and file id.
 
     Raises:
         UnsupportedTableError: a slice that cannot be read correctly.
         CorruptTableError: a partition path that the answer needs and that does not parse.
     """
-    ordered = sorted(slices, key=lambda s: (s.partition_path, s.file_id, s.base_instant_time))
+    kept = slices
+    if predicate is not None:
+        kept = [s for s in slices if _may_match(s, predicate, config, table_schema, options)]
+    ordered = sorted(kept, key=lambda s: (s.partition_path, s.file_id, s.base_instant_time))
     merger = find_merger(rule, options.payload_merger, mergers)
     key_fields = () if config.populate_meta_fields else config.record_key_fields
     for file_slice in ordered:
         _check_base_file(file_slice, config)
-    unmerged = with_commit_time(table_schema, result) if commit_range is not None else result
+    unmerged = with_columns(table_schema, result, top_level_columns(predicate, table_schema))
+    if commit_range is not None:
+        unmerged = with_columns(table_schema, unmerged, [COMMIT_TIME_COLUMN])
     working = unmerged
     if any(s.log_files for s in ordered):
         if not options.skip_merge:
             _check_mergeable(config, rule, merger)
         working = merge_schema(table_schema, unmerged, rule, key_fields, merger)
+    # A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files
+    # do not hold the key, delete blocks spell it in another way than its fields do.
+    has_fixed_keys = merger is None and not key_fields
+    record_keys = wanted_record_keys(predicate, config, table_schema) if has_fixed_keys else None
     # In layout 2 a log file has the blocks of one commit and is dropped as a whole without it.
     block_filter = BlockFilter(until, None if config.layout > 1 else committed)
     return [
@@ -114,7 +133,9 @@ def plan(
             partition_values=_partition_values(file_slice, config, table_schema, options),
             # Files of such a table may hold the columns all the same, null (rewritten by a merge).
             values_from_path=options.partition_values_from_path or config.drop_partition_columns,
-            use_record_positions=options.use_record_positions,
+            # Positions count the rows of the whole base file, of which a filter leaves some.
+            use_record_positions=options.use_record_positions
+            and (predicate is None or not has_fixed_keys),
             batch_rows=options.batch_rows,
             on_damage=options.on_damage,
             skip_merge=options.skip_merge,
@@ -122,10 +143,25 @@ def plan(
             merger=merger,
             schema_on_read=schema_on_read,
             commit_range=commit_range,
+            predicate=predicate,
+            record_keys=record_keys,
             whole_slice=whole_slices.get((file_slice.partition_path, file_slice.file_id)),
         )
         for file_slice in ordered
     ]
+
+
+def _may_match(
+    file_slice: FileSlice,
+    predicate: Predicate,
+    config: TableConfig,
+    schema: pa.Schema,
+    options: ReadOptions,
+) -> bool:
+    """Whether rows of the slice's partition can fulfil the predicate."""
+    from_path = options.partition_values_from_path or config.drop_partition_columns
+    bounds = partition_bounds(file_slice.partition_path, config, schema, values_from_path=from_path)
+    return may_match(predicate, bounds)
 
 
 def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:

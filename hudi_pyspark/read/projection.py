@@ -10,7 +10,6 @@ from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.read.log_records import DELETED_COLUMN
 from hudi_pyspark.read.payload import PAYLOAD_FIELDS
 from hudi_pyspark.table.schema import (
-    COMMIT_TIME_COLUMN,
     META_COLUMNS,
     OPERATION_COLUMN,
     RECORD_KEY_COLUMN,
@@ -58,11 +57,10 @@ def result_schema(
     return pa.schema([table_schema.field(name) for name in columns])
 
 
-def with_commit_time(table_schema: pa.Schema, result: pa.Schema) -> pa.Schema:
-    """The result's columns, and the commit time of each row if it is not among them."""
-    if COMMIT_TIME_COLUMN in result.names:
-        return result
-    return result.append(table_schema.field(COMMIT_TIME_COLUMN))
+def with_columns(table_schema: pa.Schema, result: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """The result's columns, then those of the names that are not among them."""
+    missing = [table_schema.field(name) for name in names if name not in result.names]
+    return pa.schema([*result, *missing])
 
 
 def merge_schema(

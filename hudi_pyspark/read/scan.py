@@ -7,18 +7,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.log_block import LogBlock, frame_blocks
 from hudi_pyspark.read.base_file import read_base_file
 from hudi_pyspark.read.bootstrap_file import read_bootstrap_file
+from hudi_pyspark.read.key_filter import keys_array
 from hudi_pyspark.read.log_records import load_log_records
 from hudi_pyspark.read.log_scan import scan_blocks
 from hudi_pyspark.read.merge import merge, unmerged
 from hudi_pyspark.read.options import OnDamage
+from hudi_pyspark.read.predicate import matching
 from hudi_pyspark.read.record_key import with_record_key
+from hudi_pyspark.read.row_groups import RowGroupFilter
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.read.schema_on_read import stored_columns
+from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.read.log_records import LogRecords
     from hudi_pyspark.read.log_scan import LogScan
     from hudi_pyspark.read.plan import ScanTask
+    from hudi_pyspark.read.predicate import Predicate
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import BaseFile, LogFile
 
@@ -44,23 +50,39 @@ def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         HudiError: a file is missing, damaged, or not readable as the table's schema asks.
     """
     for table in slice_tables(task, storage):
-        rows = table
+        rows = matching(task.predicate, table)
         if task.commit_range is not None:
-            written = task.commit_range.contains(table.column(COMMIT_TIME_COLUMN))
-            rows = table.filter(pa.array(written))
+            written = task.commit_range.contains(rows.column(COMMIT_TIME_COLUMN))
+            rows = rows.filter(pa.array(written))
         yield rows.select(task.result.names)
 
 
 def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
-    """The rows of the slice, with the columns that the task works on."""
-    base = _base_tables(task, storage, task.working)
+    """The rows of the slice, with the columns that the task works on.
+
+    Rows for which the task's predicate is not true may be among them.
+    """
     if not task.file_slice.log_files:
-        return base
+        return _base_tables(task, storage, task.predicate)
     log = load_log(task, storage)
     if len(log.column_sets) and task.whole_slice is not None:
         # A range's files alone do not tell what a partial update left unchanged.
         return slice_tables(replace(task, file_slice=task.whole_slice, whole_slice=None), storage)
+    base = _base_tables(task, storage, _before_merge(task, log))
     return _merged(task, base, log)
+
+
+def _before_merge(task: ScanTask, log: LogRecords) -> Predicate | None:
+    """What base rows have to fulfil to matter at all, known before they are merged.
+
+    By commit time log records win whatever the base rows hold, so that base rows only stand for
+    themselves. In every other mode a base row that the predicate rules out may still beat a log
+    record, or lend it values.
+    """
+    plain = task.rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING and not task.rule.needs_fold
+    if task.skip_merge or (plain and not len(log.column_sets) and not task.key_fields):
+        return task.predicate
+    return None
 
 
 def _merged(task: ScanTask, base: Iterator[pa.Table], log: LogRecords) -> Iterator[pa.Table]:
@@ -76,30 +98,49 @@ def _merged(task: ScanTask, base: Iterator[pa.Table], log: LogRecords) -> Iterat
     )
 
 
-def _base_tables(task: ScanTask, storage: Storage, schema: pa.Schema) -> Iterator[pa.Table]:
+def _base_tables(
+    task: ScanTask, storage: Storage, predicate: Predicate | None
+) -> Iterator[pa.Table]:
+    """Rows of the base file; without those that the predicate or the wanted keys rule out."""
     base = task.file_slice.base_file
     if base is None:
         return
+    schema = task.working
     constants = dict(task.partition_values)
     wanted = _columns_in_files(task, schema)
     stored = stored_columns(task.schema_on_read, wanted, base.instant_time)
-    for stored_table in _stored_tables(base, storage, list(stored.values()), task.batch_rows):
+    row_groups = RowGroupFilter(predicate, schema, stored, task.record_keys, task.byte_range)
+    keys = keys_array(task.record_keys)
+    for stored_table in _stored_tables(
+        base, storage, list(stored.values()), task.batch_rows, row_groups
+    ):
         table = stored_table
         if task.schema_on_read is not None:
             table = task.schema_on_read.rename(stored_table, stored, base.instant_time)
         _check_partition_columns(task, table, wanted, base.path)
         rows = conform(table, schema, constants, source=base.path)
-        yield with_record_key(rows, task.key_fields) if task.file_slice.log_files else rows
+        if task.file_slice.log_files:
+            rows = with_record_key(rows, task.key_fields)
+            rows = (
+                rows
+                if keys is None
+                else rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys))
+            )
+        yield matching(predicate, rows)
 
 
 def _stored_tables(
-    base: BaseFile, storage: Storage, columns: Sequence[str], batch_rows: int
+    base: BaseFile,
+    storage: Storage,
+    columns: Sequence[str],
+    batch_rows: int,
+    row_groups: RowGroupFilter,
 ) -> Iterator[pa.Table]:
     """The columns as they are stored, in the base file or in the one that it was made for."""
     if base.bootstrap_source:
         source = base.bootstrap_source
         return read_bootstrap_file(storage, base.path, source, columns, batch_rows)
-    return read_base_file(storage, base.path, columns, batch_rows)
+    return read_base_file(storage, base.path, columns, batch_rows, row_groups)
 
 
 def _columns_in_files(task: ScanTask, schema: pa.Schema) -> list[str]:
@@ -138,6 +179,7 @@ def load_log(task: ScanTask, storage: Storage) -> LogRecords:
         columns=_columns_in_files(task, task.working),
         key_fields=task.key_fields,
         schema_on_read=task.schema_on_read,
+        wanted_keys=keys_array(task.record_keys),
     )
 
 

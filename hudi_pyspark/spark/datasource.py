@@ -10,14 +10,20 @@ from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.read.stream import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.spark.partition import HudiPartition, read_partition
-from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema
+from hudi_pyspark.spark.pushdown import is_pushdown_on, to_predicate
+from hudi_pyspark.spark.schema import (
+    arrow_schema_of,
+    requested_columns,
+    spark_schema,
+    unchanged_columns,
+)
 from hudi_pyspark.spark.stream import HudiStreamReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql.datasource import InputPartition
+    from pyspark.sql.datasource import Filter, InputPartition
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.read.custom_merger import PayloadMerger
@@ -44,7 +50,8 @@ class HudiDataSource(DataSource):
 
     def reader(self, schema: StructType) -> HudiReader:
         scan = self._scan()
-        return HudiReader(scan, requested_columns(schema, scan.schema), arrow_schema_of(schema))
+        reader = FilteringReader if is_pushdown_on() else HudiReader
+        return reader(scan, requested_columns(schema, scan.schema), arrow_schema_of(schema))
 
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
         StreamOptions.parse(self.options)  # what a stream cannot have is refused by name
@@ -103,3 +110,18 @@ class HudiReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         yield from read_partition(partition, self._storage, self._schema)
+
+
+class FilteringReader(HudiReader):
+    """Takes filters from Spark; only for Sparks that have filter pushdown switched on."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
+        if self._scan is None:
+            raise RuntimeError("filters are pushed on the driver only")
+        columns = unchanged_columns(self._scan.schema, self._schema)
+        for pushed in filters:
+            predicate = to_predicate(pushed, columns)
+            if predicate is None:
+                yield pushed
+            else:
+                self._scan = self._scan.where(predicate)

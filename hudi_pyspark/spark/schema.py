@@ -60,6 +60,17 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
     return list(wanted.names)
 
 
+def unchanged_columns(table: pa.Schema, requested: pa.Schema) -> pa.Schema:
+    """The columns that the caller gets in the table's own types: comparisons mean the same there.
+
+    Args:
+        table: columns of the answer.
+        requested: those that Spark expects.
+    """
+    same = [n for n in requested.names if requested.field(n).type == table.field(n).type]
+    return pa.schema([table.field(name) for name in same])
+
+
 def _check_scalars(available: pa.Schema, wanted: pa.Schema) -> None:
     """An empty column has no chunk to convert, so one null of each type is tried."""
     probe = pa.table([pa.nulls(1, field.type) for field in available], schema=_all_null(available))

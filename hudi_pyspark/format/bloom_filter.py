@@ -1,0 +1,134 @@
+"""The Bloom filter of record keys that Hudi writes into the footers of base files."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Hashes = npt.NDArray[np.uint32]
+
+_HEADER = struct.Struct(">iibi")  # version, number of hashes, kind of hash, bits
+_DYNAMIC_HEADER = struct.Struct(">iii")  # keys per row, keys in the last row, rows
+_VERSION = -1
+_MURMUR = 1
+_MULTIPLIER = np.uint32(0x5BD1E995)
+_SIMPLE = "SIMPLE"
+_DYNAMIC = "DYNAMIC_V0"
+
+
+class BloomFilterError(ValueError):
+    """A Bloom filter that cannot be used; without it nothing is ruled out."""
+
+
+@dataclass(frozen=True)
+class BloomFilter:
+    """Bit vectors of keys: a key whose bits are not all set in one of them is not among them."""
+
+    rows: tuple[npt.NDArray[np.uint8], ...]  # one vector, of a dynamic filter several, bits packed
+    bits: int  # length of each vector
+    hash_count: int
+
+    @classmethod
+    def parse(cls, text: str, kind: str) -> BloomFilter:
+        """Parse what a footer holds.
+
+        Args:
+            text: base64, ``org.apache.hudi.bloomfilter`` of the footer's key-value metadata.
+            kind: ``SIMPLE`` or ``DYNAMIC_V0``, ``hoodie_bloom_filter_type_code`` beside it.
+
+        Raises:
+            BloomFilterError: text of another form.
+        """
+        try:
+            data = base64.b64decode(text, validate=True)
+            return cls._of(data, kind)
+        except (binascii.Error, struct.error, IndexError) as error:
+            raise BloomFilterError(f"no Bloom filter: {error}") from error
+
+    @classmethod
+    def _of(cls, data: bytes, kind: str) -> BloomFilter:
+        bits, hash_count = _header(data, 0)
+        if kind == _SIMPLE:
+            return cls((_vector(data, _HEADER.size, bits),), bits, hash_count)
+        if kind != _DYNAMIC:
+            raise BloomFilterError(f"a filter of the unknown kind {kind!r}")
+        _, _, count = _DYNAMIC_HEADER.unpack_from(data, _HEADER.size)
+        rows, position = [], _HEADER.size + _DYNAMIC_HEADER.size
+        for _ in range(count):
+            if _header(data, position) != (bits, hash_count):
+                raise BloomFilterError("rows of different sizes")
+            position += _HEADER.size
+            rows.append(_vector(data, position, bits))
+            position += len(rows[-1])
+        return cls(tuple(rows), bits, hash_count)
+
+    def may_contain(self, keys: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Per key, whether it may be in the file; false is certain.
+
+        Only keys in ASCII are ruled out: how signed bytes are hashed is not proved by any table.
+        """
+        encoded = [key.encode() for key in keys]
+        found = np.array([not key.isascii() for key in keys], np.bool_)
+        for length in {len(key) for key in encoded}:
+            chosen = [i for i, key in enumerate(encoded) if len(key) == length]
+            places = self._places([encoded[i] for i in chosen], length)
+            for row in self.rows:
+                is_set = row[places >> 3] >> (places & 7) & 1
+                found[chosen] |= is_set.all(axis=1).astype(np.bool_)
+        return found
+
+    def _places(self, keys: Sequence[bytes], length: int) -> npt.NDArray[np.int64]:
+        """Per key of one length the bits that it sets."""
+        data = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), length)
+        hashes, seed = [], np.zeros(len(keys), np.uint32)
+        for _ in range(self.hash_count):
+            seed = _murmur(data, seed)
+            hashes.append(seed)
+        signed = np.stack(hashes, axis=1).view(np.int32).astype(np.int64)
+        return np.abs(signed) % self.bits
+
+
+def _header(data: bytes, position: int) -> tuple[int, int]:
+    version, hash_count, hash_kind, bits = _HEADER.unpack_from(data, position)
+    if version != _VERSION or hash_kind != _MURMUR or bits <= 0 or hash_count <= 0:
+        raise BloomFilterError(
+            f"version {version} with {hash_count} hashes of kind {hash_kind} and {bits} bits"
+        )
+    return bits, hash_count
+
+
+def _vector(data: bytes, position: int, bits: int) -> npt.NDArray[np.uint8]:
+    size = (bits + 7) // 8
+    if len(data) < position + size:
+        raise BloomFilterError(f"{len(data)} bytes, too few for {bits} bits")
+    return np.frombuffer(data, np.uint8, size, position)
+
+
+def _murmur(data: npt.NDArray[np.uint8], seed: Hashes) -> Hashes:
+    """MurmurHash 2, with the bytes behind the last whole word as Hadoop mixes them in."""
+    count, length = data.shape
+    whole = length // 4 * 4
+    words = np.ascontiguousarray(data[:, :whole]).view("<u4").reshape(count, whole // 4)
+    hashes = seed ^ np.uint32(length)
+    for index in range(words.shape[1]):
+        word = words[:, index] * _MULTIPLIER
+        word ^= word >> np.uint32(24)
+        hashes = hashes * _MULTIPLIER ^ word * _MULTIPLIER
+    if length > whole:
+        for back in range(length - whole, 0, -1):
+            tail = data[:, length - back].view(np.int8).astype(np.int32).view(np.uint32)
+            hashes = hashes ^ tail << np.uint32(8 * (back - 1))
+        hashes = hashes * _MULTIPLIER
+    hashes = hashes ^ hashes >> np.uint32(13)
+    hashes = hashes * _MULTIPLIER
+    return hashes ^ hashes >> np.uint32(15)

@@ -1,0 +1,166 @@
+"""Filters made of a golden query's own values, with what they mean row by row, in plain Python."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hudi_pyspark import HudiTable
+from tests.golden.compare import differences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.golden.case import Query
+
+    Row = dict[str, Any]
+
+_SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter's text, and whether it holds for a row; None stands for SQL's null."""
+
+    text: str
+    holds: Callable[[Row], bool | None]
+
+
+def filtered_differences(query: Query, path: Path, case: Filter) -> list[str]:
+    """What a filtered read gives, against Apache Hudi's rows filtered here."""
+    answer = HudiTable(str(path)).scan_with({**query.options, "filter": case.text}).to_arrow()
+    expected = query.expected_rows()
+    kept = [case.holds(row) is True for row in expected.to_pylist()]
+    return differences(answer, expected.filter(pa.array(kept, pa.bool_())), query.expected_schema())
+
+
+def filters_of(expected: pa.Table, *, per_column: int = 1) -> Iterator[Filter]:
+    """Filters on every column of a scalar type, and some that join two columns."""
+    leaves = []
+    for index, name in enumerate(expected.schema.names):
+        values = _values(expected.column(name))
+        if not values or _literal(values[0]) is None:
+            continue
+        found = list(_leaves(name, values, index))
+        # Every kind of filter comes up for some column; all of them for each would take minutes.
+        chosen = [found[(index + k * 5) % len(found)] for k in range(per_column)]
+        yield from chosen
+        leaves += chosen[:1]
+    for left, right in zip(leaves[::3], leaves[1::3], strict=False):
+        yield _both(left, right)
+        yield _either(left, right)
+        yield _not(_both(left, right))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    found = [v for v in column.to_pylist() if v is not None and not _is_nan(v)]
+    try:
+        return sorted(set(found))
+    except TypeError:
+        return []
+
+
+def _leaves(name: str, values: list[Any], index: int) -> Iterator[Filter]:
+    first, last = values[0], values[-1]
+    middle = values[len(values) // 2]
+    for sign in _SIGNS:
+        yield _comparison(name, sign, (first, middle, last)[index % 3])
+    for listed in ([middle], values[:2]):
+        yield _in(name, listed)
+        yield _not(_in(name, listed))
+    yield Filter(f"`{name}` IS NULL", lambda row: row[name] is None)
+    yield Filter(f"`{name}` IS NOT NULL", lambda row: row[name] is not None)
+    yield _not(_comparison(name, "<", middle))
+
+
+def _comparison(name: str, sign: str, value: Any) -> Filter:
+    compare = _SIGNS[sign]
+
+    def holds(row: Row) -> bool | None:
+        return None if row[name] is None else compare(_ordered(row[name]), _ordered(value))
+
+    return Filter(f"`{name}` {sign} {_literal(value)}", holds)
+
+
+def _in(name: str, values: list[Any]) -> Filter:
+    texts = ", ".join(str(_literal(value)) for value in values)
+    return Filter(
+        f"`{name}` IN ({texts})", lambda row: None if row[name] is None else row[name] in values
+    )
+
+
+def _not(inner: Filter) -> Filter:
+    def holds(row: Row) -> bool | None:
+        result = inner.holds(row)
+        return None if result is None else not result
+
+    return Filter(f"NOT ({inner.text})", holds)
+
+
+def _both(left: Filter, right: Filter) -> Filter:
+    def holds(row: Row) -> bool | None:
+        results = [left.holds(row), right.holds(row)]
+        return False if False in results else None if None in results else True
+
+    return Filter(f"({left.text}) AND {right.text}", holds)
+
+
+def _either(left: Filter, right: Filter) -> Filter:
+    def holds(row: Row) -> bool | None:
+        results = [left.holds(row), right.holds(row)]
+        return True if True in results else None if None in results else False
+
+    return Filter(f"({left.text}) OR {right.text}", holds)
+
+
+def _ordered(value: Any) -> Any:
+    """Spark's order: NaN after every other number."""
+    return (_is_nan(value), 0 if _is_nan(value) else value) if isinstance(value, float) else value
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _literal(value: Any) -> str | None:
+    """The value as a literal of a filter; None for a type that filters do not compare."""
+    spell = next((spell for kind, spell in _LITERALS if isinstance(value, kind)), None)
+    return spell(value) if spell is not None else None
+
+
+def _double(value: float) -> str | None:
+    if not math.isfinite(value):
+        return None
+    return repr(value) if "e" in repr(value) else f"{value!r}e0"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+# The first that fits: a bool is an int too, and a datetime a date.
+_LITERALS: tuple[tuple[type, Callable[[Any], str | None]], ...] = (
+    (bool, lambda value: str(value).lower()),
+    (float, _double),
+    (int, str),
+    (Decimal, "{:f}".format),
+    (str, _quoted),
+    (datetime, lambda value: f"TIMESTAMP '{value.isoformat(sep=' ')}'"),
+    (date, "DATE '{}'".format),
+    (bytes, lambda value: f"X'{value.hex()}'"),
+)
