@@ -22,7 +22,8 @@ HudiError                                   the base of all
 ├── TimeTravelError                         that instant is cleaned away, or still changing
 ├── IncrementalRangeError                   commits of the range are gone, or not complete yet
 ├── StreamSchemaChangedError                the table's columns changed under a running stream
-└── SchemaEvolutionError                    a file's schema cannot be resolved to the table's
+├── SchemaEvolutionError                    a file's schema cannot be resolved to the table's
+└── SpillError                              log records cannot be kept on the local disk
 
 Spark relays only the text of an error that is raised in a Python worker, so every message begins
 with a code in brackets, e.g. ``[HUDI_TABLE_NOT_FOUND]``. All arguments are positional and end up
@@ -237,3 +238,9 @@ class SchemaEvolutionError(HudiError, TypeError):
     """A column of a file cannot be resolved to the table's type."""
 
     code = "HUDI_SCHEMA_EVOLUTION"
+
+
+class SpillError(HudiError, OSError):
+    """Log records that do not fit into memory cannot be kept on the local disk either."""
+
+    code = "HUDI_SPILL"

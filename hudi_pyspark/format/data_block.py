@@ -97,20 +97,21 @@ def _corrupt(block: LogBlock, problem: str) -> CorruptLogBlockError:
 def _decode_avro(
     block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, only: OnlyRows | None
 ) -> pa.Table:
-    if len(block.content) < _VERSION_AND_COUNT.size:
-        problem = f"expected version and record count, found {len(block.content)} bytes"
+    content = block.content
+    if len(content) < _VERSION_AND_COUNT.size:
+        problem = f"expected version and record count, found {len(content)} bytes"
         raise _corrupt(block, problem)
-    version, count = _VERSION_AND_COUNT.unpack_from(block.content)
+    version, count = _VERSION_AND_COUNT.unpack_from(content)
     if version not in _CONTENT_VERSIONS or count < 0:
         problem = f"expected content version 1, 2 or 3, found {version} with {count} records"
         raise _corrupt(block, problem)
-    starts, ends = record_spans(block.content, _VERSION_AND_COUNT.size, count)
+    starts, ends = record_spans(content, _VERSION_AND_COUNT.size, count)
     if only is not None and only.column in {field.name for field in schema.fields}:
         # That column of all records first, then everything of the few that are wanted.
-        found = decode_records(schema, block.content, starts, ends, [only.column])
+        found = decode_records(schema, content, starts, ends, [only.column])
         chosen = np.asarray(only.chosen(found))
         starts, ends = starts[chosen], ends[chosen]
-    return decode_records(schema, block.content, starts, ends, columns)
+    return decode_records(schema, content, starts, ends, columns)
 
 
 def _decode_hfile(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hudi_pyspark.errors import CorruptLogBlockError
 
@@ -18,6 +18,7 @@ MAGIC = b"#HUDI#"
 _MAGIC_PATTERN = re.compile(re.escape(MAGIC))  # searches a memoryview without copying it
 _LONG = struct.Struct(">q")
 _INT = struct.Struct(">i")
+_SEARCHED_AT_ONCE = 1 << 20  # bytes
 _ROLLBACK_COMMAND = "0"  # the only command that any release has written
 
 
@@ -51,6 +52,15 @@ _HEADER_KEYS = {key.value: key for key in HeaderKey}
 _BLOCK_TYPES = {block_type.value: block_type for block_type in LogBlockType}
 
 
+class Octets(Protocol):
+    """The bytes of a log file: a memoryview, or what reads them from a storage when asked."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, span: slice, /) -> memoryview:
+        """The bytes from one place up to another; fewer at the end of the file."""
+
+
 @dataclass(frozen=True, slots=True)
 class LogBlock:
     """One block of a log file, its content undecoded."""
@@ -58,11 +68,17 @@ class LogBlock:
     block_type: LogBlockType
     header: Mapping[HeaderKey, str]  # empty for a CORRUPT_BLOCK
     footer: Mapping[int, str]  # by ordinal: no release defines a key, so it is always empty
-    content: memoryview  # a view into the log file; for a CORRUPT_BLOCK all bytes after its magic
     content_offset: int  # bytes from the start of the log file to the content
+    content_length: int  # bytes; for a CORRUPT_BLOCK all after its magic
     offset: int  # bytes from the start of the log file to the block's magic
     size: int  # bytes from the magic to the end of the block, both included
     path: str  # of the log file, relative to the base path
+    file: Octets = field(compare=False, repr=False)  # the log file
+
+    @property
+    def content(self) -> memoryview:
+        """The undecoded content; read anew each time where the file is not in memory."""
+        return self.file[self.content_offset : self.content_offset + self.content_length]
 
     @property
     def instant_time(self) -> str | None:
@@ -101,101 +117,110 @@ class LogBlock:
         return self.header.get(HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS)
 
 
-def frame_blocks(data: bytes | memoryview, *, path: str) -> Iterator[LogBlock]:
-    """Cut a log file into its blocks, in file order. Pure: contents are views, not copies.
+def frame_blocks(data: bytes | Octets, *, path: str) -> Iterator[LogBlock]:
+    """Cut a log file into its blocks, in file order; their contents are left where they are.
 
     Bytes that start with the magic but are no whole block come as a CORRUPT_BLOCK, which ends at
     the next magic or at the end of the file: a writer that failed half-way leaves such bytes, and
     what was appended after them counts. Up to five bytes after the last block are ignored.
 
     Args:
-        data: the whole log file; an empty one has no blocks.
+        data: the log file, of which only the ends of blocks are looked at, if it has any.
         path: relative to the base path; used only in blocks and errors.
 
     Raises:
         CorruptLogBlockError: no magic at the start of the file; or a block that is whole by its
             lengths but has an unknown type, version or command, or a header that does not fit.
     """
-    view = memoryview(data).cast("B")
+    file = memoryview(data) if isinstance(data, bytes) else data
     offset = 0
-    while len(view) - offset >= len(MAGIC):
-        _expect_magic(view, offset, path)
-        end = _whole_block_end(view, offset)
+    while len(file) - offset >= len(MAGIC):
+        _expect_magic(file, offset, path)
+        end = _whole_block_end(file, offset)
         block = (
-            _corrupt_block(view, offset, path)
+            _corrupt_block(file, offset, path)
             if end is None
-            else _parse_block(view, offset, end, path)
+            else _parse_block(file, offset, end, path)
         )
         yield block
         offset += block.size
 
 
-def _expect_magic(view: memoryview, offset: int, path: str) -> None:
-    found = bytes(view[offset : offset + len(MAGIC)])
+def _expect_magic(file: Octets, offset: int, path: str) -> None:
+    found = bytes(file[offset : offset + len(MAGIC)])
     if found != MAGIC:
         raise CorruptLogBlockError(f"expected magic {MAGIC!r}, found {found!r}", path, offset)
 
 
-def _whole_block_end(view: memoryview, offset: int) -> int | None:
+def _whole_block_end(file: Octets, offset: int) -> int | None:
     """Where the block at `offset` ends, or None if its lengths say that it is corrupt."""
     start = offset + len(MAGIC)
-    if len(view) - start < _LONG.size:
+    if len(file) - start < _LONG.size:
         return None
     # Hudi writes a long but keeps only its low 32 bits, as a signed int.
-    size = _INT.unpack_from(view, start + 4)[0]
+    size = _INT.unpack(file[start + 4 : start + _LONG.size])[0]
     length_at = start + size  # of the trailing length, which repeats the size
-    if length_at < 0 or length_at + _LONG.size > len(view):
-        return None
-    if _LONG.unpack_from(view, length_at)[0] - len(MAGIC) != size:
-        return None
     end: int = length_at + _LONG.size
+    if length_at < 0 or end > len(file):
+        return None
+    if _LONG.unpack(file[length_at:end])[0] - len(MAGIC) != size:
+        return None
     # A block followed by foreign bytes counts as corrupt although it is whole: so does Hudi.
-    follower = view[end : end + len(MAGIC)]
+    follower = file[end : end + len(MAGIC)]
     return end if len(follower) < len(MAGIC) or follower == MAGIC else None
 
 
-def _corrupt_block(view: memoryview, offset: int, path: str) -> LogBlock:
+def _next_magic(file: Octets, start: int) -> int:
+    """Where the next magic stands, or the end of the file."""
+    for at in range(start, len(file), _SEARCHED_AT_ONCE):
+        found = _MAGIC_PATTERN.search(file[at : at + _SEARCHED_AT_ONCE + len(MAGIC) - 1])
+        if found:
+            return at + found.start()
+    return len(file)
+
+
+def _corrupt_block(file: Octets, offset: int, path: str) -> LogBlock:
     start = offset + len(MAGIC)
-    found = _MAGIC_PATTERN.search(view, start)
-    end = found.start() if found else len(view)
+    end = _next_magic(file, start)
     return LogBlock(
         block_type=LogBlockType.CORRUPT_BLOCK,
         header={},
         footer={},
-        content=view[start:end],
         content_offset=start,
+        content_length=end - start,
         offset=offset,
         size=end - offset,
         path=path,
+        file=file,
     )
 
 
-def _parse_block(view: memoryview, offset: int, end: int, path: str) -> LogBlock:
+def _parse_block(file: Octets, offset: int, end: int, path: str) -> LogBlock:
     """Parse a block whose outer lengths are right.
 
     Raises:
         CorruptLogBlockError: the inner fields do not fill the block, or name unknown things.
     """
-    cursor = _Cursor(view, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
+    cursor = _Cursor(file, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
     version = cursor.read_int("format version")
     if version != 1:
         raise CorruptLogBlockError(f"expected log format version 1, found {version}", path, offset)
     block_type = _block_type(cursor, offset)
     header = cursor.read_map("header")
     content_length = cursor.read_long("content length")
-    content_offset = cursor.offset
-    content = cursor.read_bytes(content_length, "content")
+    content_offset = cursor.skip(content_length, "content")
     footer = cursor.read_map("footer")
     cursor.expect_end()
     block = LogBlock(
         block_type=block_type,
         header={_HEADER_KEYS[key]: text for key, text in header.items() if key in _HEADER_KEYS},
         footer=footer,
-        content=content,
         content_offset=content_offset,
+        content_length=content_length,
         offset=offset,
         size=end - offset,
         path=path,
+        file=file,
     )
     _expect_known_command(block)
     return block
@@ -227,10 +252,11 @@ def _expect_known_command(block: LogBlock) -> None:
 class _Cursor:
     """Reads the fields of one block in turn and never past the block's end."""
 
-    def __init__(self, view: memoryview, offset: int, end: int, path: str) -> None:
-        self.view, self.offset, self.end, self.path = view, offset, end, path
+    def __init__(self, file: Octets, offset: int, end: int, path: str) -> None:
+        self.file, self.offset, self.end, self.path = file, offset, end, path
 
-    def read_bytes(self, length: int, what: str) -> memoryview:
+    def skip(self, length: int, what: str) -> int:
+        """Pass over some bytes; returns where they begin."""
         if length < 0 or self.offset + length > self.end:
             problem = (
                 f"{what} of {length} bytes does not fit into its block, "
@@ -239,7 +265,10 @@ class _Cursor:
             raise CorruptLogBlockError(problem, self.path, self.offset)
         start = self.offset
         self.offset += length
-        return self.view[start : self.offset]
+        return start
+
+    def read_bytes(self, length: int, what: str) -> memoryview:
+        return self.file[self.skip(length, what) : self.offset]
 
     def read_int(self, what: str) -> int:
         value: int = _INT.unpack(self.read_bytes(_INT.size, what))[0]

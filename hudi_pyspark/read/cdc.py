@@ -39,7 +39,7 @@ from hudi_pyspark.read.incremental import (
 from hudi_pyspark.read.json_text import json_text
 from hudi_pyspark.read.merge import changed_rows
 from hudi_pyspark.read.predicate import matching
-from hudi_pyspark.read.scan import load_log, slice_tables
+from hudi_pyspark.read.scan import log_passes, slice_tables
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
@@ -393,12 +393,11 @@ def _read_deletes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
 def _read_log_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
     """Merge a commit's log records with the slice as it was, and tell what became of each row."""
     assert task.after is not None  # a log file was written
-    log = load_log(task.after, storage)
-    before = _tables(task.before, storage)
-    for operation, old, new in changed_rows(
-        before, log, task.after.rule, key_column=RECORD_KEY_COLUMN, merger=task.after.merger
-    ):
-        yield _changes(task, operation, old, new)
+    rule, merger = task.after.rule, task.after.merger
+    for rows, log in log_passes(task.after, storage, _tables(task.before, storage)):
+        changes = changed_rows(rows, log, rule, key_column=RECORD_KEY_COLUMN, merger=merger)
+        for operation, old, new in changes:
+            yield _changes(task, operation, old, new)
 
 
 def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:

@@ -33,7 +33,7 @@ from hudi_pyspark.read.schema_on_read import stored_columns
 from hudi_pyspark.table.schema import OPERATION_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -80,10 +80,40 @@ class LogRecords:
     def __len__(self) -> int:
         return len(self.row)
 
+    @classmethod
+    def of(
+        cls,
+        records: Records,
+        keys: pa.Array,
+        positions: npt.NDArray[np.int64] | None,
+        column_sets: ColumnSets,
+    ) -> LogRecords:
+        """Records as they are, with their keys, or positions, in the same order."""
+        return cls(
+            rows=records.rows,
+            row=np.where(records.has_row, np.arange(len(records)), NO_ROW),
+            keys=keys,
+            positions=positions,
+            is_delete=records.is_delete,
+            ordering=records.ordering,
+            has_default_ordering=records.has_default_ordering,
+            has_other_class=records.has_other_class,
+            columns=records.columns,
+            column_sets=column_sets,
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that they take."""
+        marks = (self.row, self.is_delete, self.has_default_ordering, self.has_other_class)
+        numbers = [a for a in (*marks, self.positions, self.columns) if a is not None]
+        size: int = sum(a.nbytes for a in (self.rows, self.keys, *self.ordering.fields, *numbers))
+        return size
+
     def records(self, indices: npt.NDArray[np.int64]) -> Records:
         """Some of the records with their rows, in that order."""
         row = self.row[indices]
-        everything = np.full(len(indices), ALL_COLUMNS, np.int64)
+        all_columns = np.full(len(indices), ALL_COLUMNS, np.int64)
         return Records(
             rows=self.rows.take(pa.array(row, mask=row == NO_ROW)),
             has_row=row != NO_ROW,
@@ -91,119 +121,213 @@ class LogRecords:
             has_default_ordering=self.has_default_ordering[indices],
             has_other_class=self.has_other_class[indices],
             ordering=self.ordering.take(indices),
-            columns=everything if self.columns is None else self.columns[indices],
+            columns=all_columns if self.columns is None else self.columns[indices],
         )
 
 
+class PositionsMissing(Exception):
+    """Records that only their positions could identify do not have any that can be used."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """The records of one block."""
+class LogDecoder:
+    """Decodes the data and delete blocks of a slice, only the columns of a schema."""
 
-    rows: pa.Table | None  # None for a delete block
-    keys: pa.Array
-    positions: npt.NDArray[np.int64] | None
-    is_delete: npt.NDArray[np.bool_]
-    ordering: OrderingValues
-    has_default_ordering: npt.NDArray[np.bool_]
-    has_other_class: npt.NDArray[np.bool_]
-    columns: int  # number of the block's set of columns, ALL_COLUMNS for all
+    schema: pa.Schema  # columns to decode, in the table's types; holds key and ordering columns
+    constants: Mapping[str, pa.Scalar]  # partition columns that files may lack
+    rule: MergeRule  # tells ordering fields and delete markers
+    key_column: str | None  # the column that holds the record key; None: only positions identify
+    positions_of: str | None  # instant of the base file whose row positions count; None to use keys
+    columns: Sequence[str]  # those of the schema that files may hold; others are constants
+    key_fields: Sequence[str] = ()  # make up the record key in a table without meta columns
+    schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
+    wanted_keys: pa.Array | None = None  # records of other keys are left out; None for all
+    sets: ColumnSets = field(default_factory=ColumnSets)  # of all blocks that were decoded
 
+    def decode(self, block: LogBlock) -> LogRecords:
+        """The records of one block.
 
-def load_log_records(
-    blocks: Iterable[LogBlock],
-    schema: pa.Schema,
-    constants: Mapping[str, pa.Scalar],
-    rule: MergeRule,
-    *,
-    key_column: str,
-    positions_of: str | None,
-    columns: Sequence[str],
-    key_fields: Sequence[str] = (),
-    schema_on_read: SchemaOnRead | None = None,
-    wanted_keys: pa.Array | None = None,
-) -> LogRecords:
-    """Decode the blocks of a slice, only the columns of the schema.
-
-    Args:
-        blocks: data and delete blocks, oldest first.
-        schema: columns to decode, in the table's types; holds key and ordering columns.
-        constants: partition columns that files may lack.
-        rule: tells ordering fields and delete markers.
-        key_column: the column that holds the record key.
-        positions_of: instant of the base file whose row positions may be used; None to use keys.
-        columns: those of the schema that files may hold; the others come from `constants`.
-        key_fields: fields that make up the record key in a table without meta columns.
-        schema_on_read: matches columns by id; None to match them by name.
-        wanted_keys: record keys; records of others are left out. None for all.
-
-    Raises:
-        CorruptLogBlockError: a block that does not decode.
-    """
-    parts = []
-    sets = ColumnSets()
-    for block in blocks:
-        positions = _positions(block, positions_of)
+        Raises:
+            CorruptLogBlockError: a block that does not decode.
+            PositionsMissing: there is no key column, and the block's positions cannot be used.
+        """
+        positions = _positions(block, self.positions_of)
         if block.block_type is LogBlockType.DELETE_BLOCK:
-            part = _delete_part(block, schema, rule, positions)
-            parts.append(part if wanted_keys is None else _with_keys(part, wanted_keys))
-            continue
-        stored = stored_columns(schema_on_read, columns, block.instant_time or "")
-        only = None if wanted_keys is None else OnlyRows(key_column, wanted_keys)
-        decoded = decode_data_block(block, list(stored.values()), only)
-        if schema_on_read is not None:
-            decoded = schema_on_read.rename(decoded, stored, block.instant_time or "")
-        place = f"{block.path} at byte {block.offset}"
-        rows = with_record_key(conform(decoded, schema, constants, source=place), key_fields)
-        if wanted_keys is not None:
-            rows = rows.filter(pc.is_in(rows.column(key_column), value_set=wanted_keys))
-        part = _data_part(block, rows, rule, key_column, positions)
-        parts.append(replace(part, columns=_column_set(block, stored, sets)))
-    return _concatenate(parts, schema, rule, sets)
+            return self._delete_records(block, positions)
+        instant = block.instant_time or ""
+        stored = stored_columns(self.schema_on_read, self.columns, instant)
+        decoded = decode_data_block(block, list(stored.values()), self._only())
+        if self.schema_on_read is not None:
+            decoded = self.schema_on_read.rename(decoded, stored, instant)
+        rows = conform(decoded, self.schema, self.constants, source=_place(block))
+        rows = self._with_wanted_keys(with_record_key(rows, self.key_fields))
+        keys = self._keys(rows)
+        if self.key_column is not None and keys.null_count:
+            raise CorruptTableError(f"{_place(block)}: a record without record key")
+        return LogRecords(
+            rows=rows,
+            row=np.arange(len(keys)),
+            keys=keys,
+            positions=self._usable(positions, len(keys)),
+            is_delete=_deleting_rows(rows, self.rule),
+            ordering=comparable_ordering(rows, self.rule.ordering_fields),
+            has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
+            has_other_class=np.zeros(len(keys), np.bool_),
+            columns=self._column_set(block, stored, len(keys)),
+            column_sets=self.sets,
+        )
+
+    def _column_set(
+        self, block: LogBlock, stored: Mapping[str, str], length: int
+    ) -> npt.NDArray[np.int64] | None:
+        """A block of partial updates holds what its own schema names; any other counts as whole."""
+        if not block.is_partial:
+            return None
+        names = {f.name for f in block_schema(block).fields}
+        # Columns that come from the path are no part of any update.
+        held = frozenset(name for name, in_file in stored.items() if in_file in names)
+        return np.full(length, self.sets.number(held), np.int64)
+
+    def _keys(self, rows: pa.Table) -> pa.Array:
+        if self.key_column is None:
+            return pa.nulls(rows.num_rows, pa.string())
+        return as_one_array(rows.column(self.key_column))
+
+    def _usable(
+        self, positions: npt.NDArray[np.int64] | None, length: int
+    ) -> npt.NDArray[np.int64] | None:
+        """Positions that fit their block one to one; others say nothing."""
+        if positions is not None and len(positions) == length:
+            return positions
+        if self.key_column is None and length:
+            raise PositionsMissing
+        return None
+
+    def _only(self) -> OnlyRows | None:
+        if self.wanted_keys is None or self.key_column is None or self.key_fields:
+            return None
+        return OnlyRows(self.key_column, self.wanted_keys)
+
+    def _with_wanted_keys(self, rows: pa.Table) -> pa.Table:
+        if self.wanted_keys is None or self.key_column is None:
+            return rows
+        return rows.filter(pc.is_in(rows.column(self.key_column), value_set=self.wanted_keys))
+
+    def _delete_records(
+        self, block: LogBlock, positions: npt.NDArray[np.int64] | None
+    ) -> LogRecords:
+        records = decode_delete_block(block.content, path=block.path, offset=block.offset)
+        length = len(records.record_keys)
+        if records.record_keys.null_count:
+            raise CorruptTableError(f"{_place(block)}: a deleted record without record key")
+        names = self.rule.ordering_fields
+        types = [_field_type(self.schema, name) for name in names]
+        fields, other_class = _delete_ordering(records, types, names)
+        deleted = LogRecords(
+            rows=self.schema.empty_table(),
+            row=np.full(length, NO_ROW, np.int64),
+            keys=records.record_keys,
+            positions=self._usable(positions, length),
+            is_delete=np.ones(length, np.bool_),
+            ordering=OrderingValues(fields, length),
+            has_default_ordering=np.asarray(records.is_commit_time) | (not names),
+            has_other_class=other_class,
+            column_sets=self.sets,
+        )
+        if self.wanted_keys is None:
+            return deleted
+        is_wanted = is_true(pc.is_in(deleted.keys, value_set=self.wanted_keys))
+        return replace(
+            deleted,
+            row=deleted.row[is_wanted],
+            keys=deleted.keys.filter(pa.array(is_wanted)),
+            positions=None,
+            is_delete=deleted.is_delete[is_wanted],
+            ordering=deleted.ordering.take(np.flatnonzero(is_wanted)),
+            has_default_ordering=deleted.has_default_ordering[is_wanted],
+            has_other_class=deleted.has_other_class[is_wanted],
+        )
+
+    def concatenate(self, parts: Sequence[LogRecords]) -> LogRecords:
+        """The records of all parts, first those of the first."""
+        tables = [part.rows for part in parts if part.rows.num_rows]
+        starts = np.cumsum([0, *(part.rows.num_rows for part in parts)])
+        row = [
+            np.where(part.row == NO_ROW, NO_ROW, part.row + start)
+            for part, start in zip(parts, starts[:-1], strict=True)
+        ]
+        # Positions count only if every part has usable ones: otherwise all records go by key.
+        positions = [part.positions for part in parts if part.positions is not None]
+        usable = sum(map(len, positions)) == sum(map(len, parts)) > 0
+        return LogRecords(
+            rows=pa.concat_tables(tables) if tables else self.schema.empty_table(),
+            row=_stack(row, np.int64),
+            keys=pa.concat_arrays([pa.nulls(0, pa.string()), *(p.keys for p in parts)]),
+            positions=_stack(positions, np.int64) if usable else None,
+            is_delete=_stack([p.is_delete for p in parts], np.bool_),
+            ordering=self._ordering(parts),
+            has_default_ordering=_stack([p.has_default_ordering for p in parts], np.bool_),
+            has_other_class=_stack([p.has_other_class for p in parts], np.bool_),
+            columns=_stack([_columns(p) for p in parts], np.int64) if len(self.sets) else None,
+            column_sets=self.sets,
+        )
+
+    def _ordering(self, parts: Sequence[LogRecords]) -> OrderingValues:
+        none = comparable_ordering(self.schema.empty_table(), self.rule.ordering_fields)
+        ordering = [none, *(p.ordering for p in parts)]
+        fields = zip(*(o.fields for o in ordering), strict=True)
+        return OrderingValues(
+            tuple(pa.concat_arrays(arrays) for arrays in fields), sum(o.length for o in ordering)
+        )
 
 
-def _with_keys(part: _Part, wanted_keys: pa.Array) -> _Part:
-    """Those records of a delete block that have one of the keys."""
-    is_wanted = is_true(pc.is_in(part.keys, value_set=wanted_keys))
-    return replace(
-        part,
-        keys=part.keys.filter(pa.array(is_wanted)),
-        positions=None,
-        is_delete=part.is_delete[is_wanted],
-        ordering=part.ordering.take(np.flatnonzero(is_wanted)),
-        has_default_ordering=part.has_default_ordering[is_wanted],
-        has_other_class=part.has_other_class[is_wanted],
+def pack(log: LogRecords) -> pa.Table:
+    """Log records as one table, to be written somewhere: a row for each, its columns by place."""
+    records = log.records(np.arange(len(log)))
+    numbers = (log.positions, log.columns)
+    marks = (
+        records.has_row,
+        records.is_delete,
+        records.has_default_ordering,
+        records.has_other_class,
     )
+    arrays = [
+        *records.rows.columns,
+        log.keys,
+        *(pa.nulls(len(log)) if a is None else pa.array(a) for a in numbers),
+        *map(pa.array, marks),
+        *records.ordering.fields,
+    ]
+    return pa.Table.from_arrays(arrays, names=[str(place) for place in range(len(arrays))])
 
 
-def _column_set(block: LogBlock, stored: Mapping[str, str], sets: ColumnSets) -> int:
-    """A block of partial updates holds what its own schema names; any other counts as whole."""
-    if not block.is_partial:
-        return ALL_COLUMNS
-    names = {f.name for f in block_schema(block).fields}
-    # Columns that come from the path are no part of any update.
-    return sets.number(frozenset(name for name, in_file in stored.items() if in_file in names))
-
-
-def _data_part(
-    block: LogBlock,
-    rows: pa.Table,
-    rule: MergeRule,
-    key_column: str,
-    positions: npt.NDArray[np.int64] | None,
-) -> _Part:
-    keys = as_one_array(rows.column(key_column))
-    if keys.null_count:
-        raise CorruptTableError(f"{block.path} at byte {block.offset}: a record without record key")
-    return _Part(
-        rows=rows,
+def unpack(table: pa.Table, decoder: LogDecoder) -> LogRecords:
+    """What `pack` made a table of."""
+    width = len(decoder.schema)
+    keys, positions, columns, *rest = map(as_one_array, table.columns[width:])
+    has_row, is_delete, has_default_ordering, has_other_class = (np.asarray(a) for a in rest[:4])
+    return LogRecords(
+        rows=pa.Table.from_arrays(table.columns[:width], schema=decoder.schema),
+        row=np.where(has_row, np.arange(table.num_rows), NO_ROW),
         keys=keys,
-        positions=_checked_positions(positions, len(keys)),
-        is_delete=_deleting_rows(rows, rule),
-        ordering=comparable_ordering(rows, rule.ordering_fields),
-        has_default_ordering=_default_ordering(rows, rule.ordering_fields),
-        has_other_class=np.zeros(len(keys), np.bool_),
-        columns=ALL_COLUMNS,
+        positions=None if pa.types.is_null(positions.type) else np.asarray(positions),
+        is_delete=is_delete,
+        ordering=OrderingValues(tuple(rest[4:]), table.num_rows),
+        has_default_ordering=has_default_ordering,
+        has_other_class=has_other_class,
+        columns=None if pa.types.is_null(columns.type) else np.asarray(columns),
+        column_sets=decoder.sets,
     )
+
+
+def _place(block: LogBlock) -> str:
+    return f"{block.path} at byte {block.offset}"
+
+
+def _columns(records: LogRecords) -> npt.NDArray[np.int64]:
+    """Per record the number of its set of columns."""
+    whole = np.full(len(records), ALL_COLUMNS, np.int64)
+    return whole if records.columns is None else records.columns
 
 
 def _deleting_rows(rows: pa.Table, rule: MergeRule) -> npt.NDArray[np.bool_]:
@@ -232,32 +356,6 @@ def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> npt.NDArray[np.b
     if pa.types.is_int32(values.type):
         default = default | is_true(pc.equal(values, 0))
     return default
-
-
-def _delete_part(
-    block: LogBlock,
-    schema: pa.Schema,
-    rule: MergeRule,
-    positions: npt.NDArray[np.int64] | None,
-) -> _Part:
-    records = decode_delete_block(block.content, path=block.path, offset=block.offset)
-    length = len(records.record_keys)
-    if records.record_keys.null_count:
-        raise CorruptTableError(
-            f"{block.path} at byte {block.offset}: a deleted record without record key"
-        )
-    types = [_field_type(schema, name) for name in rule.ordering_fields]
-    fields, other_class = _delete_ordering(records, types, rule.ordering_fields)
-    return _Part(
-        rows=None,
-        keys=records.record_keys,
-        positions=_checked_positions(positions, length),
-        is_delete=np.ones(length, np.bool_),
-        ordering=OrderingValues(fields, length),
-        has_default_ordering=np.asarray(records.is_commit_time) | (not rule.ordering_fields),
-        has_other_class=other_class,
-        columns=ALL_COLUMNS,
-    )
 
 
 def _delete_ordering(
@@ -318,58 +416,5 @@ def _positions(block: LogBlock, positions_of: str | None) -> npt.NDArray[np.int6
     return decode_positions(text, path=block.path, offset=block.offset)
 
 
-def _checked_positions(
-    positions: npt.NDArray[np.int64] | None, length: int
-) -> npt.NDArray[np.int64] | None:
-    """Positions that fit their block one to one; others say nothing."""
-    return positions if positions is not None and len(positions) == length else None
-
-
-def _concatenate(
-    parts: Sequence[_Part], schema: pa.Schema, rule: MergeRule, sets: ColumnSets
-) -> LogRecords:
-    tables = [p.rows for p in parts if p.rows is not None]
-    rows = pa.concat_tables(tables) if tables else schema.empty_table()
-    row, start = [], 0
-    for part in parts:
-        if part.rows is None:
-            row.append(np.full(len(part.keys), NO_ROW, np.int64))
-        else:
-            row.append(np.arange(start, start + len(part.keys), dtype=np.int64))
-            start += len(part.keys)
-    # Positions count only if every block has usable ones: otherwise all records go by key.
-    positions = [p.positions for p in parts if len(p.keys)]
-    usable = bool(positions) and all(p is not None for p in positions)
-    return LogRecords(
-        rows=rows,
-        row=_stack(row, np.int64),
-        keys=_concat_arrays([p.keys for p in parts], pa.string()),
-        positions=_stack([p for p in positions if p is not None], np.int64) if usable else None,
-        is_delete=_stack([p.is_delete for p in parts], np.bool_),
-        ordering=_stacked_ordering(parts, schema, rule),
-        has_default_ordering=_stack([p.has_default_ordering for p in parts], np.bool_),
-        has_other_class=_stack([p.has_other_class for p in parts], np.bool_),
-        columns=(
-            np.repeat([p.columns for p in parts], [len(p.keys) for p in parts])
-            if len(sets)
-            else None
-        ),
-        column_sets=sets,
-    )
-
-
-def _stacked_ordering(parts: Sequence[_Part], schema: pa.Schema, rule: MergeRule) -> OrderingValues:
-    none = comparable_ordering(schema.empty_table(), rule.ordering_fields)
-    ordering = [none, *(p.ordering for p in parts)]
-    fields = zip(*(o.fields for o in ordering), strict=True)
-    return OrderingValues(
-        tuple(pa.concat_arrays(arrays) for arrays in fields), sum(o.length for o in ordering)
-    )
-
-
 def _stack(arrays: Sequence[npt.NDArray[_T]], dtype: type[_T]) -> npt.NDArray[_T]:
     return np.concatenate(arrays) if arrays else np.empty(0, dtype)
-
-
-def _concat_arrays(arrays: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
-    return pa.concat_arrays(arrays) if arrays else pa.nulls(0, kind)

@@ -20,7 +20,7 @@ from hudi_pyspark.read.columns import as_one_array
 from hudi_pyspark.read.custom_merger import merge_pairs
 from hudi_pyspark.read.fold import fold_in_rounds
 from hudi_pyspark.read.json_text import json_text
-from hudi_pyspark.read.log_records import NO_ROW
+from hudi_pyspark.read.log_records import NO_ROW, LogRecords
 from hudi_pyspark.read.ordering import comparable_ordering
 from hudi_pyspark.read.payload import decide
 from hudi_pyspark.read.records import base_records
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.read.column_sets import ColumnSets
     from hudi_pyspark.read.custom_merger import PayloadMerger
-    from hudi_pyspark.read.log_records import LogRecords
     from hudi_pyspark.read.ordering import OrderingValues
     from hudi_pyspark.read.records import Records
     from hudi_pyspark.table.merge_mode import MergeRule
@@ -68,7 +67,7 @@ def merge(
     Raises:
         CorruptTableError: a base row without record key.
     """
-    if rule.needs_fold or len(log.column_sets):
+    if _must_fold(log, rule):
         yield from _merge_by_folding(
             base, log, rule, merger, key_column=key_column, batch_rows=batch_rows
         )
@@ -119,10 +118,20 @@ def _differs(older: pa.Table, newer: pa.Table) -> Mask:
     return np.asarray(pc.not_equal(*texts))
 
 
-def unmerged(base: Iterable[pa.Table], log: LogRecords, *, batch_rows: int) -> Iterator[pa.Table]:
-    """``skip_merge``: all base rows, then all rows of data blocks, also those that mean deletes."""
+def unmerged(
+    base: Iterable[pa.Table], log: Iterable[LogRecords], *, batch_rows: int
+) -> Iterator[pa.Table]:
+    """``skip_merge``: all base rows, then all rows of data blocks, also those that mean deletes.
+
+    Args:
+        base: consumed one at a time.
+        log: the records of each block, consumed one at a time.
+        batch_rows: most rows of a table that is made of log records.
+    """
     yield from base
-    yield from _chosen_rows(log.rows, log.row[log.row != NO_ROW], batch_rows)
+    for records in log:
+        for start in range(0, records.rows.num_rows, batch_rows):
+            yield records.rows.slice(start, batch_rows).combine_chunks()
 
 
 def _chosen_rows(rows: pa.Table, chosen: Rows, batch_rows: int) -> Iterator[pa.Table]:
@@ -191,6 +200,18 @@ def _fold(
     log: LogRecords, rule: MergeRule, merger: PayloadMerger | None, key_column: str
 ) -> _Folded:
     """Phase one: one record per key, which has taken what it takes from older log records."""
+    winners, keys, positions = _folded(log, rule, merger)
+    # Java classes are compared among log records only.
+    winners = replace(winners, has_other_class=np.zeros(len(winners), np.bool_))
+    matcher = _Matcher(keys, positions, key_column)
+    outcome = _outcome(rule, log.column_sets, merger)
+    return _Folded(winners, matcher, outcome, rule.ordering_fields)
+
+
+def _folded(
+    log: LogRecords, rule: MergeRule, merger: PayloadMerger | None
+) -> tuple[Records, pa.Array, Rows | None]:
+    """One record per key, and keys or positions in the same order."""
     if rule.needs_fold and len(log.column_sets):
         # Apache Hudi's payload classes do not know of them, and a partial update mode counts only
         # until the first of them in the log: no table is known that shows what comes out.
@@ -199,14 +220,27 @@ def _fold(
             f"the log files hold partial updates (MERGE INTO, UPDATE), and the table merges by "
             f"{named}: the two together are not covered. Run a compaction with Apache Hudi"
         )
-    outcome = _outcome(rule, log.column_sets, merger)
     codes, keys, positions = _identities(log)
-    folded, order = fold_in_rounds(codes, log.records, outcome)
-    winners = folded.take(np.argsort(order))
-    # Java classes are compared among log records only.
-    winners = replace(winners, has_other_class=np.zeros(len(winners), np.bool_))
-    matcher = _Matcher(keys, positions, key_column)
-    return _Folded(winners, matcher, outcome, rule.ordering_fields)
+    folded, order = fold_in_rounds(codes, log.records, _outcome(rule, log.column_sets, merger))
+    return folded.take(np.argsort(order)), keys, positions
+
+
+def _must_fold(log: LogRecords, rule: MergeRule) -> bool:
+    """Whether winners take values from losers."""
+    return rule.needs_fold or len(log.column_sets) > 0
+
+
+def newest(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = None) -> LogRecords:
+    """The same records with one for each key: what they come to among themselves.
+
+    Records that were written later may follow: the fold of all is the fold of this one and them.
+    """
+    if _must_fold(log, rule):
+        records, keys, positions = _folded(log, rule, merger)
+    else:
+        codes, keys, positions = _identities(log)
+        records = log.records(_winners(codes, log, rule))
+    return LogRecords.of(records, keys, positions, log.column_sets)
 
 
 @dataclass(slots=True)
@@ -225,10 +259,7 @@ class LogWinners:
 def fold_log_records(log: LogRecords, rule: MergeRule) -> LogWinners:
     """Phase one: the newest record of each key, by the rule's ordering."""
     codes, keys, positions = _identities(log)
-    if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
-        chosen = _last_of_each(codes)
-    else:
-        chosen = _newest_of_each(codes, log)
+    chosen = _winners(codes, log, rule)
     return LogWinners(
         keys=keys,
         positions=positions,
@@ -251,6 +282,13 @@ def _identities(log: LogRecords) -> tuple[Rows, pa.Array, Rows | None]:
         return codes.astype(np.int64), pa.nulls(len(positions), pa.string()), positions
     encoded = pc.dictionary_encode(log.keys)
     return np.asarray(encoded.indices).astype(np.int64), encoded.dictionary, None
+
+
+def _winners(codes: Rows, log: LogRecords, rule: MergeRule) -> Rows:
+    """Per code, from 0 on, the record that is newer than all others."""
+    if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
+        return _last_of_each(codes)
+    return _newest_of_each(codes, log)
 
 
 def _last_of_each(codes: Rows) -> Rows:

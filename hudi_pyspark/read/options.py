@@ -25,7 +25,10 @@ _USE_END_SCHEMA = "hoodie.datasource.read.schema.use.end.instanttime"
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
 _OLD_QUERY_TYPE = "hoodie.datasource.view.type"
+_MERGE_MEMORY = "hoodie.memory.merge.max.size"
+_SPILL_FOLDER = "hoodie.memory.spillable.map.path"
 _MAX_INT = 2**31 - 1
+_MAX_LONG = 2**63 - 1
 
 
 class QueryType(enum.Enum):
@@ -162,6 +165,17 @@ OPTIONS = (
     ),
     Option("", "columns", "Comma-separated columns to read and decode; all by default."),
     Option("", "batch_rows", "Rows per Arrow batch (default 65536)."),
+    Option(
+        _MERGE_MEMORY,
+        "merge_memory",
+        "Bytes that the log records of a slice may take; past it they go to local disk (default 1 "
+        "GiB, or a third of spark.executor.pyspark.memory if that is less).",
+    ),
+    Option(
+        _SPILL_FOLDER,
+        "spill_folder",
+        "Local folder for log records that do not fit into memory (default Spark's own).",
+    ),
     Option("", "include_meta_columns", "false leaves out the _hoodie_* columns (default true)."),
     Option(
         "",
@@ -195,7 +209,6 @@ _IGNORED = frozenset(
         "hoodie.compaction.reverse.log.read",
         "hoodie.optimized.log.blocks.scan.enable",
         "hoodie.datasource.read.streaming.table.version",
-        "hoodie.memory.merge.max.size",
     }
 )
 _IGNORED_PREFIXES = (
@@ -246,6 +259,8 @@ class ReadOptions:
     delete_marker: str = ""
     bootstrap_base_path: str = ""  # "" for the recorded folder, or the table's sibling
     batch_rows: int = 65_536
+    merge_memory: int = 0  # bytes; 0 for the worker's default
+    spill_folder: str = ""  # "" for the worker's default
     include_meta_columns: bool = True
     on_damage: OnDamage = OnDamage.FAIL
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
@@ -288,6 +303,12 @@ class ReadOptions:
             delete_marker=marker,
             bootstrap_base_path=given.get("bootstrap_base_path", ""),
             batch_rows=_positive(given, "batch_rows", default=65_536),
+            merge_memory=(
+                _positive(given, _MERGE_MEMORY, default=1, most=_MAX_LONG)
+                if _MERGE_MEMORY in given
+                else 0
+            ),
+            spill_folder=given.get(_SPILL_FOLDER, ""),
             include_meta_columns=_boolean(given, "include_meta_columns", default=True),
             on_damage=OnDamage(_one_of(given, "on_damage", tuple(d.value for d in OnDamage))),
             incremental=_incremental(given, query_type),
@@ -431,8 +452,8 @@ def _boolean(given: Mapping[str, str], key: str, *, default: bool) -> bool:
     return text == "true"
 
 
-def _positive(given: Mapping[str, str], key: str, *, default: int) -> int:
+def _positive(given: Mapping[str, str], key: str, *, default: int, most: int = _MAX_INT) -> int:
     text = given.get(key, str(default)).strip()
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= _MAX_INT:
-        raise InvalidOptionError(f"{key} is {text!r}; give a whole number from 1 to {_MAX_INT}")
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= most:
+        raise InvalidOptionError(f"{key} is {text!r}; give a whole number from 1 to {most}")
     return int(text)

@@ -51,6 +51,8 @@ class ScanTask:
     use_record_positions: bool
     batch_rows: int
     on_damage: OnDamage
+    merge_memory: int = 0  # bytes that log records may take; 0 for the worker's default
+    spill_folder: str = ""  # "" for the worker's default
     skip_merge: bool = False  # base rows and log rows, not merged
     key_fields: tuple[str, ...] = ()  # make up the record key where files do not hold it
     merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
@@ -138,6 +140,8 @@ def plan(
             and (predicate is None or not has_fixed_keys),
             batch_rows=options.batch_rows,
             on_damage=options.on_damage,
+            merge_memory=options.merge_memory,
+            spill_folder=options.spill_folder,
             skip_merge=options.skip_merge,
             key_fields=key_fields,
             merger=merger,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,24 +12,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
-from hudi_pyspark.format.log_block import LogBlock, frame_blocks
+from hudi_pyspark.format.log_block import LogBlock, LogBlockType, frame_blocks
 from hudi_pyspark.read.base_file import read_base_file
 from hudi_pyspark.read.bootstrap_file import read_bootstrap_file
 from hudi_pyspark.read.key_filter import keys_array
-from hudi_pyspark.read.log_records import load_log_records
+from hudi_pyspark.read.log_file import LogFiles
+from hudi_pyspark.read.log_records import LogDecoder, PositionsMissing
 from hudi_pyspark.read.log_scan import scan_blocks
 from hudi_pyspark.read.merge import merge, unmerged
 from hudi_pyspark.read.options import OnDamage
+from hudi_pyspark.read.passes import passes
 from hudi_pyspark.read.predicate import matching
 from hudi_pyspark.read.record_key import with_record_key
 from hudi_pyspark.read.row_groups import RowGroupFilter
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.read.schema_on_read import stored_columns
+from hudi_pyspark.read.spill import MemoryLimits
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hudi_pyspark.read.log_records import LogRecords
     from hudi_pyspark.read.log_scan import LogScan
@@ -63,16 +68,23 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     Rows for which the task's predicate is not true may be among them.
     """
     if not task.file_slice.log_files:
-        return _base_tables(task, storage, task.predicate)
-    log = load_log(task, storage)
-    if len(log.column_sets) and task.whole_slice is not None:
-        # A range's files alone do not tell what a partial update left unchanged.
-        return slice_tables(replace(task, file_slice=task.whole_slice, whole_slice=None), storage)
-    base = _base_tables(task, storage, _before_merge(task, log))
-    return _merged(task, base, log)
+        yield from _base_tables(task, storage, task.predicate)
+        return
+    with closing(LogFiles(storage)) as files:
+        blocks = _live_blocks(task, storage, files)
+        if task.whole_slice is not None and any(map(_is_partial_update, blocks)):
+            # A range's files alone do not tell what a partial update left unchanged.
+            whole = replace(task, file_slice=task.whole_slice, whole_slice=None)
+            yield from slice_tables(whole, storage)
+        elif task.skip_merge:
+            log = map(_decoder(task).decode, blocks)
+            base = _base_tables(task, storage, task.predicate)
+            yield from unmerged(base, log, batch_rows=task.batch_rows)
+        else:
+            yield from _merged(task, blocks, storage)
 
 
-def _before_merge(task: ScanTask, log: LogRecords) -> Predicate | None:
+def _before_merge(task: ScanTask, blocks: Sequence[LogBlock]) -> Predicate | None:
     """What base rows have to fulfil to matter at all, known before they are merged.
 
     By commit time log records win whatever the base rows hold, so that base rows only stand for
@@ -80,22 +92,64 @@ def _before_merge(task: ScanTask, log: LogRecords) -> Predicate | None:
     record, or lend it values.
     """
     plain = task.rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING and not task.rule.needs_fold
-    if task.skip_merge or (plain and not len(log.column_sets) and not task.key_fields):
-        return task.predicate
-    return None
+    lends = any(map(_is_partial_update, blocks))
+    return task.predicate if plain and not lends and not task.key_fields else None
 
 
-def _merged(task: ScanTask, base: Iterator[pa.Table], log: LogRecords) -> Iterator[pa.Table]:
-    if task.skip_merge:
-        return unmerged(base, log, batch_rows=task.batch_rows)
-    return merge(
-        base,
-        log,
-        task.rule,
-        key_column=RECORD_KEY_COLUMN,
-        batch_rows=task.batch_rows,
-        merger=task.merger,
+def _merged(task: ScanTask, blocks: Sequence[LogBlock], storage: Storage) -> Iterator[pa.Table]:
+    if _may_go_by_position(task, blocks):
+        try:
+            yield from _merged_passes(_without_keys(task), blocks, storage)
+        except PositionsMissing:
+            pass  # found while the log was decoded, before the first row was yielded
+        else:
+            return
+    yield from _merged_passes(task, blocks, storage)
+
+
+def _may_go_by_position(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
+    """Whether the record keys need not be read, by what the headers of the log blocks say."""
+    base = task.file_slice.base_file
+    if base is None or not task.use_record_positions or task.merger is not None:
+        return False
+    is_asked_for = RECORD_KEY_COLUMN in task.result.names or task.predicate is not None
+    return not is_asked_for and all(
+        block.record_positions_text and block.positions_base_instant == base.instant_time
+        for block in blocks
     )
+
+
+def _without_keys(task: ScanTask) -> ScanTask:
+    columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
+    return replace(task, working=pa.schema(columns), key_fields=())
+
+
+def _merged_passes(
+    task: ScanTask, blocks: Sequence[LogBlock], storage: Storage
+) -> Iterator[pa.Table]:
+    base = _base_tables(task, storage, _before_merge(task, blocks))
+    for rows, log in passes(blocks, base, _decoder(task), _memory(task), task.merger):
+        yield from merge(
+            rows,
+            log,
+            task.rule,
+            key_column=RECORD_KEY_COLUMN,
+            batch_rows=task.batch_rows,
+            merger=task.merger,
+        )
+
+
+def log_passes(
+    task: ScanTask, storage: Storage, base: Iterable[pa.Table]
+) -> Iterator[tuple[Iterable[pa.Table], LogRecords]]:
+    """Rows and the log records of a slice that may meet them; see `passes`."""
+    with closing(LogFiles(storage)) as files:
+        blocks = _live_blocks(task, storage, files)
+        yield from passes(blocks, base, _decoder(task), _memory(task), task.merger)
+
+
+def _is_partial_update(block: LogBlock) -> bool:
+    return block.is_partial and block.block_type is not LogBlockType.DELETE_BLOCK
 
 
 def _base_tables(
@@ -121,11 +175,8 @@ def _base_tables(
         rows = conform(table, schema, constants, source=base.path)
         if task.file_slice.log_files:
             rows = with_record_key(rows, task.key_fields)
-            rows = (
-                rows
-                if keys is None
-                else rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys))
-            )
+            if keys is not None:
+                rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys))
         yield matching(predicate, rows)
 
 
@@ -160,21 +211,18 @@ def _check_partition_columns(
         )
 
 
-def load_log(task: ScanTask, storage: Storage) -> LogRecords:
-    """All log records of a slice that the query sees, with the columns that the task works on."""
-    files = task.file_slice.log_files
-    scan = scan_blocks(_frame_files(task, storage), task.block_filter)
-    _check_damage(task, scan, storage)
-    until = task.block_filter.until
-    unlisted = [f for f in files if not f.is_listed and f.committed_by <= until]
-    _check_unlisted(unlisted, scan, storage)
+def _memory(task: ScanTask) -> MemoryLimits:
+    return MemoryLimits.resolve(task.merge_memory, task.spill_folder, os.environ)
+
+
+def _decoder(task: ScanTask) -> LogDecoder:
+    """Decodes log blocks to the columns that the task works on."""
     base = task.file_slice.base_file
-    return load_log_records(
-        scan.blocks,
+    return LogDecoder(
         task.working,
         dict(task.partition_values),
         task.rule,
-        key_column=RECORD_KEY_COLUMN,
+        key_column=RECORD_KEY_COLUMN if RECORD_KEY_COLUMN in task.working.names else None,
         positions_of=base.instant_time if base is not None and task.use_record_positions else None,
         columns=_columns_in_files(task, task.working),
         key_fields=task.key_fields,
@@ -183,14 +231,22 @@ def load_log(task: ScanTask, storage: Storage) -> LogRecords:
     )
 
 
-def _frame_files(task: ScanTask, storage: Storage) -> Iterator[LogBlock]:
-    for file in task.file_slice.log_files:
-        if not file.is_listed:
-            continue
-        try:
-            data = storage.read_bytes(file.path)
-        except FileNotFoundError as error:
-            raise MissingFileError.since_planning(storage.describe(file.path)) from error
+def _live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> Sequence[LogBlock]:
+    """All log blocks of a slice that the query sees, undecoded, in the order they apply in."""
+    scan = scan_blocks(_frame_files(task, storage, files), task.block_filter)
+    _check_damage(task, scan, storage)
+    until = task.block_filter.until
+    logs = task.file_slice.log_files
+    unlisted = [f for f in logs if not f.is_listed and f.committed_by <= until]
+    _check_unlisted(unlisted, scan, storage)
+    return scan.blocks
+
+
+def _frame_files(task: ScanTask, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
+    listed = [file for file in task.file_slice.log_files if file.is_listed]
+    is_small = sum(file.size for file in listed) <= _memory(task).files
+    for file in listed:
+        data = files.load(file.path) if is_small else files.open(file.path)
         if len(data) < file.committed_size:
             _report_damage(
                 task.on_damage,

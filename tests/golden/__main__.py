@@ -1,4 +1,4 @@
-"""``python -m tests.golden FOLDER``: every case of a folder, equal or not."""
+"""``python -m tests.golden FOLDER [OPTION=VALUE …]``: every case of a folder, equal or not."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from tests.golden.deviations import accepted_deviations
 from tests.golden.run import run_case
 
 
-def main(folder: str) -> int:
+def main(folder: str, *options: str) -> int:
+    given = dict(option.split("=", 1) for option in options)
     equal = deviating = total = 0
     for case in load_cases(Path(folder)):
         if not case.is_covered:
             continue
-        outcomes = list(run_case(case))
+        outcomes = list(run_case(case, given))
         good = sum(not o.problems for o in outcomes)
         verdict = "equal    " if good == len(outcomes) else "NOT EQUAL"
         print(f"{verdict} {case.name}: {good} of {len(outcomes)}")

@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiError, HudiTable
@@ -15,7 +16,7 @@ from tests.golden.compare import differences
 from tests.golden.deviations import accepted_deviations, certain_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
@@ -29,20 +30,21 @@ class Outcome:
     note: str = ""  # what "as it should be" means where it is not simply equal
 
 
-def run_case(case: Case) -> Iterator[Outcome]:
+def run_case(case: Case, options: Mapping[str, str] = MappingProxyType({})) -> Iterator[Outcome]:
+    """Run every query of a case, with some options more than its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = case.extract(Path(folder))
         for query in case.queries:
             if query.is_covered:
-                yield run_query(case, query, path)
+                yield run_query(case, query, path, options)
 
 
-def run_query(case: Case, query: Query, path: Path) -> Outcome:
+def run_query(case: Case, query: Query, path: Path, options: Mapping[str, str]) -> Outcome:
     try:
         with warnings.catch_warnings():
             # A range whose files are gone is answered with a warning, like Apache Hudi's log line.
             warnings.filterwarnings("ignore", message="incremental query of", category=UserWarning)
-            answer = HudiTable(str(path)).scan_with(query.options).to_arrow()
+            answer = HudiTable(str(path)).scan_with({**query.options, **options}).to_arrow()
     except HudiError as error:
         deviation = accepted_deviations().get(query.key)
         if deviation is not None and deviation.rows == type(error).__name__:

@@ -21,6 +21,7 @@ PUBLIC_NAMES = {
     "PathNotFoundError",
     "Scan",
     "SchemaEvolutionError",
+    "SpillError",
     "StreamSchemaChangedError",
     "TableNotFoundError",
     "TimeTravelError",

@@ -11,7 +11,7 @@ import fastavro
 import pyarrow as pa
 
 from hudi_pyspark.format.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
-from hudi_pyspark.read.log_records import LogRecords, load_log_records
+from hudi_pyspark.read.log_records import LogDecoder, LogRecords
 from hudi_pyspark.read.log_scan import BlockFilter, scan_blocks
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.format.log_writer import avro_content, avro_records, write_block
@@ -121,8 +121,12 @@ def log_records(
 ) -> LogRecords:
     """What a read makes of log files: framed, scanned and decoded."""
     scan = scan_blocks(framed(*files), BlockFilter("999", None))
-    return load_log_records(
-        scan.blocks,
+    decoder = log_decoder(schema, rule, positions_of)
+    return decoder.concatenate([decoder.decode(block) for block in scan.blocks])
+
+
+def log_decoder(schema: pa.Schema, rule: MergeRule, positions_of: str | None = None) -> LogDecoder:
+    return LogDecoder(
         schema,
         {},
         rule,

@@ -6,7 +6,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, SchemaEvolutionError
 from hudi_pyspark.format.log_block import HeaderKey
-from hudi_pyspark.read.log_records import NO_ROW, load_log_records
+from hudi_pyspark.read.log_records import NO_ROW, LogDecoder
 from tests.read.log_files import (
     BASE_INSTANT,
     COMMIT_TIME,
@@ -272,8 +272,7 @@ def test_old_rows_get_the_type_of_the_table():
 
 def test_constants_fill_what_the_files_do_not_hold():
     schema = SCHEMA.append(pa.field("p", pa.int32()))
-    records = load_log_records(
-        framed(data_block(avro_record(ts="long", p="int"), [{KEY: "k", "ts": 1, "p": 8}])),
+    decoder = LogDecoder(
         schema,
         {"p": pa.scalar(7, pa.int32())},
         RULE,
@@ -281,6 +280,8 @@ def test_constants_fill_what_the_files_do_not_hold():
         positions_of=None,
         columns=[KEY, "ts"],
     )
+    (block,) = framed(data_block(avro_record(ts="long", p="int"), [{KEY: "k", "ts": 1, "p": 8}]))
+    records = decoder.decode(block)
     assert records.rows.column("p").to_pylist() == [7]
 
 

@@ -1,0 +1,93 @@
+"""Log files of a slice: whole in memory, or read from the storage piece by piece."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from hudi_pyspark.errors import MissingFileError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hudi_pyspark.format.log_block import Octets
+    from hudi_pyspark.storage import Storage
+
+_PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store
+
+
+class LogFiles:
+    """Opens the log files of a slice; at most one is open at a time, and one piece of it held."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._path = ""
+        self._file: pa.NativeFile | IO[bytes] | None = None
+        self._piece = memoryview(b"")
+        self._start = 0  # of the piece in its file
+
+    def load(self, path: str) -> Octets:
+        """The whole file, in memory.
+
+        Raises:
+            MissingFileError: there is no such file any more.
+        """
+        try:
+            return memoryview(self._storage.read_bytes(path))
+        except FileNotFoundError as error:
+            raise MissingFileError.since_planning(self._storage.describe(path)) from error
+
+    def open(self, path: str) -> Octets:
+        """The file, read when its bytes are asked for: best from the start to the end.
+
+        Raises:
+            MissingFileError: there is no such file any more, now or when it is read.
+        """
+        file = self._opened(path)
+        return _StoredFile(self, path, file.seek(0, os.SEEK_END))
+
+    def read(self, path: str, start: int, stop: int) -> memoryview:
+        """Some bytes of a file; what is as long as a piece is given away and not held."""
+        held = self._start <= start and stop <= self._start + len(self._piece)
+        if path != self._path or not held:
+            file = self._opened(path)
+            file.seek(start)
+            octets = memoryview(file.read(max(stop - start, _PIECE)))
+            if stop - start >= _PIECE:
+                return octets
+            self._piece, self._start = octets, start
+        return self._piece[start - self._start : stop - self._start]
+
+    def _opened(self, path: str) -> pa.NativeFile | IO[bytes]:
+        if self._file is None or path != self._path:
+            self.close()
+            try:
+                self._file = self._storage.open_input(path)
+            except FileNotFoundError as error:
+                raise MissingFileError.since_planning(self._storage.describe(path)) from error
+            self._path = path
+        return self._file
+
+    def close(self) -> None:
+        """Let go of the open file; a later read opens it again."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._path = None, ""
+        self._piece, self._start = memoryview(b""), 0
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredFile:
+    """A log file whose bytes stay where they are until they are asked for."""
+
+    files: LogFiles
+    path: str
+    size: int  # bytes when it was opened
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, span: slice, /) -> memoryview:
+        start, stop, _ = span.indices(self.size)
+        return self.files.read(self.path, start, max(start, stop))

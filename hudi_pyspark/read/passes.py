@@ -1,0 +1,174 @@
+"""A slice in one pass, or in several where its log records do not fit into memory.
+
+Past the limit log records go to local disk, into buckets by a hash of their key (or by position in
+the base file, where that is what identifies them), and then so do the base rows. All records of a
+key are in one bucket, in order of arrival, so each pass is a merge like any other, of some buckets.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.read.columns import as_one_array
+from hudi_pyspark.read.key_hash import BUCKETS, key_buckets
+from hudi_pyspark.read.log_records import pack, unpack
+from hudi_pyspark.read.merge import newest
+from hudi_pyspark.read.spill import Buckets, SpillFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from hudi_pyspark.format.log_block import LogBlock
+    from hudi_pyspark.read.custom_merger import PayloadMerger
+    from hudi_pyspark.read.log_records import LogDecoder, LogRecords
+    from hudi_pyspark.read.spill import MemoryLimits
+
+    Pass = tuple[Iterable[pa.Table], LogRecords]
+
+_Sized = TypeVar("_Sized", "LogRecords", pa.Table)
+
+
+def passes(
+    blocks: Sequence[LogBlock],
+    base: Iterable[pa.Table],
+    decoder: LogDecoder,
+    memory: MemoryLimits,
+    merger: PayloadMerger | None = None,
+) -> Iterator[Pass]:
+    """Base rows and the log records that may meet them.
+
+    Args:
+        blocks: data and delete blocks of the slice, oldest first.
+        base: tables of the decoder's schema, in file order; consumed one at a time.
+        decoder: of the slice's blocks.
+        memory: how much of the log may be held.
+        merger: a user's function for payload classes that Apache Hudi does not have.
+
+    Yields:
+        Base tables and log records: together those of the slice, each of them once. Use what came
+        before the next is asked for.
+
+    Raises:
+        SpillError: the local disk is full.
+    """
+    parts = map(decoder.decode, blocks)
+    held, is_all = _up_to(parts, memory.records)
+    if is_all:
+        yield base, decoder.concatenate(held)
+        return
+    with closing(SpillFile(memory.folder)) as file:
+        spilled = _SpilledLog(file, decoder, memory)
+        by_position = all(part.positions is not None for part in held if len(part))
+        if not spilled.add(chain(_drained(held), parts), by_position=by_position):
+            # A block without usable positions, behind others that had them: all go by key then.
+            file.clear()
+            spilled = _SpilledLog(file, replace(decoder, positions_of=None), memory)
+            spilled.add(map(spilled.decoder.decode, blocks), by_position=False)
+        yield from spilled.passes(base, merger)
+
+
+class _SpilledLog:
+    """Log records of a slice on disk."""
+
+    def __init__(self, file: SpillFile, decoder: LogDecoder, memory: MemoryLimits) -> None:
+        self.decoder = decoder
+        self._file = file
+        self._memory = memory
+        self._buckets = Buckets(file, BUCKETS)
+        self._by_position = False
+
+    def add(self, parts: Iterable[LogRecords], *, by_position: bool) -> bool:
+        """Put the records of all blocks into their buckets; False if some have no position."""
+        self._by_position = by_position
+        for group in _grouped(parts, self._memory.group):
+            log = self.decoder.concatenate(group)
+            if by_position and log.positions is None and len(log):
+                return False
+            by_key = replace(log, positions=None)
+            if log.positions is not None and by_position:
+                self._buckets.add(pack(log), log.positions % BUCKETS)
+            else:
+                self._buckets.add(pack(by_key), key_buckets(log.keys))
+        return True
+
+    def passes(self, base: Iterable[pa.Table], merger: PayloadMerger | None) -> Iterator[Pass]:
+        """Both sides, some buckets at a time."""
+        count = self._count()
+        base_rows = self._spill(base, count)
+        for number in range(count):
+            log = self._load(range(number, BUCKETS, count), merger)
+            if log.positions is not None:
+                # Of every `count` base rows the pass has one, so they stand closer together.
+                log = replace(log, positions=log.positions // count)
+            yield base_rows.tables([number]), log
+
+    def _count(self) -> int:
+        """Passes, a power of two: few enough to be quick, and enough to fit each into memory."""
+        sizes = self._buckets.sizes()
+        count = 1
+        while count < BUCKETS and sizes.reshape(-1, count).sum(0).max() > self._memory.one_pass:
+            count *= 2
+        return count
+
+    def _spill(self, base: Iterable[pa.Table], count: int) -> Buckets:
+        buckets = Buckets(self._file, count)
+        rows_before = 0
+        for group in _grouped(base, self._memory.group):
+            table = pa.concat_tables(group)
+            if self._by_position:
+                numbers = np.arange(rows_before, rows_before + table.num_rows)
+            else:
+                numbers = key_buckets(as_one_array(table.column(self.decoder.key_column)))
+            buckets.add(table, numbers % count)
+            rows_before += table.num_rows
+        return buckets
+
+    def _load(self, buckets: Sequence[int], merger: PayloadMerger | None) -> LogRecords:
+        """The records of some buckets; where a few keys have very many, these come folded."""
+        parts: list[LogRecords] = []
+        size, limit = 0, self._memory.records
+        for table in self._buckets.tables(buckets):
+            parts.append(unpack(table, self.decoder))
+            size += parts[-1].nbytes
+            if size > limit:
+                parts = [newest(self.decoder.concatenate(parts), self.decoder.rule, merger)]
+                size = parts[0].nbytes
+                limit = max(limit, 2 * size)
+        return self.decoder.concatenate(parts)
+
+
+def _up_to(parts: Iterator[LogRecords], limit: int) -> tuple[list[LogRecords], bool]:
+    """Parts until they are larger than a limit, and whether these are all."""
+    held, size = [], 0
+    for part in parts:
+        held.append(part)
+        size += part.nbytes
+        if size > limit:
+            return held, False
+    return held, True
+
+
+def _drained(parts: list[LogRecords]) -> Iterator[LogRecords]:
+    """The parts in order, each let go of as it is given."""
+    parts.reverse()
+    while parts:
+        yield parts.pop()
+
+
+def _grouped(tables: Iterable[_Sized], size: int) -> Iterator[list[_Sized]]:
+    """Tables in groups, each as large as asked for or larger, but for the last."""
+    group, held = [], 0
+    for table in tables:
+        group.append(table)
+        held += table.nbytes
+        if held >= size:
+            yield group
+            group, held = [], 0
+    if group:
+        yield group

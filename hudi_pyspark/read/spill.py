@@ -1,0 +1,165 @@
+"""Tables on local disk, for slices whose log records do not fit into memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.errors import SpillError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+DEFAULT_MEMORY = 1 << 30
+_MEGABYTE = 1 << 20
+_COMPRESSION = "lz4"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimits:
+    """What the log records of a slice may take, shared out among the steps of a merge."""
+
+    total: int  # bytes
+    folder: str  # for spill files
+
+    @classmethod
+    def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> MemoryLimits:
+        """The limits of a Python process.
+
+        Args:
+            total: as asked for; 0 for the default, which is a third of what Spark allows a Python
+                worker (``spark.executor.pyspark.memory``), and 1 GiB at most.
+            folder: as asked for; "" for a local folder of Spark, or that for temporary files.
+            environment: variables of the process.
+        """
+        worker = int(environment.get("PYSPARK_EXECUTOR_MEMORY_MB", "-1")) * _MEGABYTE
+        if not total:
+            total = min(worker // 3, DEFAULT_MEMORY) if worker > 0 else DEFAULT_MEMORY
+        spark_folders = [f for f in environment.get("SPARK_LOCAL_DIRS", "").split(",") if f]
+        if not folder and spark_folders:
+            folder = spark_folders[os.getpid() % len(spark_folders)]  # they may be several disks
+        return cls(total, folder or tempfile.gettempdir())
+
+    @property
+    def files(self) -> int:
+        """Bytes of log files that are loaded as a whole, since that is faster."""
+        return self.total // 8
+
+    @property
+    def records(self) -> int:
+        """Bytes of log records that are merged in memory; merging them takes as much again."""
+        return self.total // 2
+
+    @property
+    def one_pass(self) -> int:
+        """Bytes of log records that one pass holds after spilling."""
+        return self.total // 4
+
+    @property
+    def group(self) -> int:
+        """Bytes of rows that go to disk together."""
+        return self.total // 16
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a table stands in a spill file."""
+
+    offset: int
+    length: int
+    nbytes: int  # in memory
+
+
+class SpillFile:
+    """A file without a name: it is gone when it is closed, or its process ends, however it ends.
+
+    Args:
+        folder: on local disk; made if there is none.
+
+    Raises:
+        SpillError: no file can be made there.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        try:
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103  (a text, and stays one)
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed by its owner)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def write(self, table: pa.Table) -> Span:
+        """Append a table.
+
+        Raises:
+            SpillError: the disk is full.
+        """
+        octets = pa.BufferOutputStream()
+        options = pa.ipc.IpcWriteOptions(compression=_COMPRESSION)
+        with pa.ipc.new_stream(octets, table.schema, options=options) as stream:
+            stream.write_table(table)
+        content = octets.getvalue()
+        try:
+            offset = self._file.seek(0, os.SEEK_END)
+            self._file.write(content)
+        except OSError as error:
+            raise self._failed(error) from error
+        return Span(offset, len(content), table.nbytes)
+
+    def read(self, span: Span) -> pa.Table:
+        """A table that was written."""
+        self._file.seek(span.offset)
+        return pa.ipc.open_stream(self._file.read(span.length)).read_all()
+
+    def clear(self) -> None:
+        """Forget all tables."""
+        self._file.truncate(0)
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()
+
+    def _failed(self, error: OSError) -> SpillError:
+        return SpillError(
+            f"log records cannot be kept in {self._folder}: {error}. Name another local folder "
+            "with hoodie.memory.spillable.map.path, or allow more memory with "
+            "hoodie.memory.merge.max.size"
+        )
+
+
+class Buckets:
+    """Rows on disk, each in a bucket; those of a bucket stay in the order in which they came."""
+
+    def __init__(self, file: SpillFile, count: int) -> None:
+        self._file = file
+        self._spans: list[list[Span]] = [[] for _ in range(count)]
+
+    def add(self, table: pa.Table, buckets: npt.NDArray[np.int64]) -> None:
+        """Put rows into their buckets.
+
+        Args:
+            table: the rows.
+            buckets: of each row, the number of its bucket.
+        """
+        order = np.argsort(buckets, kind="stable")
+        rows = table.take(pa.array(order))
+        ends = np.cumsum(np.bincount(buckets, minlength=len(self._spans)))
+        for spans, start, end in zip(self._spans, [0, *ends[:-1]], ends, strict=True):
+            if start < end:
+                spans.append(self._file.write(rows.slice(start, end - start)))
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Bytes in memory of each bucket."""
+        return np.array([sum(span.nbytes for span in spans) for spans in self._spans], np.int64)
+
+    def tables(self, buckets: Sequence[int]) -> Iterator[pa.Table]:
+        """The rows of some buckets, bucket by bucket."""
+        for bucket in buckets:
+            yield from map(self._file.read, self._spans[bucket])
