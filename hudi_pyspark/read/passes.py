@@ -35,7 +35,7 @@ _Sized = TypeVar("_Sized", "LogRecords", pa.Table)
 
 
 def passes(
-    blocks: Sequence[LogBlock],
+    blocks: list[LogBlock],
     base: Iterable[pa.Table],
     decoder: LogDecoder,
     memory: MemoryLimits,
@@ -44,7 +44,8 @@ def passes(
     """Base rows and the log records that may meet them.
 
     Args:
-        blocks: data and delete blocks of the slice, oldest first.
+        blocks: data and delete blocks of the slice, oldest first; taken away when their records
+            are held in memory, so that nothing holds the log files any more.
         base: tables of the decoder's schema, in file order; consumed one at a time.
         decoder: of the slice's blocks.
         memory: how much of the log may be held.
@@ -60,6 +61,7 @@ def passes(
     parts = map(decoder.decode, blocks)
     held, is_all = _up_to(parts, memory.records)
     if is_all:
+        blocks.clear()
         yield base, decoder.concatenate(held)
         return
     with closing(SpillFile(memory.folder)) as file:
@@ -102,7 +104,10 @@ class _SpilledLog:
         count = self._count()
         base_rows = self._spill(base, count)
         for number in range(count):
-            log = self._load(range(number, BUCKETS, count), merger)
+            buckets = range(number, BUCKETS, count)
+            if self._buckets.are_empty(buckets) and base_rows.are_empty([number]):
+                continue
+            log = self._load(buckets, merger)
             if log.positions is not None:
                 # Of every `count` base rows the pass has one, so they stand closer together.
                 log = replace(log, positions=log.positions // count)

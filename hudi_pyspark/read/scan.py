@@ -96,7 +96,7 @@ def _before_merge(task: ScanTask, blocks: Sequence[LogBlock]) -> Predicate | Non
     return task.predicate if plain and not lends and not task.key_fields else None
 
 
-def _merged(task: ScanTask, blocks: Sequence[LogBlock], storage: Storage) -> Iterator[pa.Table]:
+def _merged(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterator[pa.Table]:
     if _may_go_by_position(task, blocks):
         try:
             yield from _merged_passes(_without_keys(task), blocks, storage)
@@ -107,7 +107,7 @@ def _merged(task: ScanTask, blocks: Sequence[LogBlock], storage: Storage) -> Ite
     yield from _merged_passes(task, blocks, storage)
 
 
-def _may_go_by_position(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
+def _may_go_by_position(task: ScanTask, blocks: list[LogBlock]) -> bool:
     """Whether the record keys need not be read, by what the headers of the log blocks say."""
     base = task.file_slice.base_file
     if base is None or not task.use_record_positions or task.merger is not None:
@@ -124,9 +124,7 @@ def _without_keys(task: ScanTask) -> ScanTask:
     return replace(task, working=pa.schema(columns), key_fields=())
 
 
-def _merged_passes(
-    task: ScanTask, blocks: Sequence[LogBlock], storage: Storage
-) -> Iterator[pa.Table]:
+def _merged_passes(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterator[pa.Table]:
     base = _base_tables(task, storage, _before_merge(task, blocks))
     for rows, log in passes(blocks, base, _decoder(task), _memory(task), task.merger):
         yield from merge(
@@ -231,7 +229,7 @@ def _decoder(task: ScanTask) -> LogDecoder:
     )
 
 
-def _live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> Sequence[LogBlock]:
+def _live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[LogBlock]:
     """All log blocks of a slice that the query sees, undecoded, in the order they apply in."""
     scan = scan_blocks(_frame_files(task, storage, files), task.block_filter)
     _check_damage(task, scan, storage)
@@ -239,7 +237,7 @@ def _live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> Sequence[
     logs = task.file_slice.log_files
     unlisted = [f for f in logs if not f.is_listed and f.committed_by <= until]
     _check_unlisted(unlisted, scan, storage)
-    return scan.blocks
+    return list(scan.blocks)
 
 
 def _frame_files(task: ScanTask, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:

@@ -155,6 +155,10 @@ class Buckets:
             if start < end:
                 spans.append(self._file.write(rows.slice(start, end - start)))
 
+    def are_empty(self, buckets: Sequence[int]) -> bool:
+        """Whether none of some buckets has a row."""
+        return not any(self._spans[bucket] for bucket in buckets)
+
     def sizes(self) -> npt.NDArray[np.int64]:
         """Bytes in memory of each bucket."""
         return np.array([sum(span.nbytes for span in spans) for spans in self._spans], np.int64)

@@ -57,6 +57,14 @@ def test_every_query_answers_as_apache_hudi(case):
     assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if "_mor_" in case.name], ids=lambda case: case.name
+)
+def test_every_query_of_log_files_answers_the_same_when_their_records_are_spilled(case):
+    outcomes = run_case(case, {"hoodie.memory.merge.max.size": "1"})
+    assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
+
+
 @pytest.mark.parametrize(("query", "error", "says"), [(q, *e) for q, e in REFUSED.items()])
 def test_what_apache_hudi_refuses_is_refused_by_name(query, error, says, golden_table):
     case, known = QUERIES[query]

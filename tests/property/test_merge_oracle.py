@@ -12,19 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.read.merge import merge
 from tests.property import oracle
 from tests.property.oracle import Delete, Row
 from tests.read.log_files import (
     BASE_INSTANT,
     COMMIT_TIME,
+    ENOUGH_MEMORY,
     EVENT_TIME,
     KEY,
     array_of,
     avro_record,
     data_block,
     delete_block,
-    log_records,
+    log_decoder,
+    merged_slice,
     nullable,
     rule_of,
     wrapped,
@@ -233,29 +234,35 @@ def base_table(case: Slice) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=arrow_schema(case.kinds))
 
 
-def merged(case: Slice, *, base_cuts: Set[int] = frozenset(), log_cuts: Set[int] = frozenset()):
+def merged(
+    case: Slice,
+    *,
+    base_cuts: Set[int] = frozenset(),
+    log_cuts: Set[int] = frozenset(),
+    memory: int = ENOUGH_MEMORY,
+):
     rule = rule_of(
         EVENT_TIME if case.by_event_time else COMMIT_TIME,
         [f"ts{number}" for number in range(len(case.kinds))],
         delete_field="op",
         delete_marker="gone",
     )
-    log = log_records(
-        log_file(case, cuts=log_cuts),
-        schema=arrow_schema(case.kinds),
-        rule=rule,
-        positions_of=BASE_INSTANT if case.by_position else None,
+    decoder = log_decoder(
+        arrow_schema(case.kinds), rule, BASE_INSTANT if case.by_position else None
     )
     table = base_table(case)
     ends = sorted({0, table.num_rows, *(cut for cut in base_cuts if cut < table.num_rows)})
     base = [table.slice(start, end - start) for start, end in pairwise(ends)]
-    tables = merge(base, log, rule, key_column=KEY, batch_rows=3)
+    log = log_file(case, cuts=log_cuts)
+    tables = merged_slice(log, base, rule, decoder, memory=memory, batch_rows=3)
     return Counter(
         (row[KEY], row["v"]) for result in tables for row in result.select([KEY, "v"]).to_pylist()
     )
 
 
 cut_sets = st.sets(st.integers(1, 11), max_size=5)
+# Bytes, from those that no record fits into to those of a few blocks.
+little_memory = st.sampled_from([1, 1_000, 4_000, 16_000])
 
 
 @given(slices())
@@ -276,3 +283,13 @@ def test_result_does_not_depend_on_how_the_base_is_batched(case, cuts):
 @given(slices(), cut_sets)
 def test_result_does_not_depend_on_where_log_blocks_are_split(case, cuts):
     assert merged(case, log_cuts=cuts) == merged(case)
+
+
+@given(slices(), cut_sets, cut_sets, little_memory)
+def test_merge_in_passes_by_key_agrees_with_row_at_a_time_oracle(case, base, log, memory):
+    assert merged(case, base_cuts=base, log_cuts=log, memory=memory) == case.expected()
+
+
+@given(slices(by_position=True), cut_sets, cut_sets, little_memory)
+def test_merge_in_passes_by_position_agrees_with_row_at_a_time_oracle(case, base, log, memory):
+    assert merged(case, base_cuts=base, log_cuts=log, memory=memory) == case.expected()

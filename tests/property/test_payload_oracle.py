@@ -12,18 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.format.log_block import HeaderKey
-from hudi_pyspark.read.merge import merge
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.property import payload_oracle as oracle
 from tests.property.payload_oracle import META, TOASTED, Delete, Record, Row, Rules
 from tests.read.log_files import (
     COMMIT_TIME,
+    ENOUGH_MEMORY,
     EVENT_TIME,
     KEY,
     avro_record,
     data_block,
     delete_block,
-    log_records,
+    log_decoder,
+    merged_slice,
     nullable,
     rule_of,
     wrapped,
@@ -252,13 +253,20 @@ def _wrapped(case: Slice, value: Any) -> object:
     return wrapped(wrapper, value)
 
 
-def merged(case: Slice, *, base_cuts: Set[int] = frozenset(), log_cuts: Set[int] = frozenset()):
+def merged(
+    case: Slice,
+    *,
+    base_cuts: Set[int] = frozenset(),
+    log_cuts: Set[int] = frozenset(),
+    memory: int = ENOUGH_MEMORY,
+):
     schema = arrow_schema(case.rules)
-    log = log_records(log_file(case, log_cuts), schema=schema, rule=case.rule)
+    decoder = log_decoder(schema, case.rule)
     table = pa.Table.from_pylist([row.values for row in case.base], schema=schema)
     ends = sorted({0, table.num_rows, *(cut for cut in base_cuts if cut < table.num_rows)})
     base = [table.slice(start, end - start) for start, end in pairwise(ends)]
-    tables = merge(base, log, case.rule, key_column=KEY, batch_rows=3)
+    log = log_file(case, log_cuts)
+    tables = merged_slice(log, base, case.rule, decoder, memory=memory, batch_rows=3)
     return Counter(str(row) for result in tables for row in result.to_pylist())
 
 
@@ -301,3 +309,8 @@ def test_result_does_not_depend_on_how_the_base_is_batched(case, cuts):
 @given(every_slice, cut_sets)
 def test_result_does_not_depend_on_where_log_blocks_are_split(case, cuts):
     assert merged(case, log_cuts=cuts) == merged(case)
+
+
+@given(every_slice, cut_sets, st.sampled_from([1, 4_000, 16_000]))
+def test_merge_in_passes_agrees_with_row_at_a_time_oracle(case, cuts, memory):
+    assert merged(case, base_cuts=cuts, log_cuts=cuts, memory=memory) == case.expected()

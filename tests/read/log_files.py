@@ -4,15 +4,20 @@ import base64
 import io
 import json
 import struct
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import fastavro
 import pyarrow as pa
 
 from hudi_pyspark.format.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
+from hudi_pyspark.read.custom_merger import PayloadMerger
 from hudi_pyspark.read.log_records import LogDecoder, LogRecords
 from hudi_pyspark.read.log_scan import BlockFilter, scan_blocks
+from hudi_pyspark.read.merge import merge
+from hudi_pyspark.read.passes import passes
+from hudi_pyspark.read.spill import MemoryLimits
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.format.log_writer import avro_content, avro_records, write_block
 from tests.format.test_delete_block import DELETE_LIST, array_of, content, wrapped
@@ -23,6 +28,7 @@ KEY = "_hoodie_record_key"
 BASE_INSTANT = "001"
 EVENT_TIME = RecordMergeMode.EVENT_TIME_ORDERING
 COMMIT_TIME = RecordMergeMode.COMMIT_TIME_ORDERING
+ENOUGH_MEMORY = 1 << 30
 
 
 def rule_of(
@@ -123,6 +129,23 @@ def log_records(
     scan = scan_blocks(framed(*files), BlockFilter("999", None))
     decoder = log_decoder(schema, rule, positions_of)
     return decoder.concatenate([decoder.decode(block) for block in scan.blocks])
+
+
+def merged_slice(
+    log: bytes,
+    base: Iterable[pa.Table],
+    rule: MergeRule,
+    decoder: LogDecoder,
+    *,
+    memory: int,
+    batch_rows: int = 10,
+    merger: PayloadMerger | None = None,
+    folder: str = tempfile.gettempdir(),
+) -> Iterator[pa.Table]:
+    """A log file merged with base tables, as a read does it with so much memory."""
+    blocks = list(scan_blocks(framed(log), BlockFilter("999", None)).blocks)
+    for rows, records in passes(blocks, base, decoder, MemoryLimits(memory, folder), merger):
+        yield from merge(rows, records, rule, key_column=KEY, batch_rows=batch_rows, merger=merger)
 
 
 def log_decoder(schema: pa.Schema, rule: MergeRule, positions_of: str | None = None) -> LogDecoder:
