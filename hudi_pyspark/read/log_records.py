@@ -258,7 +258,8 @@ class LogDecoder:
         ]
         # Positions count only if every part has usable ones: otherwise all records go by key.
         positions = [part.positions for part in parts if part.positions is not None]
-        usable = sum(map(len, positions)) == sum(map(len, parts)) > 0
+        count = sum(map(len, parts))
+        usable = sum(map(len, positions)) == count and (count > 0 or self.key_column is None)
         return LogRecords(
             rows=pa.concat_tables(tables) if tables else self.schema.empty_table(),
             row=_stack(row, np.int64),

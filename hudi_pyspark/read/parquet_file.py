@@ -32,7 +32,10 @@ def read_parquet_file(
             wanted = [name for name in columns if name in schema.names]
             target = pa.schema([schema.field(name) for name in wanted])
             chosen = row_groups.choose(parquet)
-            for batch in parquet.iter_batches(batch_rows, chosen, wanted) if chosen else ():
+            # Slices are read side by side, by Spark's tasks or by threads: more threads for the
+            # columns of one would only get in each other's way.
+            batches = parquet.iter_batches(batch_rows, chosen, wanted, use_threads=False)
+            for batch in batches if chosen else ():
                 table = pa.Table.from_batches([batch])
                 yield table.select(wanted).cast(target) if wanted else table
     except FileNotFoundError:

@@ -113,9 +113,13 @@ def _may_go_by_position(task: ScanTask, blocks: list[LogBlock]) -> bool:
     if base is None or not task.use_record_positions or task.merger is not None:
         return False
     is_asked_for = RECORD_KEY_COLUMN in task.result.names or task.predicate is not None
-    return not is_asked_for and all(
-        block.record_positions_text and block.positions_base_instant == base.instant_time
-        for block in blocks
+    return (
+        bool(blocks)
+        and not is_asked_for
+        and all(
+            block.record_positions_text and block.positions_base_instant == base.instant_time
+            for block in blocks
+        )
     )
 
 
