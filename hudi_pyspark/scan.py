@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -15,11 +16,12 @@ from hudi_pyspark.read.filter_text import parse_filter
 from hudi_pyspark.read.incremental import CommitRange, range_slices, resolve_range
 from hudi_pyspark.read.instants import local_now, resolve_as_of
 from hudi_pyspark.read.options import QueryType, ReadOptions
+from hudi_pyspark.read.packing import pack
 from hudi_pyspark.read.plan import plan
 from hudi_pyspark.read.predicate import conjunction, conjuncts
 from hudi_pyspark.read.projection import result_schema, scan_schema
 from hudi_pyspark.read.schema_on_read import SchemaOnRead
-from hudi_pyspark.read.task import read_task
+from hudi_pyspark.read.side_by_side import read_side_by_side
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import column_defaults
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView
+
+_MOST_THREADS = 4
 
 
 class Scan:
@@ -111,6 +115,13 @@ class Scan:
         until = self._until(commit_range)
         return list(self._plan_slices(slices, result, until, commit_range, self._predicate))
 
+    def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
+        """The same in groups of about equal cost (option ``task_bytes``), for those who read them.
+
+        Small slices share a group; a large base file without logs is read by several.
+        """
+        return pack(self.plan(columns), self._options.task_bytes)
+
     def _plan_slices(
         self,
         slices: list[FileSlice],
@@ -179,11 +190,19 @@ class Scan:
             return self._table_schema
         return cdc_schema(self._table_schema, as_struct=self._options.incremental.cdc_as_struct)
 
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Stream the answer; rows come in no promised order."""
-        for task in self.plan():
-            for table in read_task(task, self.storage):
-                yield from table.select(self._result.names).to_batches()
+    def to_batches(self, threads: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Stream the answer; rows come in no promised order.
+
+        Args:
+            threads: file slices that are read at a time, each of which takes memory; by default as
+                many as there are processors, but four at most.
+        """
+        for table in self._tables(self.plan(), threads):
+            yield from table.select(self._result.names).to_batches()
+
+    def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
+        count = threads or min(os.cpu_count() or 1, _MOST_THREADS)
+        return read_side_by_side(tasks, self.storage, count)
 
     def to_arrow(self) -> pa.Table:
         """The whole answer in memory."""
@@ -225,8 +244,7 @@ class Scan:
 
     def count(self) -> int:
         """Number of rows; decodes only the columns that merging needs."""
-        tasks = self.plan(columns=())
-        return sum(table.num_rows for task in tasks for table in read_task(task, self.storage))
+        return sum(table.num_rows for table in self._tables(self.plan(columns=())))
 
     def __repr__(self) -> str:
         place = self._view.storage.describe("")

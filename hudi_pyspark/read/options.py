@@ -166,6 +166,12 @@ OPTIONS = (
     Option("", "columns", "Comma-separated columns to read and decode; all by default."),
     Option("", "batch_rows", "Rows per Arrow batch (default 65536)."),
     Option(
+        "",
+        "task_bytes",
+        "Bytes that a Spark task should read (default 64 MiB): smaller file slices share a task, "
+        "larger base files without logs are read by several.",
+    ),
+    Option(
         _MERGE_MEMORY,
         "merge_memory",
         "Bytes that the log records of a slice may take; past it they go to local disk (default 1 "
@@ -259,6 +265,7 @@ class ReadOptions:
     delete_marker: str = ""
     bootstrap_base_path: str = ""  # "" for the recorded folder, or the table's sibling
     batch_rows: int = 65_536
+    task_bytes: int = 64 << 20
     merge_memory: int = 0  # bytes; 0 for the worker's default
     spill_folder: str = ""  # "" for the worker's default
     include_meta_columns: bool = True
@@ -303,6 +310,7 @@ class ReadOptions:
             delete_marker=marker,
             bootstrap_base_path=given.get("bootstrap_base_path", ""),
             batch_rows=_positive(given, "batch_rows", default=65_536),
+            task_bytes=_positive(given, "task_bytes", default=64 << 20),
             merge_memory=(
                 _positive(given, _MERGE_MEMORY, default=1, most=_MAX_LONG)
                 if _MERGE_MEMORY in given

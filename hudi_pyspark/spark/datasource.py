@@ -43,6 +43,10 @@ class HudiDataSource(DataSource):
     def name(cls) -> str:
         return SHORT_NAME
 
+    # Spark carries the source from the process that asked for its schema to the one that plans, so
+    # that the timeline is read once for both, and they see the same table.
+    _opened: HudiTable | None = None
+
     def schema(self) -> StructType:
         # Spark asks batches and streams alike; a stream names no begin, which the columns do not
         # depend on.
@@ -73,7 +77,9 @@ class HudiDataSource(DataSource):
         return self._table().scan_with(self.options, self.payload_mergers)
 
     def _table(self) -> HudiTable:
-        return HudiTable(self._path())
+        if self._opened is None:
+            self._opened = HudiTable(self._path())
+        return self._opened
 
     def _path(self) -> str:
         path = self.options.get("path")
@@ -102,7 +108,7 @@ class HudiReader(DataSourceReader):
         if self._scan is None:
             raise RuntimeError("partitions are planned on the driver only")
         try:
-            return [HudiPartition(task) for task in self._scan.plan(self._columns)]
+            return [HudiPartition(tasks) for tasks in self._scan.plan_groups(self._columns)]
         except NotImplementedError as error:
             # Spark takes a NotImplementedError for "this reader has no partitions()" and goes on
             # with one None partition: what cannot be read would look like an empty table.

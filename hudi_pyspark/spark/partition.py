@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class HudiPartition(InputPartition):
-    """One file slice, or the changes of one commit to it."""
+    """Some file slices, parts of them, or changes of commits to them."""
 
-    def __init__(self, task: ReadTask) -> None:
-        super().__init__(task)
-        self.task = task
+    def __init__(self, tasks: tuple[ReadTask, ...]) -> None:
+        super().__init__(tasks)
+        self.tasks = tasks
 
 
 def read_partition(
@@ -33,7 +33,8 @@ def read_partition(
     # Spark makes one None partition of an empty list of partitions.
     if not isinstance(partition, HudiPartition):
         return
-    for table in read_task(partition.task, storage):
-        # Spark compares the first batch's schema with its own to the letter.
-        conformed = conform(table, schema, {}, source="the result")
-        yield from conformed.replace_schema_metadata(None).to_batches()
+    for task in partition.tasks:
+        for table in read_task(task, storage):
+            # Spark compares the first batch's schema with its own to the letter.
+            conformed = conform(table, schema, {}, source="the result")
+            yield from conformed.replace_schema_metadata(None).to_batches()

@@ -129,7 +129,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         scan = HudiTable(self._path).scan_range(self._given, begin, until, self._mergers)
         self._check_schema(scan.schema)
-        return [HudiPartition(task) for task in scan.plan(self._columns)]
+        return [HudiPartition(tasks) for tasks in scan.plan_groups(self._columns)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         yield from read_partition(partition, self._storage, self._schema)
