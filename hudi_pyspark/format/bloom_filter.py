@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -50,9 +49,8 @@ class BloomFilter:
             BloomFilterError: text of another form.
         """
         try:
-            data = base64.b64decode(text, validate=True)
-            return cls._of(data, kind)
-        except (binascii.Error, struct.error, IndexError) as error:
+            return cls._of(base64.b64decode(text, validate=True), kind)
+        except (ValueError, struct.error) as error:
             raise BloomFilterError(f"no Bloom filter: {error}") from error
 
     @classmethod

@@ -57,7 +57,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
         UnsupportedTypeError: a column has a type without counterpart.
     """
     text = _committed_schema(view, as_of) or view.config.create_schema
-    found = _table_columns(text) if text else _data_file_schema(view)
+    found = _table_columns(text) if text else view.data_file_schema
     if found is None:
         raise UnsupportedTableError(
             f"{view.storage.describe('')} has no schema yet: no commit has completed and "
@@ -116,7 +116,7 @@ def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
 def _files_have_operation(view: TableView) -> bool:
     # hoodie.allow.operation.metadata.field leaves no trace in properties or commits: only the
     # files tell whether the column exists (golden table v9_mor_operation_field).
-    found = _data_file_schema(view)
+    found = view.data_file_schema
     return found is not None and OPERATION_COLUMN in found.names
 
 
@@ -134,7 +134,7 @@ def _with_dropped_partition_columns(schema: pa.Schema, view: TableView) -> pa.Sc
     return schema
 
 
-def _data_file_schema(view: TableView) -> pa.Schema | None:
+def newest_data_file_schema(view: TableView) -> pa.Schema | None:
     """Schema of the newest data file that can be read, meta columns included; None if none can."""
     for time in sorted(view.commit_metadata, reverse=True):
         stats = (s for group in view.commit_metadata[time].write_stats.values() for s in group)

@@ -19,10 +19,13 @@ from hudi_pyspark.table.data_files import committed_files, data_files
 from hudi_pyspark.table.file_group import group_files
 from hudi_pyspark.table.lazy_metadata import LazyMetadata
 from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.table.schema import newest_data_file_schema
 from hudi_pyspark.table.timeline import CommittedTimes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    import pyarrow as pa
 
     from hudi_pyspark.format.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import Storage
@@ -80,6 +83,11 @@ class TableView:
     def commit_metadata(self) -> LazyMetadata:
         """Requested time to metadata, for every completed commit of the active timeline."""
         return LazyMetadata(self.commits, self._load_commit)
+
+    @cached_property
+    def data_file_schema(self) -> pa.Schema | None:
+        """Schema of the newest data file that can be read, meta columns included."""
+        return newest_data_file_schema(self)
 
     def instant_path(self, instant: Instant) -> str:
         """Path of an instant's file, relative to the base path."""
