@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.log_block import LogBlock
 
 _VERSION_AND_COUNT = struct.Struct(">ii")
+_MOST_SEARCHED = 8
+_NO_RECORDS = np.empty(0, np.int64)
 _CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
 
 
@@ -35,6 +38,14 @@ class OnlyRows:
 
     column: str
     values: pa.Array
+
+    def may_be_in(self, content: memoryview) -> bool:
+        """Whether one of the texts stands in some bytes; true where there are many to look for."""
+        if len(self.values) > _MOST_SEARCHED:
+            return True
+        texts = (re.escape(str(value).encode()) for value in self.values)
+        # Of Python's searches only this one takes a view, at gigabytes a second for a literal.
+        return any(re.search(text, content) is not None for text in texts)
 
     def chosen(self, table: pa.Table) -> pa.Array:
         """Per row whether it is wanted."""
@@ -105,6 +116,8 @@ def _decode_avro(
     if version not in _CONTENT_VERSIONS or count < 0:
         problem = f"expected content version 1, 2 or 3, found {version} with {count} records"
         raise _corrupt(block, problem)
+    if only is not None and not only.may_be_in(content):
+        return decode_records(schema, content, _NO_RECORDS, _NO_RECORDS, columns)
     starts, ends = record_spans(content, _VERSION_AND_COUNT.size, count)
     if only is not None and only.column in {field.name for field in schema.fields}:
         # That column of all records first, then everything of the few that are wanted.

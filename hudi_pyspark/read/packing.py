@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _LOG_WEIGHT = 3
 # Opening a file and reading its footer takes as long as reading about so many bytes.
 _OPENING = 512 * 1024
+# Row groups are hardly ever smaller, and a part without one is a task for nothing.
+_SMALLEST_PART = 4 << 20
 
 
 def pack(tasks: Iterable[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
@@ -67,10 +69,10 @@ def _slice_cost(file_slice: FileSlice) -> int:
 def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
     """The task, or parts of its base file that have about the target size."""
     size = _divisible_bytes(task) if not isinstance(task, CdcTask) else 0
-    if isinstance(task, CdcTask) or size <= target:
+    count = -(-size // max(target, _SMALLEST_PART))
+    if isinstance(task, CdcTask) or count <= 1:
         yield task
         return
-    count = -(-size // target)
     cuts = [size * number // count for number in range(count + 1)]
     for byte_range in pairwise(cuts):
         yield replace(task, byte_range=byte_range)

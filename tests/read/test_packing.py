@@ -18,7 +18,8 @@ def tasks_of(*sizes: int, logs: int = 0, extension: str = "parquet") -> list[Sca
         base = replace(made.base_file, size=size)
         logged = tuple(replace(log, size=size) for log in made.log_files)
         slices.append(replace(made, base_file=base, log_files=logged))
-    return planned(*slices)
+    tasks: list[ScanTask] = planned(*slices)
+    return tasks
 
 
 def packed(tasks: list[ScanTask], target: int) -> list[tuple[ScanTask, ...]]:

@@ -1,0 +1,83 @@
+"""Filters through Spark: given as an option, or pushed down where that is switched on."""
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import functions as sf
+
+from tests.conftest import GOLDEN
+from tests.golden.case import load_case
+
+pytestmark = pytest.mark.spark
+
+MOR = "v9_mor_compaction_inline"
+TYPES = "v9_mor_all_types"
+
+
+@pytest.fixture(params=["true", "false"], ids=["pushdown", "no-pushdown"])
+def setting(spark, request):
+    key = "spark.sql.python.filterPushdown.enabled"
+    spark.conf.set(key, request.param)
+    yield request.param
+    spark.conf.unset(key)
+
+
+def expected(case):
+    query = next(q for q in load_case(GOLDEN / case).queries if q.name == "snapshot")
+    return query.expected_rows().to_pylist()
+
+
+def test_option_filters_rows(spark, golden_table):
+    rows = expected(MOR)
+    key = rows[0]["_hoodie_record_key"]
+    read = spark.read.format("hudi-py").option("filter", f"_hoodie_record_key = '{key}'")
+    found = read.load(str(golden_table(MOR))).collect()
+    assert [row["_hoodie_record_key"] for row in found] == [key]
+
+
+@pytest.mark.usefixtures("setting")
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("c_int > 0", lambda row: row["c_int"] is not None and row["c_int"] > 0),
+        ("c_int <=> NULL", lambda row: row["c_int"] is None),
+        ("c_str LIKE '%1%'", lambda row: row["c_str"] is not None and "1" in row["c_str"]),
+        ("c_str LIKE 'h%'", lambda row: row["c_str"] is not None and row["c_str"].startswith("h")),
+        ("c_bool", lambda row: row["c_bool"] is True),
+        ("NOT (c_bool <=> true)", lambda row: row["c_bool"] is not True),
+        ("c_float >= 3", lambda row: row["c_float"] is not None and not row["c_float"] < 3),
+        ("c_dec > 0 OR c_int < 0", None),
+        ("c_date > DATE '2000-01-01'", None),
+        ("c_ts > TIMESTAMP '2000-01-01 00:00:00'", None),
+        ("id IN (1, 2, 3) AND c_struct.f1 IS NOT NULL", None),
+        ("c_dec NOT IN (1.25, 2.50)", None),
+    ],
+)
+def test_where_keeps_the_same_rows_pushed_down_or_not(spark, golden_table, condition, holds):
+    frame = spark.read.format("hudi-py").load(str(golden_table(TYPES)))
+    found = Counter(row["id"] for row in frame.where(condition).select("id").collect())
+    # Spark evaluates an expression in a projection itself.
+    asked = frame.select("id", sf.expr(condition).alias("keep")).collect()
+    assert found == Counter(row["id"] for row in asked if row["keep"])
+    if holds is not None:
+        assert found == Counter(row["id"] for row in expected(TYPES) if holds(row))
+
+
+def test_pushed_filters_are_not_checked_again(spark, golden_table):
+    key = "spark.sql.python.filterPushdown.enabled"
+    frame = spark.read.format("hudi-py").load(str(golden_table(TYPES))).where("c_int > 0")
+    spark.conf.set(key, "true")
+    try:
+        with_pushdown = frame._jdf.queryExecution().toString()
+    finally:
+        spark.conf.unset(key)
+    assert "Filter (" not in with_pushdown.split("== Physical Plan ==")[1]
+
+
+def test_small_slices_share_a_task(spark, golden_table):
+    path = str(golden_table(MOR))
+    frame = spark.read.format("hudi-py").load(path)
+    assert frame.rdd.getNumPartitions() == 1
+    apart = spark.read.format("hudi-py").option("task_bytes", 1).load(path)
+    assert apart.rdd.getNumPartitions() == 5
+    assert Counter(frame.collect()) == Counter(apart.collect())
