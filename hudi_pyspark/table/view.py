@@ -103,12 +103,14 @@ class TableView:
         as_of: str | None = None,
         *,
         read_optimized: bool = False,
+        check_files: bool = True,
     ) -> list[FileSlice]:
         """The slices that make up the table, by partition path and file id.
 
         Args:
             as_of: instant, inclusive, compared with requested times; None for the latest.
             read_optimized: slices with a base file only, without their log files.
+            check_files: refuse where files are missing; else `is_listed` of each file tells.
 
         Raises:
             MissingFileError: a committed file that the answer needs is not on the storage.
@@ -125,7 +127,8 @@ class TableView:
             file_slice = choose(group, instant)
             if file_slice is None or file_slice.is_empty:
                 continue
-            self._check_presence(file_slice)
+            if check_files:
+                self._check_presence(file_slice)
             chosen.append(file_slice)
         return chosen
 
@@ -300,9 +303,14 @@ class TableView:
 
     def _load_commit(self, instant: Instant) -> CommitMetadata:
         path = self.instant_path(instant)
-        return parse_commit_metadata(self._read_instant(path), path=path)
+        return parse_commit_metadata(self.read_instant(path), path=path)
 
-    def _read_instant(self, path: str) -> bytes:
+    def read_instant(self, path: str) -> bytes:
+        """Content of an instant's file.
+
+        Raises:
+            MissingFileError: it was there when the timeline was listed, and is gone.
+        """
         try:
             return self.storage.read_bytes(path)
         except FileNotFoundError as error:
@@ -339,7 +347,7 @@ class TableView:
         if not cleans:
             return ""
         path = self.instant_path(cleans[-1])
-        clean = parse_clean_metadata(self._read_instant(path), path=path)
+        clean = parse_clean_metadata(self.read_instant(path), path=path)
         first_commit = self.commits[0].requested_time if self.commits else ""
         return clean.earliest_commit_to_retain or first_commit
 
@@ -362,7 +370,7 @@ class TableView:
         planned: dict[str, dict[str, str]] = {}
         for instant in self.timeline.pending_compactions:
             path = self.plan_path(instant)
-            plan = parse_compaction_plan(self._read_instant(path), path=path)
+            plan = parse_compaction_plan(self.read_instant(path), path=path)
             for planned_slice in plan.slices:
                 partition, file_id = planned_slice.partition_path, planned_slice.file_id
                 groups = planned.setdefault(partition, {})

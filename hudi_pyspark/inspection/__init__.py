@@ -1,0 +1,7 @@
+"""Tables about a table: what happened to it, what there is, what is in a log file."""
+
+from __future__ import annotations
+
+from hudi_pyspark.inspection.inspection import Inspection
+
+__all__ = ["Inspection"]

@@ -1,0 +1,179 @@
+"""What each commit did, as a whole and file by file."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import InvalidInstantError
+from hudi_pyspark.format.file_name import LogFileName, NotADataFile, parse_data_file_name
+from hudi_pyspark.table.archive import load_archive, load_archived_commits
+
+if TYPE_CHECKING:
+    from hudi_pyspark.format.commit_metadata import CommitMetadata, WriteStat
+    from hudi_pyspark.format.instant import Instant
+    from hudi_pyspark.table.view import TableView
+
+COMMITS = pa.schema(
+    [
+        pa.field("requested_time", pa.string()),
+        pa.field("completion_time", pa.string()),
+        pa.field("action", pa.string()),
+        pa.field("operation", pa.string()),
+        pa.field("archived", pa.bool_()),
+        pa.field("partitions", pa.int64()),
+        pa.field("files", pa.int64()),
+        pa.field("new_files", pa.int64()),
+        pa.field("records", pa.int64()),
+        pa.field("inserts", pa.int64()),
+        pa.field("updates", pa.int64()),
+        pa.field("deletes", pa.int64()),
+        pa.field("errors", pa.int64()),
+        pa.field("bytes", pa.int64()),
+        pa.field("written_bytes", pa.int64()),
+        pa.field("replaced_file_groups", pa.int64()),
+    ]
+)
+
+COMMIT_FILES = pa.schema(
+    [
+        pa.field("requested_time", pa.string()),
+        pa.field("completion_time", pa.string()),
+        pa.field("action", pa.string()),
+        pa.field("partition_path", pa.string()),
+        pa.field("file_id", pa.string()),
+        pa.field("path", pa.string()),
+        pa.field("kind", pa.string()),
+        pa.field("previous_commit", pa.string()),
+        pa.field("records", pa.int64()),
+        pa.field("inserts", pa.int64()),
+        pa.field("updates", pa.int64()),
+        pa.field("deletes", pa.int64()),
+        pa.field("errors", pa.int64()),
+        pa.field("bytes", pa.int64()),
+        pa.field("written_bytes", pa.int64()),
+        pa.field("cdc_files", pa.list_(pa.string())),
+    ]
+)
+
+# Actions whose bodies tell what was written.
+_COMMIT_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCommit:
+    """A completed commit and what it did."""
+
+    instant: Instant
+    metadata: CommitMetadata
+    is_archived: bool
+
+
+def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
+    """Completed commits in order of requested time, on request with those of the archive."""
+    loaded = view.commit_metadata.of(c.requested_time for c in view.commits)
+    active = [KnownCommit(c, loaded[c.requested_time], is_archived=False) for c in view.commits]
+    if not archived:
+        return active
+    config = view.config
+    old = [
+        entry
+        for entry in load_archive(view.storage, config.layout, config.archive_folder)
+        if entry.action in _COMMIT_ACTIONS and entry.requested_time not in loaded
+    ]
+    bodies = load_archived_commits(view.storage, old)
+    past = [
+        KnownCommit(entry.instant, body, is_archived=True)
+        for entry, body in zip(old, bodies, strict=True)
+    ]
+    return sorted([*past, *active], key=lambda c: c.instant.requested_time)
+
+
+def commits(view: TableView, *, archived: bool) -> pa.Table:
+    """One row per completed commit; see `Inspection.commits`."""
+    rows = [_commit_row(commit) for commit in known_commits(view, archived=archived)]
+    return pa.Table.from_pylist(rows, schema=COMMITS)
+
+
+def commit_files(view: TableView, instant: str) -> pa.Table:
+    """One row per write statistic of a commit; see `Inspection.commit_files`."""
+    commit = find_commit(view, instant)
+    rows = [_file_row(commit.instant, *entry) for entry in commit.metadata.all_stats()]
+    return pa.Table.from_pylist(rows, schema=COMMIT_FILES)
+
+
+def find_commit(view: TableView, instant: str) -> KnownCommit:
+    """The completed commit of that requested or completion time, maybe archived.
+
+    Raises:
+        InvalidInstantError: there is none; the message names the nearest.
+    """
+    for with_archive in (False, True):
+        known = known_commits(view, archived=with_archive)
+        for commit in known:
+            if instant in (commit.instant.requested_time, commit.instant.completion_time):
+                return commit
+    times = [commit.instant.requested_time for commit in known]
+    near = difflib.get_close_matches(instant, times, n=1, cutoff=0.0)
+    hint = f"; the nearest is {near[0]}" if near else ", since nothing was committed yet"
+    raise InvalidInstantError(
+        f"{instant!r} is no requested or completion time of a completed commit{hint}"
+    )
+
+
+def file_kind(path: str) -> str:
+    """``base``, ``log``, ``cdc`` (a log file of changes), or "" for a file of no file group."""
+    try:
+        name = parse_data_file_name(path.rpartition("/")[2])
+    except NotADataFile:
+        return ""
+    if isinstance(name, LogFileName):
+        return "cdc" if name.is_cdc else "log"
+    return "base"
+
+
+def _commit_row(commit: KnownCommit) -> dict[str, object]:
+    metadata = commit.metadata
+    stats = [stat for _, stat in metadata.all_stats()]
+    return {
+        "requested_time": commit.instant.requested_time,
+        "completion_time": commit.instant.completion_time,
+        "action": str(commit.instant.action),
+        "operation": metadata.operation_type.value,
+        "archived": commit.is_archived,
+        "partitions": len(metadata.write_stats),
+        "files": len(stats),
+        "new_files": sum(stat.prev_commit is None for stat in stats),
+        "records": sum(stat.num_writes for stat in stats),
+        "inserts": sum(stat.num_inserts for stat in stats),
+        "updates": sum(stat.num_update_writes for stat in stats),
+        "deletes": sum(stat.num_deletes for stat in stats),
+        "errors": sum(stat.total_write_errors for stat in stats),
+        "bytes": sum(stat.file_size for stat in stats),
+        "written_bytes": sum(stat.total_write_bytes for stat in stats),
+        "replaced_file_groups": sum(len(ids) for ids in metadata.replaced_file_ids.values()),
+    }
+
+
+def _file_row(commit: Instant, partition_path: str, stat: WriteStat) -> dict[str, object]:
+    return {
+        "requested_time": commit.requested_time,
+        "completion_time": commit.completion_time,
+        "action": str(commit.action),
+        "partition_path": partition_path,
+        "file_id": stat.file_id,
+        "path": stat.path,
+        "kind": file_kind(stat.path),
+        "previous_commit": stat.prev_commit,
+        "records": stat.num_writes,
+        "inserts": stat.num_inserts,
+        "updates": stat.num_update_writes,
+        "deletes": stat.num_deletes,
+        "errors": stat.total_write_errors,
+        "bytes": stat.file_size,
+        "written_bytes": stat.total_write_bytes,
+        "cdc_files": [path for path, _ in stat.cdc_files],
+    }

@@ -1,0 +1,68 @@
+"""What the table is said to be: its properties, and its columns over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.format.avro_schema import arrow_schema, parse_schema
+from hudi_pyspark.format.internal_schema import parse_internal_schema
+from hudi_pyspark.inspection.commits import known_commits
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.view import TableView
+
+PROPERTIES = pa.schema([pa.field("key", pa.string()), pa.field("value", pa.string())])
+
+SCHEMA_HISTORY = pa.schema(
+    [
+        pa.field("requested_time", pa.string()),
+        pa.field("completion_time", pa.string()),
+        pa.field("operation", pa.string()),
+        pa.field("version_id", pa.int64()),
+        pa.field("added", pa.list_(pa.string())),
+        pa.field("dropped", pa.list_(pa.string())),
+        pa.field("changed", pa.list_(pa.string())),
+        pa.field("columns", pa.int64()),
+        pa.field("avro_schema", pa.string()),
+    ]
+)
+
+
+def properties(view: TableView) -> pa.Table:
+    """One row per property; see `Inspection.properties`."""
+    found = sorted(view.config.properties.items())
+    return pa.Table.from_pylist([{"key": k, "value": v} for k, v in found], schema=PROPERTIES)
+
+
+def schema_history(view: TableView) -> pa.Table:
+    """One row per change of the columns; see `Inspection.schema_history`."""
+    rows = []
+    earlier: dict[str, str] = {}
+    last_text, last_version = "", None
+    for commit in known_commits(view, archived=True):
+        text = commit.metadata.schema_text
+        internal = commit.metadata.internal_schema_text
+        path = view.instant_path(commit.instant)
+        version = parse_internal_schema(internal, path=path).version_id if internal else None
+        if not text or (text == last_text and version == last_version):
+            continue
+        types = {field.name: str(field.type) for field in arrow_schema(parse_schema(text))}
+        both = [name for name in types if name in earlier]
+        row = {
+            "requested_time": commit.instant.requested_time,
+            "completion_time": commit.instant.completion_time,
+            "operation": commit.metadata.operation_type.value,
+            "version_id": version,
+            "added": [f"{name}: {kind}" for name, kind in types.items() if name not in earlier],
+            "dropped": [f"{name}: {kind}" for name, kind in earlier.items() if name not in types],
+            "changed": [f"{n}: {earlier[n]} -> {types[n]}" for n in both if earlier[n] != types[n]],
+            "columns": len(types),
+            "avro_schema": text,
+        }
+        # Writers differ in spelling (record names, defaults): only the columns make a change.
+        if version != last_version or list(types.items()) != list(earlier.items()):
+            rows.append(row)
+        last_text, last_version, earlier = text, version, types
+    return pa.Table.from_pylist(rows, schema=SCHEMA_HISTORY)

@@ -1,0 +1,182 @@
+"""Files of a table: slices that are read, and every data file on the storage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.format.file_name import (
+    BaseFileName,
+    LogFileName,
+    NotADataFile,
+    parse_data_file_name,
+)
+from hudi_pyspark.inspection.commits import known_commits
+from hudi_pyspark.inspection.services import completed_rollbacks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from hudi_pyspark.format.commit_metadata import WriteStat
+    from hudi_pyspark.inspection.commits import KnownCommit
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.view import TableView
+
+FILE_SLICES = pa.schema(
+    [
+        pa.field("partition_path", pa.string()),
+        pa.field("file_id", pa.string()),
+        pa.field("base_instant_time", pa.string()),
+        pa.field("base_file", pa.string()),
+        pa.field("base_bytes", pa.int64()),
+        pa.field("log_files", pa.list_(pa.string())),
+        pa.field("log_count", pa.int64()),
+        pa.field("log_bytes", pa.int64()),
+        pa.field("missing_files", pa.list_(pa.string())),
+    ]
+)
+
+FILES = pa.schema(
+    [
+        pa.field("path", pa.string()),
+        pa.field("partition_path", pa.string()),
+        pa.field("file_id", pa.string()),
+        pa.field("kind", pa.string()),
+        pa.field("bytes", pa.int64()),
+        pa.field("modified", pa.timestamp("ms", "UTC")),
+        pa.field("instant_time", pa.string()),
+        pa.field("committed_by", pa.string()),
+        pa.field("is_committed", pa.bool_()),
+        pa.field("in_latest_slice", pa.bool_()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A base or log file as it lies on the storage."""
+
+    path: str
+    partition_path: str
+    file_id: str
+    kind: str  # base, log or cdc
+    size: int  # bytes
+    modified_ms: int  # 0 where the storage does not tell
+    instant_time: str  # of its name
+
+
+def file_slices(view: TableView, as_of: str | None) -> pa.Table:
+    """One row per slice that makes up the table; see `Inspection.file_slices`."""
+    rows = [slice_row(s) for s in view.file_slices(as_of, check_files=False)]
+    return pa.Table.from_pylist(rows, schema=FILE_SLICES)
+
+
+def slice_row(file_slice: FileSlice) -> dict[str, object]:
+    """A file slice as a row of `FILE_SLICES`."""
+    base, logs = file_slice.base_file, file_slice.log_files
+    missing = [base.path] if base is not None and not base.is_listed else []
+    return {
+        "partition_path": file_slice.partition_path,
+        "file_id": file_slice.file_id,
+        "base_instant_time": file_slice.base_instant_time,
+        "base_file": base.path if base is not None else None,
+        "base_bytes": base.size if base is not None else None,
+        "log_files": [log.path for log in logs],
+        "log_count": len(logs),
+        "log_bytes": sum(log.size for log in logs),
+        "missing_files": [*missing, *(log.path for log in logs if not log.is_listed)],
+    }
+
+
+def files(view: TableView) -> pa.Table:
+    """One row per data file on the storage; see `Inspection.files`."""
+    on_storage = stored_files(view)
+    commits = commits_of_files(view, on_storage)
+    known_times = {c.instant.requested_time for c in commits}
+    writers = {**_rollback_writers(view), **{path: time for path, time, _ in writes(commits)}}
+    latest = latest_paths(view.file_slices(check_files=False))
+    rows = [
+        {
+            "path": file.path,
+            "partition_path": file.partition_path,
+            "file_id": file.file_id,
+            "kind": file.kind,
+            "bytes": file.size,
+            "modified": file.modified_ms or None,
+            "instant_time": file.instant_time,
+            "committed_by": writers.get(file.path),
+            "is_committed": file.path in writers
+            # What a known commit does not name is the rest of a failed attempt. Of commits that
+            # nobody knows any more, all files that are left count.
+            or (file.instant_time not in known_times and file.instant_time in view.committed),
+            "in_latest_slice": file.path in latest,
+        }
+        for file in on_storage
+    ]
+    return pa.Table.from_pylist(rows, schema=FILES)
+
+
+def stored_files(view: TableView) -> list[DataFile]:
+    """Base and log files, change data included, that lie in the table's partitions."""
+    found = []
+    for partition, listed in view.listing.files(view.listing.partitions()).items():
+        for file in sorted(listed, key=lambda f: f.name):
+            try:
+                name = parse_data_file_name(file.name)
+            except NotADataFile:
+                continue
+            found.append(
+                DataFile(
+                    path=f"{partition}/{file.name}" if partition else file.name,
+                    partition_path=partition,
+                    file_id=name.file_id,
+                    kind=_kind(name),
+                    size=file.size,
+                    modified_ms=file.modified_ms,
+                    instant_time=name.instant,
+                )
+            )
+    return found
+
+
+def commits_of_files(view: TableView, on_storage: Iterable[DataFile]) -> list[KnownCommit]:
+    """The commits that can tell of some files: archived ones only where a file is that old."""
+    active = known_commits(view, archived=False)
+    named = {path for path, _, _ in writes(active)}
+    first = active[0].instant.requested_time if active else ""
+    is_old = any(f.path not in named and f.instant_time < first for f in on_storage)
+    return known_commits(view, archived=True) if is_old else active
+
+
+def writes(commits: Iterable[KnownCommit]) -> Iterator[tuple[str, str, WriteStat]]:
+    """Path, requested time and statistics of each file that commits name, oldest commit first."""
+    for commit in commits:
+        for _, stat in commit.metadata.all_stats():
+            for path in (stat.path, *(cdc for cdc, _ in stat.cdc_files)):
+                if path:
+                    yield path.lstrip("/"), commit.instant.requested_time, stat
+
+
+def latest_paths(slices: Iterable[FileSlice]) -> set[str]:
+    """Paths of the files of some slices."""
+    chosen = list(slices)
+    bases = {s.base_file.path for s in chosen if s.base_file is not None}
+    return bases | {log.path for s in chosen for log in s.log_files}
+
+
+def _rollback_writers(view: TableView) -> Mapping[str, str]:
+    """Path of each log file that holds a rollback's command block, to the rollback's time."""
+    return {
+        f"{undone.partition_path}/{name}" if undone.partition_path else name: time
+        for time, rollback in completed_rollbacks(view)
+        for undone in rollback.partitions
+        for name in undone.rollback_log_files
+    }
+
+
+def _kind(name: BaseFileName | LogFileName) -> str:
+    if isinstance(name, BaseFileName):
+        return "base"
+    return "cdc" if name.is_cdc else "log"

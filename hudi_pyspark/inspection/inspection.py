@@ -1,0 +1,127 @@
+"""`Inspection`: what happened to a table, and what there is, as Arrow tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.inspection import commits, definition, files, partitions, timeline
+from hudi_pyspark.read.instants import local_now, resolve_as_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hudi_pyspark.table.view import TableView
+
+
+class Inspection:
+    """Tables about a table.
+
+    Build it with `HudiTable.inspect`. All instants are text, as in Hudi: ``yyyyMMddHHmmssSSS``.
+    Sizes are bytes. The columns of each table are fixed, also when it has no row.
+    """
+
+    def __init__(self, view: TableView) -> None:
+        self._view = view
+
+    def timeline(self, *, archived: bool = True) -> pa.Table:
+        """All instants, oldest first: one row per action, in the state that it has reached.
+
+        Args:
+            archived: also those that have left the active timeline.
+
+        Returns:
+            requested_time; completion_time (null while pending and before table version 8);
+            action (a completed compaction is a ``commit``); state (``requested``, ``inflight``
+            or ``completed``); archived; path (of the file that tells it, relative to the table).
+        """
+        return timeline.timeline(self._view, archived=archived)
+
+    def commits(self, *, archived: bool = False) -> pa.Table:
+        """Completed commits, oldest first, with what each wrote.
+
+        Incremental ranges compare ``completion_time`` from table version 8 on and
+        ``requested_time`` before; time travel compares ``requested_time``.
+
+        Args:
+            archived: also those that have left the active timeline.
+
+        Returns:
+            requested_time; completion_time (null before table version 8); action; operation;
+            archived; and over all files of the commit: partitions; files (written, log files
+            included); new_files (of file groups that it began); records, inserts, updates,
+            deletes; errors (records that could not be written); bytes (sizes of the files after
+            the commit); written_bytes (by the commit); replaced_file_groups.
+        """
+        return commits.commits(self._view, archived=archived)
+
+    def commit_files(self, instant: str) -> pa.Table:
+        """What one commit did, one row per write statistic.
+
+        Args:
+            instant: requested or completion time of a completed commit, maybe archived.
+
+        Returns:
+            requested_time; completion_time; action; partition_path; file_id; path; kind (``base``,
+            ``log``); previous_commit (null for the first of a file group); records (written into
+            the file); inserts, updates, deletes; errors; bytes (size of the file after the
+            commit); written_bytes; cdc_files (paths of files of changes).
+
+        Raises:
+            InvalidInstantError: there is no such commit.
+        """
+        return commits.commit_files(self._view, instant)
+
+    def file_slices(self, as_of: str | None = None) -> pa.Table:
+        """The file slices that make up the table; files that are gone are told, not refused.
+
+        Args:
+            as_of: instant, inclusive, in the forms of a time-travel query; the latest by default.
+
+        Returns:
+            partition_path; file_id; base_instant_time; base_file (path; null while there are only
+            log files); base_bytes; log_files (paths, in the order in which they apply);
+            log_count; log_bytes; missing_files (paths that commits name and the storage lacks).
+
+        Raises:
+            TimeTravelError: the state at that instant cannot be answered.
+        """
+        instant = resolve_as_of(as_of, self._view, local_now()) if as_of is not None else None
+        return files.file_slices(self._view, instant)
+
+    def files(self) -> pa.Table:
+        """Every data file on the storage.
+
+        Returns:
+            path; partition_path; file_id; kind (``base``, ``log`` or ``cdc``); bytes; modified
+            (time of the storage); instant_time (of its name: up to table version 7 that of a log
+            file is the base instant of its slice); committed_by (requested time of the newest
+            commit that names it, or of the rollback that wrote it; null where none is known);
+            is_committed (false for what a failed or unfinished write left); in_latest_slice.
+        """
+        return files.files(self._view)
+
+    def partitions(self) -> pa.Table:
+        """Partitions and what they hold.
+
+        Returns:
+            partition_path; partition (values of the partition columns, typed; left out where the
+            table has none); slices, base_files, log_files, bytes, log_bytes (of the latest
+            slices); stored_files, stored_bytes (all data files on the storage, older ones
+            included); rows (by what commits say; null where log files have to be merged to
+            know); last_commit (requested time of the newest that wrote one of the files).
+        """
+        return partitions.partitions(self._view)
+
+    def properties(self) -> pa.Table:
+        """``hoodie.properties`` as found: key; value."""
+        return definition.properties(self._view)
+
+    def schema_history(self) -> pa.Table:
+        """The table's columns, one row per change, oldest first, archived commits included.
+
+        Returns:
+            requested_time; completion_time; operation; version_id (of the internal schema; null
+            where columns were never changed with schema on read); added, dropped, changed
+            (columns with types); columns (their number); avro_schema (JSON, without meta columns).
+        """
+        return definition.schema_history(self._view)
