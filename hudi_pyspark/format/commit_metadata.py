@@ -38,6 +38,11 @@ class WriteOperationType(str, Enum):
     def __str__(self) -> str:
         return self.value
 
+    @property
+    def is_table_service(self) -> bool:
+        """Whether it only rewrote what was there: no rows and no columns changed."""
+        return self in (self.CLUSTER, self.COMPACT, self.LOG_COMPACT, self.INDEX)
+
     @classmethod
     def parse(cls, name: str | None) -> WriteOperationType:
         """The operation of that name; UNKNOWN for None and for names of later releases."""

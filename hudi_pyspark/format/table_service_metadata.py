@@ -62,6 +62,7 @@ class CleanedPartition:
     deleted_files: tuple[str, ...]  # names
     undeleted_files: tuple[str, ...]  # names of those that could not be deleted
     is_partition_deleted: bool
+    policy: str = ""  # which files it looked for, by Hudi's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class CleanMetadata:
     earliest_commit_to_retain: str | None  # None if the policy counts versions, not commits
     last_completed_commit: str | None
     partitions: tuple[CleanedPartition, ...]
+    milliseconds: int = 0  # that it took
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class RollbackMetadata:
     rolled_back_times: tuple[str, ...]
     instants: tuple[InstantReference, ...]  # () in old releases
     partitions: tuple[RolledBackPartition, ...]
+    milliseconds: int = 0  # that it took
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,7 @@ class RestoreMetadata:
     rolled_back_times: tuple[str, ...]  # newest first
     instants: tuple[InstantReference, ...]  # () in old releases
     rollbacks: tuple[RollbackMetadata, ...]
+    milliseconds: int = 0  # that it took
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,9 @@ class SavepointMetadata:
     """Which files a savepoint protects from cleaning."""
 
     file_names: Mapping[str, tuple[str, ...]]  # by partition path
+    saved_by: str = ""
+    saved_at_ms: int = 0  # milliseconds since the epoch; 0 where it is not told
+    comments: str = ""
 
 
 def parse_compaction_plan(body: bytes, *, path: str) -> CompactionPlan:
@@ -156,19 +163,30 @@ def parse_clean_metadata(body: bytes, *, path: str) -> CleanMetadata:
     """
     record = read_body(body, path=path)
     with undecodable_as_corrupt(path):
-        return CleanMetadata(
-            earliest_commit_to_retain=record.get("earliestCommitToRetain") or None,
-            last_completed_commit=record.get("lastCompletedCommitTimestamp") or None,
-            partitions=tuple(
-                CleanedPartition(
-                    partition_path=partition_path,
-                    deleted_files=_file_names(cleaned.get("successDeleteFiles")),
-                    undeleted_files=_file_names(cleaned.get("failedDeleteFiles")),
-                    is_partition_deleted=bool(cleaned.get("isPartitionDeleted")),
-                )
-                for partition_path, cleaned in (record.get("partitionMetadata") or {}).items()
-            ),
-        )
+        return clean_metadata_of(record)
+
+
+def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
+    """A completed clean of a decoded record.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValueError: fields of another shape.
+    """
+    return CleanMetadata(
+        earliest_commit_to_retain=record.get("earliestCommitToRetain") or None,
+        last_completed_commit=record.get("lastCompletedCommitTimestamp") or None,
+        partitions=tuple(
+            CleanedPartition(
+                partition_path=partition_path,
+                deleted_files=_file_names(cleaned.get("successDeleteFiles")),
+                undeleted_files=_file_names(cleaned.get("failedDeleteFiles")),
+                is_partition_deleted=bool(cleaned.get("isPartitionDeleted")),
+                policy=cleaned.get("policy") or "",
+            )
+            for partition_path, cleaned in (record.get("partitionMetadata") or {}).items()
+        ),
+        milliseconds=record.get("timeTakenInMillis") or 0,
+    )
 
 
 def parse_rollback_metadata(body: bytes, *, path: str) -> RollbackMetadata:
@@ -179,7 +197,20 @@ def parse_rollback_metadata(body: bytes, *, path: str) -> RollbackMetadata:
     """
     record = read_body(body, path=path)
     with undecodable_as_corrupt(path):
-        return _rollback_metadata(record)
+        return rollback_metadata_of(record)
+
+
+def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
+    """Requested times of the instants that a requested rollback or restore is going to undo.
+
+    Raises:
+        CorruptTimelineError: the file cannot be decoded.
+    """
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        one = record.get("instantToRollback")
+        references = [one] if one else record.get("instantsToRollback")
+        return tuple(reference.requested_time for reference in _instant_references(references))
 
 
 def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
@@ -194,10 +225,11 @@ def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
             rolled_back_times=tuple(record.get("instantsToRollback") or ()),
             instants=_instant_references(record.get("restoreInstantInfo")),
             rollbacks=tuple(
-                _rollback_metadata(rollback)
+                rollback_metadata_of(rollback)
                 for rollbacks in (record.get("hoodieRestoreMetadata") or {}).values()
                 for rollback in rollbacks
             ),
+            milliseconds=record.get("timeTakenInMillis") or 0,
         )
 
 
@@ -210,10 +242,13 @@ def parse_savepoint_metadata(body: bytes, *, path: str) -> SavepointMetadata:
     record = read_body(body, path=path)
     with undecodable_as_corrupt(path):
         return SavepointMetadata(
-            {
+            file_names={
                 partition_path: _file_names(saved.get("savepointDataFile"))
                 for partition_path, saved in (record.get("partitionMetadata") or {}).items()
-            }
+            },
+            saved_by=record.get("savepointedBy") or "",
+            saved_at_ms=record.get("savepointedAt") or 0,
+            comments=record.get("comments") or "",
         )
 
 
@@ -229,7 +264,12 @@ def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
     )
 
 
-def _rollback_metadata(record: Mapping[str, Any]) -> RollbackMetadata:
+def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
+    """A completed rollback of a decoded record.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValueError: fields of another shape.
+    """
     return RollbackMetadata(
         rolled_back_times=tuple(record.get("commitsRollback") or ()),
         instants=_instant_references(record.get("instantsRollback")),
@@ -242,6 +282,7 @@ def _rollback_metadata(record: Mapping[str, Any]) -> RollbackMetadata:
             )
             for partition_path, undone in (record.get("partitionMetadata") or {}).items()
         ),
+        milliseconds=record.get("timeTakenInMillis") or 0,
     )
 
 

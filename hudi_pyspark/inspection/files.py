@@ -14,7 +14,7 @@ from hudi_pyspark.format.file_name import (
     parse_data_file_name,
 )
 from hudi_pyspark.inspection.commits import known_commits
-from hudi_pyspark.inspection.services import completed_rollbacks
+from hudi_pyspark.inspection.services import known_rollbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -169,8 +169,8 @@ def latest_paths(slices: Iterable[FileSlice]) -> set[str]:
 def _rollback_writers(view: TableView) -> Mapping[str, str]:
     """Path of each log file that holds a rollback's command block, to the rollback's time."""
     return {
-        f"{undone.partition_path}/{name}" if undone.partition_path else name: time
-        for time, rollback in completed_rollbacks(view)
+        f"{undone.partition_path}/{name}" if undone.partition_path else name: instant.requested_time
+        for instant, rollback, _ in known_rollbacks(view, archived=False)
         for undone in rollback.partitions
         for name in undone.rollback_log_files
     }

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.inspection import commits, definition, files, partitions, timeline
+from hudi_pyspark.inspection import (
+    commits,
+    definition,
+    files,
+    history,
+    partitions,
+    services,
+    statistics,
+    timeline,
+)
 from hudi_pyspark.read.instants import local_now, resolve_as_of
 
 if TYPE_CHECKING:
@@ -111,6 +120,98 @@ class Inspection:
             know); last_commit (requested time of the newest that wrote one of the files).
         """
         return partitions.partitions(self._view)
+
+    def history(self, file_id: str) -> pa.Table:
+        """Which instants touched a file group, oldest first, archived ones included.
+
+        Args:
+            file_id: of the file group; see ``file_slices()``.
+
+        Returns:
+            requested_time; completion_time; action; operation (of commits); event (``base
+            written``, ``log written``, ``replaced``, ``compaction planned``, ``clustering
+            planned``, ``file cleaned``, ``file rolled back``, ``rollback block written``);
+            partition_path; path; and of written files: records, inserts, updates, deletes, bytes.
+
+        Raises:
+            InvalidOptionError: no instant tells of such a file group.
+        """
+        return history.history(self._view, file_id)
+
+    def compactions(self) -> pa.Table:
+        """Compactions and log compactions of the active timeline, oldest first.
+
+        Returns:
+            requested_time; completion_time; action (``compaction`` or ``logcompaction``); state;
+            partition_paths, slices, log_files (that the plan names; null where it is gone);
+            written_files, written_bytes, records (null while pending).
+        """
+        return services.compactions(self._view)
+
+    def clustering(self) -> pa.Table:
+        """Clusterings of the active timeline, oldest first.
+
+        Returns:
+            requested_time; completion_time; state; partition_paths, input_groups, input_slices
+            (of the plan; null where it is gone); replaced_file_groups, written_files,
+            written_bytes, records (null while pending).
+        """
+        return services.clustering(self._view)
+
+    def cleans(self, *, archived: bool = False) -> pa.Table:
+        """Cleans, oldest first.
+
+        Args:
+            archived: also those that have left the active timeline.
+
+        Returns:
+            requested_time; completion_time; state; archived; and of completed ones: policy;
+            earliest_commit_to_retain (null if the policy counts versions); last_completed_commit;
+            partition_paths; deleted_files, undeleted_files (numbers); milliseconds (it took).
+        """
+        return services.cleans(self._view, archived=archived)
+
+    def rollbacks(self, *, archived: bool = False) -> pa.Table:
+        """Rollbacks and restores, oldest first.
+
+        Args:
+            archived: also rollbacks that have left the active timeline.
+
+        Returns:
+            requested_time; completion_time; action (``rollback`` or ``restore``); state;
+            archived; rolled_back (requested times of what is undone); and of completed ones:
+            partition_paths; deleted_files; rollback_blocks (log files that got one, up to table
+            version 7); milliseconds (it took).
+        """
+        return services.rollbacks(self._view, archived=archived)
+
+    def savepoints(self) -> pa.Table:
+        """Savepoints, oldest first.
+
+        Returns:
+            requested_time (of the commit that is kept); completion_time; state; saved_at;
+            saved_by; comments; partition_paths; files (their number).
+        """
+        return services.savepoints(self._view)
+
+    def statistics(self, *, small_file_bytes: int = statistics.SMALL_FILE_BYTES) -> pa.Table:
+        """Sizes and ratios that tell whether a table needs care, in one row.
+
+        Args:
+            small_file_bytes: base files below this are small; by default the limit below which
+                Apache Hudi fills files up (``hoodie.parquet.small.file.limit``, 100 MiB).
+
+        Returns:
+            partitions; of the latest slices: file_groups, base_files, base_bytes, log_files,
+            log_bytes, log_to_base_ratio (null without base files), slices_with_logs,
+            small_files; of the storage: stored_files, stored_bytes, older_bytes (of slices that
+            are not the latest, kept for time travel until a clean), cdc_bytes (files of changes),
+            uncommitted_bytes (left by failed or unfinished writes); of the completed commits of
+            the active timeline: commits, changed_records (inserted, updated or deleted by users),
+            written_records (into files, by table services too), write_amplification (written by
+            changed; null if nothing was changed), pending_compactions.
+        """
+        return statistics.statistics(self._view, small_file_bytes)
 
     def properties(self) -> pa.Table:
         """``hoodie.properties`` as found: key; value."""

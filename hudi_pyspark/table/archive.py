@@ -23,11 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
-from hudi_pyspark.format.commit_metadata import (
-    CommitMetadata,
-    commit_metadata_of,
-    parse_commit_metadata,
-)
+from hudi_pyspark.format.commit_metadata import commit_metadata_of
 from hudi_pyspark.format.instant import Action, Instant, InstantState
 from hudi_pyspark.format.instant_body import read_body, undecodable_as_corrupt
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
@@ -35,12 +31,20 @@ from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from hudi_pyspark.format.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import Storage
 
 _ARCHIVE_FILE = re.compile(r"\.commits_\.archive\.[0-9]+(?:_[0-9-]+)?")
 _MERGE_PLAN = "mergeArchivePlan"
 _ENTRY_FIELDS = ("commitTime", "actionType", "actionState")
-_COMMIT_FIELDS = ("hoodieCommitMetadata", "hoodieReplaceCommitMetadata")
+# Of these an entry fills the one of its action.
+_BODY_FIELDS = (
+    "hoodieCommitMetadata",
+    "hoodieReplaceCommitMetadata",
+    "hoodieCleanMetadata",
+    "hoodieRollbackMetadata",
+    "hoodieSavePointMetadata",
+)
 _RECORD_COUNT = struct.Struct(">ii")  # content version, number of records
 _RECORD_LENGTH = struct.Struct(">i")
 
@@ -94,8 +98,6 @@ def load_archived_commits(
 ) -> tuple[CommitMetadata, ...]:
     """What each of these commits, delta commits and replace commits did, in the same order.
 
-    Each archive file is read once, however many of its instants are asked for.
-
     Raises:
         ValueError: an instant of another action.
         CorruptTimelineError: an archive file cannot be read, or no longer holds the instant.
@@ -103,12 +105,29 @@ def load_archived_commits(
     for instant in instants:
         if instant.action not in _COMMIT_ACTIONS:
             raise ValueError(f"{instant.action} {instant.requested_time} has no commit metadata")
+    metadata = []
+    for instant, body in zip(instants, load_archived_bodies(storage, instants), strict=True):
+        with undecodable_as_corrupt(instant.path):
+            metadata.append(commit_metadata_of(body))
+    return tuple(metadata)
+
+
+def load_archived_bodies(
+    storage: Storage, instants: Sequence[ArchivedInstant]
+) -> tuple[Mapping[str, Any], ...]:
+    """The decoded content of each instant's completed file, in the same order; {} for an empty one.
+
+    Each archive file is read once, however many of its instants are asked for.
+
+    Raises:
+        CorruptTimelineError: an archive file cannot be read, or no longer holds the instant.
+    """
     by_path: dict[str, dict[tuple[str, str], ArchivedInstant]] = {}
     for instant in instants:
         by_path.setdefault(instant.path, {})[instant.requested_time, instant.action] = instant
-    found: dict[ArchivedInstant, CommitMetadata] = {}
+    found: dict[ArchivedInstant, Mapping[str, Any]] = {}
     for path, wanted in by_path.items():
-        read = _read_history_commits if path.endswith(".parquet") else _read_archive_commits
+        read = _read_history_bodies if path.endswith(".parquet") else _read_archive_bodies
         found.update(read(storage, path, wanted))
     for instant in instants:
         if instant not in found:
@@ -205,26 +224,24 @@ def _schemas(text: str, fields: tuple[str, ...]) -> tuple[Any, Any]:
     return fastavro.parse_schema(written), fastavro.parse_schema({**written, "fields": kept})
 
 
-def _read_archive_commits(
+def _read_archive_bodies(
     storage: Storage, path: str, wanted: Mapping[tuple[str, str], ArchivedInstant]
-) -> Iterator[tuple[ArchivedInstant, CommitMetadata]]:
-    for entry in _completed_entries(storage, path, (*_ENTRY_FIELDS, *_COMMIT_FIELDS)):
+) -> Iterator[tuple[ArchivedInstant, Mapping[str, Any]]]:
+    for entry in _completed_entries(storage, path, (*_ENTRY_FIELDS, *_BODY_FIELDS)):
         instant = wanted.get((entry["commitTime"], entry["actionType"]))
         if instant is None:
             continue
-        record = next((entry[field] for field in _COMMIT_FIELDS if entry.get(field)), None)
-        with undecodable_as_corrupt(path):
-            yield instant, commit_metadata_of(record or {})
+        yield instant, next((entry[field] for field in _BODY_FIELDS if entry.get(field)), {})
 
 
-def _read_history_commits(
+def _read_history_bodies(
     storage: Storage, path: str, wanted: Mapping[tuple[str, str], ArchivedInstant]
-) -> Iterator[tuple[ArchivedInstant, CommitMetadata]]:
+) -> Iterator[tuple[ArchivedInstant, Mapping[str, Any]]]:
     times = pc.field("instantTime").isin([time for time, _ in wanted])
     for time, action, body in _read_history_rows(storage, path, _METADATA_COLUMNS, times):
         instant = wanted.get((time, action))
         if instant is not None:
-            yield instant, parse_commit_metadata(body or b"", path=path)
+            yield instant, read_body(body or b"", path=path)
 
 
 def _history_files(storage: Storage, folder: str) -> list[str]:

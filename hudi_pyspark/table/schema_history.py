@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 SCHEMA_FOLDER = f"{METADATA_FOLDER}/.schema"
-# Operations of table services: they write the columns that are there.
-_KEEPING_COLUMNS = frozenset({"CLUSTER", "COMPACT", "LOG_COMPACT", "INDEX"})
 _HISTORY_FILE = re.compile(r"(\d+)(?:_\d+)?\.schemacommit")
 
 
@@ -34,7 +32,7 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
             return parse_internal_schema(metadata.internal_schema_text, path=path)
         # Every change of columns leaves a history file. Without one the last commit that could
         # have changed them speaks for all, so that not every commit is read.
-        if not has_history and metadata.operation_type not in _KEEPING_COLUMNS:
+        if not has_history and not metadata.operation_type.is_table_service:
             return None
     return None
 

@@ -1,0 +1,135 @@
+"""History of one file group: which instants touched it, and how."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
+from hudi_pyspark.inspection.commits import file_kind, known_commits
+from hudi_pyspark.inspection.services import known_cleans, known_rollbacks, pending_plans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hudi_pyspark.format.instant import Instant
+    from hudi_pyspark.table.view import TableView
+
+HISTORY = pa.schema(
+    [
+        pa.field("requested_time", pa.string()),
+        pa.field("completion_time", pa.string()),
+        pa.field("action", pa.string()),
+        pa.field("operation", pa.string()),
+        pa.field("event", pa.string()),
+        pa.field("partition_path", pa.string()),
+        pa.field("path", pa.string()),
+        pa.field("records", pa.int64()),
+        pa.field("inserts", pa.int64()),
+        pa.field("updates", pa.int64()),
+        pa.field("deletes", pa.int64()),
+        pa.field("bytes", pa.int64()),
+    ]
+)
+
+
+def history(view: TableView, file_id: str) -> pa.Table:
+    """One row per event; see `Inspection.history`."""
+    events = [
+        *_commits(view, file_id),
+        *_plans(view, file_id),
+        *_cleans(view, file_id),
+        *_rollbacks(view, file_id),
+    ]
+    if not events:
+        _refuse_unknown(view, file_id)
+    events.sort(key=lambda row: str(row["requested_time"]))
+    return pa.Table.from_pylist(events, schema=HISTORY)
+
+
+def _commits(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
+    for commit in known_commits(view, archived=True):
+        metadata = commit.metadata
+        common = {**_instant(commit.instant), "operation": metadata.operation_type.value}
+        for partition, stat in metadata.all_stats():
+            if stat.file_id == file_id:
+                yield common | {
+                    "event": f"{file_kind(stat.path) or 'file'} written",
+                    "partition_path": partition,
+                    "path": stat.path,
+                    "records": stat.num_writes,
+                    "inserts": stat.num_inserts,
+                    "updates": stat.num_update_writes,
+                    "deletes": stat.num_deletes,
+                    "bytes": stat.file_size,
+                }
+        for partition, file_ids in metadata.replaced_file_ids.items():
+            if file_id in file_ids:
+                yield common | {"event": "replaced", "partition_path": partition}
+
+
+def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
+    for instant, action, slices in pending_plans(view):
+        for planned in slices:
+            if planned.file_id == file_id:
+                event = {"event": f"{action} planned", "partition_path": planned.partition_path}
+                yield {**_instant(instant), **event}
+
+
+def _cleans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
+    for instant, clean, _ in known_cleans(view, archived=True):
+        for cleaned in clean.partitions:
+            partition = cleaned.partition_path
+            for name in cleaned.deleted_files:
+                if _file_id(name) == file_id:
+                    yield {**_instant(instant), **_file("file cleaned", partition, name)}
+
+
+def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
+    for instant, rollback, _ in known_rollbacks(view, archived=True):
+        for undone in rollback.partitions:
+            partition = undone.partition_path
+            for name in undone.deleted_files:
+                if _file_id(name) == file_id:
+                    yield {**_instant(instant), **_file("file rolled back", partition, name)}
+            for name in undone.rollback_log_files:
+                if _file_id(name) == file_id:
+                    event = _file("rollback block written", partition, name)
+                    yield {**_instant(instant), **event}
+
+
+def _instant(instant: Instant) -> dict[str, object]:
+    return {
+        "requested_time": instant.requested_time,
+        "completion_time": instant.completion_time,
+        "action": str(instant.action),
+    }
+
+
+def _file(event: str, partition_path: str, name: str) -> dict[str, object]:
+    path = f"{partition_path}/{name}" if partition_path else name
+    return {"event": event, "partition_path": partition_path, "path": path}
+
+
+def _file_id(name: str) -> str:
+    try:
+        return parse_data_file_name(name).file_id
+    except NotADataFile:
+        return ""
+
+
+def _refuse_unknown(view: TableView, file_id: str) -> None:
+    known = {
+        stat.file_id
+        for commit in known_commits(view, archived=True)
+        for _, stat in commit.metadata.all_stats()
+    }
+    near = difflib.get_close_matches(file_id, sorted(known), n=1, cutoff=0.3)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise InvalidOptionError(
+        f"no instant of the table tells of a file group {file_id!r}{hint} (file ids are in "
+        "inspect.file_slices())"
+    )
