@@ -122,6 +122,14 @@ class Scan:
         """
         return pack(self.plan(columns), self._options.task_bytes)
 
+    def plan_slices(self, slices: list[FileSlice]) -> list[ScanTask]:
+        """What there is to read of slices that the caller chose, whichever the scan would choose.
+
+        Args:
+            slices: of the table, old ones too.
+        """
+        return self._plan_slices(slices, self._result, self._view.last_instant)
+
     def _plan_slices(
         self,
         slices: list[FileSlice],

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
+from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro_decoder import decode_records, record_spans
 from hudi_pyspark.format.avro_schema import arrow_field, parse_schema
 from hudi_pyspark.format.hfile import read_hfile
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _MOST_SEARCHED = 8
 _NO_RECORDS = np.empty(0, np.int64)
+_AVRO_BLOCKS = frozenset({LogBlockType.AVRO_DATA_BLOCK, LogBlockType.CDC_DATA_BLOCK})
 _CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
 
 
@@ -80,6 +81,35 @@ def decode_data_block(
         return decode(block, block_schema(block), columns, only)
     except CorruptAvroError as error:
         raise _corrupt(block, error.reason()) from error
+
+
+def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
+    """Decode the records of a data block as far as it goes.
+
+    Returns:
+        All columns of the records before the first that cannot be decoded, and what is wrong with
+        that one, or "". Only Avro blocks give a part of their records.
+    """
+    try:
+        return decode_data_block(block, None), ""
+    except CorruptLogBlockError as error:
+        cause = error.__cause__
+        if isinstance(cause, CorruptAvroError) and block.block_type in _AVRO_BLOCKS:
+            return _first_records(block, cause.record), error.problem
+        return pa.table({}), error.problem
+    except UnsupportedTableError as error:
+        return pa.table({}), error.reason()
+
+
+def _first_records(block: LogBlock, count: int) -> pa.Table:
+    """The first records, as many as can be decoded: columns fail one after the other."""
+    if count <= 0:
+        return pa.table({})
+    try:
+        starts, ends = record_spans(block.content, _VERSION_AND_COUNT.size, count)
+        return decode_records(block_schema(block), block.content, starts, ends, None)
+    except CorruptAvroError as error:
+        return _first_records(block, min(error.record, count - 1))
 
 
 def block_schema(block: LogBlock) -> AvroRecord:

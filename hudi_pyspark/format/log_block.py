@@ -138,12 +138,69 @@ def frame_blocks(data: bytes | Octets, *, path: str) -> Iterator[LogBlock]:
         _expect_magic(file, offset, path)
         end = _whole_block_end(file, offset)
         block = (
-            _corrupt_block(file, offset, path)
+            _corrupt_block(file, offset, _next_magic(file, offset + len(MAGIC)), path)
             if end is None
             else _parse_block(file, offset, end, path)
         )
         yield block
         offset += block.size
+
+
+@dataclass(frozen=True, slots=True)
+class SalvagedBlock:
+    """A block of a file that may be damaged."""
+
+    block: LogBlock  # a CORRUPT_BLOCK where `problem` says why
+    problem: str  # what was expected and what was found; "" for a whole block
+
+
+def salvage_blocks(data: bytes | Octets, *, path: str) -> Iterator[SalvagedBlock]:
+    """Cut a log file into blocks as far as it goes: what `frame_blocks` refuses is passed over.
+
+    Where a block is whole by its lengths but cannot be understood, the next one begins behind it;
+    everywhere else at the next magic.
+
+    Args:
+        data: the whole log file.
+        path: relative to the base path; used only in blocks.
+    """
+    file = memoryview(data) if isinstance(data, bytes) else data
+    offset = 0
+    while offset < len(file):
+        salvaged = _salvage_block(file, offset, path)
+        yield salvaged
+        offset += salvaged.block.size
+
+
+def _salvage_block(file: Octets, offset: int, path: str) -> SalvagedBlock:
+    found = bytes(file[offset : offset + len(MAGIC)])
+    if found != MAGIC:
+        corrupt = _corrupt_block(file, offset, _next_magic(file, offset + 1), path)
+        return SalvagedBlock(corrupt, f"expected magic {MAGIC!r}, found {found!r}")
+    end = _whole_block_end(file, offset)
+    if end is None:
+        corrupt = _corrupt_block(file, offset, _next_magic(file, offset + len(MAGIC)), path)
+        return SalvagedBlock(corrupt, _why_not_whole(file, offset))
+    try:
+        return SalvagedBlock(_parse_block(file, offset, end, path), "")
+    except CorruptLogBlockError as error:
+        place = f" (at byte {error.offset})" if error.offset != offset else ""
+        return SalvagedBlock(_corrupt_block(file, offset, end, path), error.problem + place)
+
+
+def _why_not_whole(file: Octets, offset: int) -> str:
+    """Which of a block's lengths do not fit the file."""
+    start = offset + len(MAGIC)
+    if len(file) - start < _LONG.size:
+        return f"the file ends at byte {len(file)}, within the block's length"
+    size = _INT.unpack(file[start + 4 : start + _LONG.size])[0]
+    length_at = start + size
+    if length_at < 0 or length_at + _LONG.size > len(file):
+        return f"the block should have {size} bytes more, but the file ends at byte {len(file)}"
+    found = _LONG.unpack(file[length_at : length_at + _LONG.size])[0] - len(MAGIC)
+    if found != size:
+        return f"the block's length is {size}, but at its end it is repeated as {found}"
+    return "the block is followed by bytes that are no block"
 
 
 def _expect_magic(file: Octets, offset: int, path: str) -> None:
@@ -179,9 +236,8 @@ def _next_magic(file: Octets, start: int) -> int:
     return len(file)
 
 
-def _corrupt_block(file: Octets, offset: int, path: str) -> LogBlock:
-    start = offset + len(MAGIC)
-    end = _next_magic(file, start)
+def _corrupt_block(file: Octets, offset: int, end: int, path: str) -> LogBlock:
+    start = min(offset + len(MAGIC), end)
     return LogBlock(
         block_type=LogBlockType.CORRUPT_BLOCK,
         header={},

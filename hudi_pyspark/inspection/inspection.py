@@ -9,6 +9,7 @@ from hudi_pyspark.inspection import (
     definition,
     files,
     history,
+    logs,
     partitions,
     services,
     statistics,
@@ -137,6 +138,49 @@ class Inspection:
             InvalidOptionError: no instant tells of such a file group.
         """
         return history.history(self._view, file_id)
+
+    def log_blocks(self, path: str | None = None) -> pa.Table:
+        """Blocks of log files, read as far as the files go.
+
+        Args:
+            path: of one log file, relative to the table or in full; by default all log files of
+                the latest slices.
+
+        Returns:
+            path; block (number in its file, from 0); offset (of its first byte); bytes; type (as
+            Hudi names it; ``CORRUPT_BLOCK`` for bytes that are no block); instant_time;
+            is_committed; target_instant_time (that a command block rolls back); records (that can
+            be decoded; null where there are none by nature); is_partial (only changed columns);
+            compacted_instants (folded into the block by a log compaction); content_offset;
+            content_bytes; header (as written); problem (null for a whole block). What a commit
+            wrote and the file does not hold is a row of its own, without block.
+
+        Raises:
+            MissingFileError: the given path does not exist.
+        """
+        return logs.log_blocks(self._view, path)
+
+    def log_records(self, path: str, *, merge: bool = False) -> pa.Table:
+        """Records of a log file, read as far as the file goes.
+
+        Args:
+            path: of the log file, relative to the table or in full.
+            merge: instead, what all log files of its slice say of each key in the end: merged by
+                the table's rule, without the base file, uncommitted and rolled-back blocks, and
+                damaged ones.
+
+        Returns:
+            path, block, offset (of the block), instant_time and record_number (in the block),
+            all null with ``merge``; kind (``data``, ``delete`` or ``damage``); key; is_delete
+            (also for data that marks its key as deleted); ordering (text per ordering field);
+            problem (what is broken, in rows of kind ``damage``); record (struct of the table's
+            columns, then of those that only the file has; null for deletes).
+
+        Raises:
+            MissingFileError: the path does not exist, or belongs to no slice.
+            InvalidOptionError: ``merge`` of a file that is no log file of records.
+        """
+        return logs.log_records(self._view, path, merge=merge)
 
     def compactions(self) -> pa.Table:
         """Compactions and log compactions of the active timeline, oldest first.

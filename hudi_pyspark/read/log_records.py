@@ -169,7 +169,7 @@ class LogDecoder:
             row=np.arange(len(keys)),
             keys=keys,
             positions=self._usable(positions, len(keys)),
-            is_delete=_deleting_rows(rows, self.rule),
+            is_delete=deleting_rows(rows, self.rule),
             ordering=comparable_ordering(rows, self.rule.ordering_fields),
             has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
             has_other_class=np.zeros(len(keys), np.bool_),
@@ -331,7 +331,7 @@ def _columns(records: LogRecords) -> npt.NDArray[np.int64]:
     return whole if records.columns is None else records.columns
 
 
-def _deleting_rows(rows: pa.Table, rule: MergeRule) -> npt.NDArray[np.bool_]:
+def deleting_rows(rows: pa.Table, rule: MergeRule) -> npt.NDArray[np.bool_]:
     """Rows of a data block that delete their key."""
     deletes = np.zeros(rows.num_rows, np.bool_)
     if DELETED_COLUMN in rows.schema.names and pa.types.is_boolean(

@@ -77,7 +77,7 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
             whole = replace(task, file_slice=task.whole_slice, whole_slice=None)
             yield from slice_tables(whole, storage)
         elif task.skip_merge:
-            log = map(_decoder(task).decode, blocks)
+            log = map(log_decoder(task).decode, blocks)
             base = _base_tables(task, storage, task.predicate)
             yield from unmerged(base, log, batch_rows=task.batch_rows)
         else:
@@ -130,7 +130,7 @@ def _without_keys(task: ScanTask) -> ScanTask:
 
 def _merged_passes(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterator[pa.Table]:
     base = _base_tables(task, storage, _before_merge(task, blocks))
-    for rows, log in passes(blocks, base, _decoder(task), _memory(task), task.merger):
+    for rows, log in passes(blocks, base, log_decoder(task), _memory(task), task.merger):
         yield from merge(
             rows,
             log,
@@ -147,7 +147,7 @@ def log_passes(
     """Rows and the log records of a slice that may meet them; see `passes`."""
     with closing(LogFiles(storage)) as files:
         blocks = _live_blocks(task, storage, files)
-        yield from passes(blocks, base, _decoder(task), _memory(task), task.merger)
+        yield from passes(blocks, base, log_decoder(task), _memory(task), task.merger)
 
 
 def _is_partial_update(block: LogBlock) -> bool:
@@ -217,7 +217,7 @@ def _memory(task: ScanTask) -> MemoryLimits:
     return MemoryLimits.resolve(task.merge_memory, task.spill_folder, os.environ)
 
 
-def _decoder(task: ScanTask) -> LogDecoder:
+def log_decoder(task: ScanTask) -> LogDecoder:
     """Decodes log blocks to the columns that the task works on."""
     base = task.file_slice.base_file
     return LogDecoder(

@@ -132,6 +132,10 @@ class TableView:
             chosen.append(file_slice)
         return chosen
 
+    def file_group(self, partition_path: str, file_id: str) -> FileGroup | None:
+        """All slices of a file group, older and uncommitted ones too; None if it has no files."""
+        return self._groups_of(partition_path).get(file_id)
+
     def written_slices(self, times: Collection[str]) -> list[FileSlice]:
         """Slices made only of the files that some commits wrote, as of the last of them.
 
@@ -223,7 +227,7 @@ class TableView:
             MissingFileError: a file of that slice is not on the storage any more.
         """
         earlier = self.instant_before(time)
-        group = self._groups_of(partition_path).get(file_id) if earlier else None
+        group = self.file_group(partition_path, file_id) if earlier else None
         found = self._merged_slice(group, earlier) if group is not None else None
         if found is None or found.is_empty:
             return None

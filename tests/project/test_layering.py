@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "table": {"errors", "format", "storage", "table"},
     "read": {"errors", "format", "storage", "table", "read"},
     "scan": {"errors", "format", "storage", "table", "read"},
-    "inspection": {"errors", "format", "storage", "table", "read"},
+    "inspection": {"errors", "format", "storage", "table", "read", "scan"},
     "hudi_table": {"errors", "format", "storage", "table", "read", "scan", "inspection"},
     "spark": {"errors", "format", "storage", "table", "read", "scan", "hudi_table", "spark"},
     "": {"errors", "hudi_table", "read", "scan", "spark"},  # hudi_pyspark/__init__.py
