@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.inspection import (
+    columns,
     commits,
     definition,
     files,
     history,
     logs,
+    metadata,
     partitions,
     services,
     statistics,
@@ -237,6 +239,37 @@ class Inspection:
             saved_by; comments; partition_paths; files (their number).
         """
         return services.savepoints(self._view)
+
+    def column_statistics(self) -> pa.Table:
+        """Statistics of each column of each file of the latest slices.
+
+        They come from the metadata table where it has the file, else from the footer of a Parquet
+        base file; other files have none.
+
+        Returns:
+            path; partition_path; column (dotted name of nested ones); min, max (text; null where
+            there is none; bytes in hexadecimal); values (nulls included), nulls; bytes,
+            uncompressed_bytes (of the column in the file; 0 for log files); source
+            (``metadata_table`` or ``parquet_footer``).
+        """
+        return columns.column_statistics(self._view)
+
+    def metadata_records(self, partition: str | None = None) -> pa.Table:
+        """Records of the metadata table in ``.hoodie/metadata``, merged as Apache Hudi merges them.
+
+        Args:
+            partition: of the metadata table, e.g. ``files``; all by default.
+
+        Returns:
+            metadata_partition; file_id (of the metadata table's file group); key; type (``FILES``,
+            ``COLUMN_STATS``, …); value (JSON; bytes as base64). No rows where the table has no
+            metadata table.
+
+        Raises:
+            InvalidOptionError: the table has no such metadata partition.
+            CorruptTableError: files of the metadata table cannot be read.
+        """
+        return metadata.metadata_records(self._view, partition)
 
     def statistics(self, *, small_file_bytes: int = statistics.SMALL_FILE_BYTES) -> pa.Table:
         """Sizes and ratios that tell whether a table needs care, in one row.

@@ -1,0 +1,147 @@
+"""Statistics of columns, file by file: from the metadata table, else from Parquet footers."""
+
+from __future__ import annotations
+
+import decimal
+from datetime import date, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.inspection.metadata import load_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.view import TableView
+
+COLUMN_STATISTICS = pa.schema(
+    [
+        pa.field("path", pa.string()),
+        pa.field("partition_path", pa.string()),
+        pa.field("column", pa.string()),
+        pa.field("min", pa.string()),
+        pa.field("max", pa.string()),
+        pa.field("values", pa.int64()),
+        pa.field("nulls", pa.int64()),
+        pa.field("bytes", pa.int64()),
+        pa.field("uncompressed_bytes", pa.int64()),
+        pa.field("source", pa.string()),
+    ]
+)
+
+METADATA_TABLE, PARQUET_FOOTER = "metadata_table", "parquet_footer"
+_INDEX = "column_stats"
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# Hudi's ValueType: what a number or bytes in a wrapper stands for.
+_DECIMAL, _DATE = 10, 12
+_TIMES = {15: 1_000, 16: 1, 18: 1_000, 19: 1}  # microseconds of one unit; 18 and 19 have no zone
+_ZONED = frozenset({15, 16})
+
+
+def column_statistics(view: TableView) -> pa.Table:
+    """One row per column of each file; see `Inspection.column_statistics`."""
+    slices = view.file_slices(check_files=False)
+    partition_of: dict[str, str] = {}
+    for file_slice in slices:
+        base = file_slice.base_file
+        paths = [base.path] if base is not None and base.is_listed else []
+        paths += [log.path for log in file_slice.log_files if log.is_listed]
+        partition_of.update(dict.fromkeys(paths, file_slice.partition_path))
+    indexed = _indexed(view)
+    rows = []
+    for path, partition in partition_of.items():
+        name = path.rpartition("/")[2]
+        of_file = indexed.get(name)
+        if of_file is None and name.endswith(".parquet"):
+            of_file = list(_footer_rows(view.storage, path))
+        rows += [{"path": path, "partition_path": partition, **row} for row in of_file or ()]
+    rows.sort(key=lambda row: (str(row["path"]), str(row["column"])))
+    return pa.Table.from_pylist(rows, schema=COLUMN_STATISTICS)
+
+
+def _indexed(view: TableView) -> dict[str, list[dict[str, object]]]:
+    """Rows by file name, which is unique in a table: it holds the id of the file's group."""
+    found: dict[str, list[dict[str, object]]] = {}
+    if _INDEX not in view.config.metadata_partitions:
+        return found
+    for record in load_metadata(view, _INDEX):
+        value = record.value
+        row = {
+            "column": value["columnName"],
+            "min": _wrapped_text(value, "minValue"),
+            "max": _wrapped_text(value, "maxValue"),
+            "values": value["valueCount"],
+            "nulls": value["nullCount"],
+            "bytes": value["totalSize"],
+            "uncompressed_bytes": value["totalUncompressedSize"],
+            "source": METADATA_TABLE,
+        }
+        found.setdefault(value["fileName"], []).append(row)
+    return found
+
+
+def _wrapped_text(value: Mapping[str, Any], bound: str) -> str | None:
+    """Text of a minimum or maximum, read as what the value's type says."""
+    wrapper = value[bound]
+    if wrapper is None:
+        return None
+    found = wrapper["value"]
+    kind = value.get("valueType") or {}
+    ordinal = kind.get("typeOrdinal", 0)
+    if ordinal == _DATE and isinstance(found, int):
+        return str(date(1970, 1, 1) + timedelta(days=found))
+    if ordinal in _TIMES and isinstance(found, int):
+        moment = _EPOCH + timedelta(microseconds=found * _TIMES[ordinal])
+        return _text(moment if ordinal in _ZONED else moment.replace(tzinfo=None))
+    if ordinal == _DECIMAL and isinstance(found, bytes):
+        scale = int((kind.get("additionalInfo") or "0,0").split(",")[1])
+        return str(decimal.Decimal(int.from_bytes(found, "big", signed=True)).scaleb(-scale))
+    return _text(found)
+
+
+def _footer(storage: Storage, path: str) -> pq.FileMetaData:
+    try:
+        with storage.open_input(path) as file:
+            return pq.ParquetFile(file).metadata
+    except (pa.ArrowInvalid, OSError) as error:
+        raise CorruptBaseFileError(storage.describe(path), f"no Parquet footer: {error}") from error
+
+
+def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
+    """One row per leaf column: over all row groups, null where one of them has no statistics."""
+    metadata = _footer(storage, path)
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    for number in range(metadata.num_columns):
+        chunks = [group.column(number) for group in groups]
+        known = [chunk.statistics for chunk in chunks]
+        has_counts = all(s is not None and s.has_null_count for s in known)
+        nulls = sum(s.null_count for s in known) if has_counts else None
+        # A chunk of nulls alone has no bounds, and moves those of the others nowhere.
+        bounded = [s for s in known if s is not None and s.has_min_max]
+        is_whole = all(
+            s is not None and (s.has_min_max or (s.has_null_count and s.num_values == 0))
+            for s in known
+        )
+        bounds = bounded if is_whole else []
+        yield {
+            "column": metadata.schema.column(number).path,
+            "min": _text(min(s.min for s in bounds)) if bounds else None,
+            "max": _text(max(s.max for s in bounds)) if bounds else None,
+            "values": sum(chunk.num_values for chunk in chunks),
+            "nulls": nulls,
+            "bytes": sum(chunk.total_compressed_size for chunk in chunks),
+            "uncompressed_bytes": sum(chunk.total_uncompressed_size for chunk in chunks),
+            "source": PARQUET_FOOTER,
+        }
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
