@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hudi_pyspark.inspection.call import InspectionCall, inspection_names
 from hudi_pyspark.inspection.inspection import Inspection
 
-__all__ = ["Inspection"]
+__all__ = ["Inspection", "InspectionCall", "inspection_names"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile, parse_data_file_name
-from hudi_pyspark.table.archive import load_archive, load_archived_commits
+from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.commit_metadata import CommitMetadata, WriteStat
@@ -78,10 +78,9 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
     active = [KnownCommit(c, loaded[c.requested_time], is_archived=False) for c in view.commits]
     if not archived:
         return active
-    config = view.config
     old = [
         entry
-        for entry in load_archive(view.storage, config.layout, config.archive_folder)
+        for entry in view.archived
         if entry.action in _COMMIT_ACTIONS and entry.requested_time not in loaded
     ]
     bodies = load_archived_commits(view.storage, old)

@@ -15,6 +15,7 @@ from hudi_pyspark.format.file_name import (
 )
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.services import known_rollbacks
+from hudi_pyspark.table.listing import path_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -129,7 +130,7 @@ def stored_files(view: TableView) -> list[DataFile]:
                 continue
             found.append(
                 DataFile(
-                    path=f"{partition}/{file.name}" if partition else file.name,
+                    path=path_in(partition, file.name),
                     partition_path=partition,
                     file_id=name.file_id,
                     kind=_kind(name),
@@ -169,7 +170,7 @@ def latest_paths(slices: Iterable[FileSlice]) -> set[str]:
 def _rollback_writers(view: TableView) -> Mapping[str, str]:
     """Path of each log file that holds a rollback's command block, to the rollback's time."""
     return {
-        f"{undone.partition_path}/{name}" if undone.partition_path else name: instant.requested_time
+        path_in(undone.partition_path, name): instant.requested_time
         for instant, rollback, _ in known_rollbacks(view, archived=False)
         for undone in rollback.partitions
         for name in undone.rollback_log_files

@@ -11,6 +11,7 @@ from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
 from hudi_pyspark.inspection.commits import file_kind, known_commits
 from hudi_pyspark.inspection.services import known_cleans, known_rollbacks, pending_plans
+from hudi_pyspark.table.listing import path_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +111,7 @@ def _instant(instant: Instant) -> dict[str, object]:
 
 
 def _file(event: str, partition_path: str, name: str) -> dict[str, object]:
-    path = f"{partition_path}/{name}" if partition_path else name
+    path = path_in(partition_path, name)
     return {"event": event, "partition_path": partition_path, "path": path}
 
 

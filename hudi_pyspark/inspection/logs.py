@@ -22,12 +22,12 @@ from hudi_pyspark.format.file_name import LogFileName, NotADataFile
 from hudi_pyspark.format.log_block import LogBlockType, salvage_blocks
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.files import writes
+from hudi_pyspark.read.columns import field_array
 from hudi_pyspark.read.custom_merger import registered_payloads
 from hudi_pyspark.read.log_records import deleting_rows
 from hudi_pyspark.read.log_scan import scan_blocks
 from hudi_pyspark.read.merge import newest
 from hudi_pyspark.read.options import ReadOptions
-from hudi_pyspark.read.ordering import field_array
 from hudi_pyspark.read.record_key import record_keys
 from hudi_pyspark.read.scan import log_decoder
 from hudi_pyspark.read.schema_evolution import conform

@@ -29,8 +29,8 @@ from hudi_pyspark.format.table_service_metadata import (
 from hudi_pyspark.read.log_scan import BlockFilter, scan_blocks
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing
+from hudi_pyspark.table.open import open_table
 from hudi_pyspark.table.timeline import CommittedTimes
-from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

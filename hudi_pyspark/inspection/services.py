@@ -22,7 +22,7 @@ from hudi_pyspark.format.table_service_metadata import (
     parse_savepoint_metadata,
     rollback_metadata_of,
 )
-from hudi_pyspark.table.archive import load_archive, load_archived_bodies
+from hudi_pyspark.table.archive import load_archived_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -329,7 +329,7 @@ def _archived(
     active = {i.requested_time for i in view.timeline.of_action(action)}
     entries = [
         entry
-        for entry in load_archive(view.storage, view.config.layout, view.config.archive_folder)
+        for entry in view.archived
         if entry.action == action and entry.requested_time not in active
     ]
     bodies = load_archived_bodies(view.storage, entries)

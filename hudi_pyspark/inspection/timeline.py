@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.table.archive import load_archive
-
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
@@ -38,7 +36,6 @@ def timeline(view: TableView, *, archived: bool) -> pa.Table:
         for instant in view.timeline.instants
     ]
     if archived:
-        config = view.config
         rows += [
             {
                 "requested_time": old.requested_time,
@@ -48,7 +45,7 @@ def timeline(view: TableView, *, archived: bool) -> pa.Table:
                 "archived": True,
                 "path": old.path,
             }
-            for old in load_archive(view.storage, config.layout, config.archive_folder)
+            for old in view.archived
             # A writer archives first and deletes from the active timeline then.
             if (old.requested_time, old.instant.comparable_action) not in active
         ]

@@ -23,6 +23,7 @@ _SKIP_COMPACTION = "hoodie.datasource.read.incr.skip_compact"
 _SKIP_CLUSTERING = "hoodie.datasource.read.incr.skip_cluster"
 _USE_END_SCHEMA = "hoodie.datasource.read.schema.use.end.instanttime"
 QUERY_TYPE = "hoodie.datasource.query.type"
+INSPECT = "inspect"  # chooses a table about the table; inspect.<argument> are its arguments
 AS_OF = "as.of.instant"
 _OLD_QUERY_TYPE = "hoodie.datasource.view.type"
 _MERGE_MEMORY = "hoodie.memory.merge.max.size"
@@ -163,6 +164,12 @@ OPTIONS = (
         "Rows to read, as in a WHERE clause: comparisons of columns with literals, IN, BETWEEN, "
         "LIKE, IS NULL, AND, OR, NOT.",
     ),
+    Option(
+        "",
+        INSPECT,
+        "A table about the table instead of its rows, e.g. timeline; inspect.<argument> for what "
+        "its function takes.",
+    ),
     Option("", "columns", "Comma-separated columns to read and decode; all by default."),
     Option("", "batch_rows", "Rows per Arrow batch (default 65536)."),
     Option(
@@ -226,7 +233,7 @@ _IGNORED_PREFIXES = (
     "hoodie.metadata.",
 )
 # Options that Spark itself hands to every source.
-_SPARK_OPTIONS = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
+SPARK_OPTIONS = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +290,7 @@ class ReadOptions:
             InvalidOptionError: an unknown own option, a bad value, or options that contradict.
             UnsupportedQueryError: a query type or option that this release does not cover.
         """
+        _check_no_inspection(options)
         given = _by_key(options)
         query_type = _query_type(given)
         field, marker = given.get(DELETE_FIELD, ""), given.get(DELETE_MARKER, "")
@@ -323,6 +331,15 @@ class ReadOptions:
         )
 
 
+def _check_no_inspection(options: Mapping[str, str]) -> None:
+    stray = [key for key in options if key.lower().partition(".")[0] == INSPECT]
+    if stray:
+        raise InvalidOptionError(
+            f"option {stray[0]} belongs to batch reads of Spark with the option {INSPECT}; from "
+            "Python call HudiTable(path).inspect"
+        )
+
+
 def _by_key(options: Mapping[str, str]) -> dict[str, str]:
     """Options by Hudi's key, or by alias where Hudi has none; refuses and warns on the way."""
     names = [(name, o.key or o.alias) for o in OPTIONS for name in (o.key, o.alias) if name]
@@ -353,7 +370,7 @@ def _check_unknown(key: str, value: str, canonical: Mapping[str, str]) -> None:
     )
     if reason is not None and value != "":
         raise UnsupportedQueryError(f"option {key} is not supported: {reason}")
-    if reason is not None or key in _IGNORED or key in _SPARK_OPTIONS:
+    if reason is not None or key in _IGNORED or key in SPARK_OPTIONS:
         return
     if key.startswith(_IGNORED_PREFIXES) or key.startswith("spark."):
         return

@@ -8,7 +8,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.inspection import InspectionCall
+from hudi_pyspark.read.options import INSPECT
 from hudi_pyspark.read.stream import LAST_OFFSET, StreamOptions, schema_options
+from hudi_pyspark.spark.inspection import InspectionReader
 from hudi_pyspark.spark.partition import HudiPartition, read_partition
 from hudi_pyspark.spark.pushdown import is_pushdown_on, to_predicate
 from hudi_pyspark.spark.schema import (
@@ -48,11 +51,15 @@ class HudiDataSource(DataSource):
     _opened: HudiTable | None = None
 
     def schema(self) -> StructType:
+        if self._inspects():
+            return spark_schema(self._inspection().schema(self._table().view))
         # Spark asks batches and streams alike; a stream names no begin, which the columns do not
         # depend on.
         return spark_schema(self._table().scan_with(schema_options(self.options)).schema)
 
-    def reader(self, schema: StructType) -> HudiReader:
+    def reader(self, schema: StructType) -> DataSourceReader:
+        if self._inspects():
+            return InspectionReader(self._path(), self._inspection(), arrow_schema_of(schema))
         scan = self._scan()
         reader = FilteringReader if is_pushdown_on() else HudiReader
         return reader(scan, requested_columns(schema, scan.schema), arrow_schema_of(schema))
@@ -72,6 +79,12 @@ class HudiDataSource(DataSource):
             columns=requested_columns(schema, source),
             schema=arrow_schema_of(schema),
         )
+
+    def _inspects(self) -> bool:
+        return INSPECT in {key.lower() for key in self.options}
+
+    def _inspection(self) -> InspectionCall:
+        return InspectionCall.parse(self.options)
 
     def _scan(self) -> Scan:
         return self._table().scan_with(self.options, self.payload_mergers)

@@ -22,7 +22,17 @@ MAY_IMPORT = {
     "scan": {"errors", "format", "storage", "table", "read"},
     "inspection": {"errors", "format", "storage", "table", "read", "scan"},
     "hudi_table": {"errors", "format", "storage", "table", "read", "scan", "inspection"},
-    "spark": {"errors", "format", "storage", "table", "read", "scan", "hudi_table", "spark"},
+    "spark": {
+        "errors",
+        "format",
+        "storage",
+        "table",
+        "read",
+        "scan",
+        "inspection",
+        "hudi_table",
+        "spark",
+    },
     "": {"errors", "hudi_table", "read", "scan", "spark"},  # hudi_pyspark/__init__.py
 }
 

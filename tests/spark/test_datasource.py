@@ -93,7 +93,9 @@ def make_reader(golden_table):
 
     def make_reader(case: str, schema: StructType | None = None, **options: str) -> HudiReader:
         source = HudiDataSource({"path": str(golden_table(case)), **options})
-        return source.reader(schema or source.schema())
+        reader = source.reader(schema or source.schema())
+        assert isinstance(reader, HudiReader)
+        return reader
 
     return make_reader
 

@@ -1,0 +1,47 @@
+"""Tables about a table, as DataFrames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.read.schema_evolution import conform
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from hudi_pyspark.inspection import InspectionCall
+
+
+class InspectionReader(DataSourceReader):
+    """Asks one executor: what is in the files of a table may be more than the driver should hold.
+
+    Args:
+        path: base path.
+        call: which table, and its arguments.
+        schema: what every batch must have.
+    """
+
+    def __init__(self, path: str, call: InspectionCall, schema: pa.Schema) -> None:
+        self._path = path
+        self._call = call
+        self._schema = schema
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(self._call.name)]
+
+    def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        table = self._call.run(HudiTable(self._path).inspect)
+        unknown = [name for name in self._schema.names if name not in table.schema.names]
+        if unknown:
+            raise InvalidOptionError(
+                f".schema(...) names {', '.join(map(repr, unknown))}, which {self._call.name} does "
+                f"not have; it has {', '.join(table.schema.names)}"
+            )
+        conformed = conform(table, self._schema, {}, source=f"inspect.{self._call.name}")
+        yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
