@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedTableError
+from hudi_pyspark import HudiTable, InvalidInstantError, InvalidOptionError, UnsupportedTableError
+from hudi_pyspark.inspection import Inspection, InspectionCall, inspection_names
 from tests.conftest import GOLDEN
+from tests.golden.case import load_case
 
 
 @pytest.fixture
@@ -64,3 +69,257 @@ def test_begin_contradicts_a_snapshot(table):
 def test_changes_of_a_table_without_cdc_are_refused(table):
     with pytest.raises(UnsupportedTableError, match="keeps no changes"):
         table.changes()
+
+
+# What Apache Hudi's procedures do not tell is compared with what the files of the case say.
+
+
+def rows(table, name, *args, **kwargs):
+    return getattr(table.inspect, name)(*args, **kwargs).to_pylist()
+
+
+@pytest.fixture
+def open_case(golden_table):
+    return lambda name: HudiTable(str(golden_table(name)))
+
+
+def test_files_of_a_rolled_back_write_are_not_committed(open_case):
+    table = open_case("v6_mor_failed_rolled_back")
+    (rollback,) = rows(table, "rollbacks")
+    blocks = rows(table, "log_blocks")
+    undone = {b["path"] for b in blocks if b["instant_time"] in rollback["rolled_back"]}
+    undone -= {b["path"] for b in blocks if b["type"] == "COMMAND_BLOCK"}
+    files = rows(table, "files")
+    assert {f["path"] for f in files if not f["is_committed"]} == undone
+    written = {f["path"] for f in files if f["committed_by"] == rollback["requested_time"]}
+    assert written == {b["path"] for b in blocks if b["type"] == "COMMAND_BLOCK"}
+
+
+def test_files_of_archived_commits_are_committed(open_case):
+    table = open_case("v9_mor_archived")
+    first = rows(table, "commits")[0]["requested_time"]
+    old = [f for f in rows(table, "files") if f["instant_time"] < first]
+    assert old
+    assert all(f["is_committed"] and f["committed_by"] == f["instant_time"] for f in old)
+
+
+def test_files_are_those_on_the_storage_with_their_sizes(golden_table, open_case):
+    base = golden_table("v9_mor_clustering")
+    stored = {
+        str(path.relative_to(base)): path.stat().st_size
+        for path in base.rglob("*")
+        if path.is_file() and ".hoodie" not in path.parts and "_metadata" not in path.name
+    }
+    files = rows(open_case("v9_mor_clustering"), "files")
+    assert {f["path"]: f["bytes"] for f in files} == stored
+    assert sum(f["kind"] == "log" for f in files) == sum("/." in path for path in stored)
+
+
+def test_rows_of_partitions_are_those_of_the_snapshot(open_case):
+    snapshot = load_case(GOLDEN / "v6_cow_archived").queries[0].expected_rows()
+    expected = Counter(snapshot.column("_hoodie_partition_path").to_pylist())
+    found = rows(open_case("v6_cow_archived"), "partitions")
+    assert {p["partition_path"]: p["rows"] for p in found} == expected
+    assert all(p["partition"] == {"region": p["partition_path"]} for p in found)
+
+
+def test_values_of_partitions_are_typed_and_rows_unknown_where_logs_lie(open_case):
+    table = open_case("v8_mor_keygen_complex_hive")
+    found = table.inspect.partitions()
+    kinds = {field.name: field.type for field in found.schema.field("partition").type}
+    assert kinds == {n: table.schema.field(n).type for n in table.config.partition_fields}
+    assert all(p["rows"] is None for p in found.to_pylist() if p["log_files"])
+
+
+def test_history_of_a_compacted_file_group(open_case):
+    table = open_case("v6_mor_compaction_inline")
+    (compaction,) = rows(table, "compactions")
+    file_id = next(s["file_id"] for s in rows(table, "file_slices") if s["log_count"])
+    events = rows(table, "history", file_id)
+    assert [e["requested_time"] for e in events] == sorted(e["requested_time"] for e in events)
+    bases = [e["requested_time"] for e in events if e["event"] == "base written"]
+    assert bases[-1] == compaction["requested_time"]
+    paths = {e["path"] for e in events}
+    assert {f["path"] for f in rows(table, "files") if f["file_id"] == file_id} <= paths
+
+
+def test_history_tells_replacement_plans_and_cleans(open_case):
+    clustered = open_case("v9_mor_clustering")
+    (clustering,) = rows(clustered, "clustering")
+    replaced = next(f for f in rows(clustered, "files") if not f["in_latest_slice"])["file_id"]
+    last = rows(clustered, "history", replaced)[-1]
+    assert (last["event"], last["requested_time"]) == ("replaced", clustering["requested_time"])
+    pending = open_case("v6_mor_compaction_pending")
+    (planned,) = rows(pending, "compactions")
+    file_id = next(s["file_id"] for s in rows(pending, "file_slices") if s["log_count"] > 1)
+    events = {(e["event"], e["requested_time"]) for e in rows(pending, "history", file_id)}
+    assert ("compaction planned", planned["requested_time"]) in events
+    cleaned = open_case("v6_mor_clean_only")
+    (clean,) = rows(cleaned, "cleans")
+    gone = [
+        e
+        for s in rows(cleaned, "file_slices")
+        for e in rows(cleaned, "history", s["file_id"])
+        if e["event"] == "file cleaned"
+    ]
+    assert len(gone) == clean["deleted_files"]
+
+
+def test_history_of_an_unknown_file_group_is_refused(table):
+    with pytest.raises(InvalidOptionError, match="no instant of the table tells"):
+        table.inspect.history("nothing")
+
+
+def test_archived_cleans_are_those_of_the_timeline(open_case):
+    for name in ("v6_cow_archived", "v9_mor_archived"):
+        table = open_case(name)
+        times = [r["requested_time"] for r in rows(table, "timeline") if r["action"] == "clean"]
+        cleans = rows(table, "cleans", archived=True)
+        assert [c["requested_time"] for c in cleans] == times
+        assert any(c["archived"] and c["deleted_files"] for c in cleans)
+
+
+def test_restores_name_what_they_undo(open_case):
+    (restore,) = rows(open_case("v8_mor_savepoint_restore"), "rollbacks")
+    (savepoint,) = rows(open_case("v8_mor_savepoint_restore"), "savepoints")
+    assert restore["action"] == "restore"
+    assert all(time > savepoint["requested_time"] for time in restore["rolled_back"])
+
+
+def test_schema_history_tells_what_changed(open_case):
+    history = rows(open_case("v9_mor_schema_evolution"), "schema_history")
+    assert history[0]["added"]
+    assert not history[0]["dropped"]
+    later = [change for row in history[1:] for change in row["changed"]]
+    assert any("int32 -> int64" in change for change in later)
+    assert [row["columns"] for row in history][-1] == history[0]["columns"] + sum(
+        len(row["added"]) - len(row["dropped"]) for row in history[1:]
+    )
+
+
+def test_schema_history_has_versions_of_schema_on_read(open_case):
+    history = rows(open_case("v9_mor_schema_on_read"), "schema_history")
+    versions = [row["version_id"] for row in history if row["version_id"] is not None]
+    assert versions == sorted(set(versions))
+    assert len(versions) > 1
+
+
+def test_file_slices_as_of_an_instant_are_those_of_then(open_case):
+    table = open_case("v9_mor_compaction_inline")
+    first = rows(table, "commits")[0]["requested_time"]
+    then = rows(table, "file_slices", first)
+    assert {s["base_instant_time"] for s in then} == {first}
+    assert all(not s["log_files"] for s in then)
+
+
+def test_statistics_add_up(open_case):
+    table = open_case("v9_mor_compaction_inline")
+    (found,) = rows(table, "statistics")
+    slices, files = rows(table, "file_slices"), rows(table, "files")
+    assert found["base_bytes"] == sum(s["base_bytes"] for s in slices)
+    assert found["log_to_base_ratio"] == found["log_bytes"] / found["base_bytes"]
+    assert found["stored_bytes"] == sum(f["bytes"] for f in files)
+    kept = found["base_bytes"] + found["log_bytes"]
+    assert kept + found["older_bytes"] == found["stored_bytes"]
+    assert found["small_files"] == found["base_files"]
+    (none,) = rows(table, "statistics", small_file_bytes=1)
+    assert none["small_files"] == 0
+
+
+def test_write_amplification_counts_what_table_services_write(open_case):
+    (found,) = rows(open_case("v6_mor_compaction_inline"), "statistics")
+    (compaction,) = rows(open_case("v6_mor_compaction_inline"), "compactions")
+    assert found["written_records"] == found["changed_records"] + compaction["records"]
+
+
+def test_statistics_of_columns_are_those_of_the_footers(golden_table, open_case):
+    """The metadata table's, where a base file is in both, against what pyarrow reads."""
+    base = golden_table("v9_mor_mdt_indexes")
+    found = rows(open_case("v9_mor_mdt_indexes"), "column_statistics")
+    assert {row["source"] for row in found} == {"metadata_table"}
+    for row in found:
+        if row["path"].endswith(".parquet"):
+            column = pq.read_table(base / row["path"], columns=[row["column"]]).column(0)
+            bounds = pc.min_max(column).as_py()
+            assert (row["min"], row["max"]) == (str(bounds["min"]), str(bounds["max"]))
+            assert (row["values"], row["nulls"]) == (len(column), column.null_count)
+
+
+def test_statistics_of_columns_without_metadata_table(golden_table, open_case):
+    base = golden_table("v6_cow_archived")
+    found = rows(open_case("v6_cow_archived"), "column_statistics")
+    assert {row["source"] for row in found} == {"parquet_footer"}
+    for row in found:
+        column = pq.read_table(base / row["path"], columns=[row["column"]]).column(0)
+        bounds = pc.min_max(column).as_py()
+        assert (row["min"], row["max"]) == (str(bounds["min"]), str(bounds["max"]))
+
+
+def test_record_index_of_the_metadata_table_has_every_key(open_case):
+    table = open_case("v9_mor_mdt_indexes")
+    snapshot = load_case(GOLDEN / "v9_mor_mdt_indexes").queries[0].expected_rows()
+    index = rows(table, "metadata_records", "record_index")
+    assert {r["key"] for r in index} == set(snapshot.column("_hoodie_record_key").to_pylist())
+    assert {r["type"] for r in index} == {"RECORD_INDEX"}
+
+
+def test_unknown_metadata_partition_is_refused(open_case):
+    with pytest.raises(InvalidOptionError, match="it has bloom_filters, column_stats, files"):
+        open_case("v9_mor_mdt_indexes").inspect.metadata_records("nonsense")
+
+
+WITHOUT_ARGUMENTS = [
+    name for name in inspection_names() if name not in ("commit_files", "history", "log_records")
+]
+
+
+@pytest.mark.parametrize("case", ["v9_mor_empty_table", "v9_mor_mdt_indexes", "v6_cow_archived"])
+@pytest.mark.parametrize("name", WITHOUT_ARGUMENTS)
+def test_columns_are_fixed(open_case, case, name):
+    table = open_case(case)
+    call = InspectionCall.parse({"inspect": name})
+    assert call.run(table.inspect).schema.equals(call.schema(table.view))
+
+
+def test_every_table_is_described_with_its_columns(table):
+    for name in WITHOUT_ARGUMENTS:
+        text = getattr(Inspection, name).__doc__
+        for column in InspectionCall.parse({"inspect": name}).schema(table.view).names:
+            assert column in text, f"{name}: {column}"
+
+
+def test_call_knows_names_arguments_and_types():
+    call = InspectionCall.parse(
+        {"inspect": "Log_Records", "inspect.file": "a", "inspect.merge": "TRUE"}
+    )
+    assert call == InspectionCall("log_records", (("path", "a"), ("merge", True)))
+    size = InspectionCall.parse({"inspect": "statistics", "inspect.small_file_bytes": "7"})
+    assert size.arguments == (("small_file_bytes", 7),)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"inspect": "timelines"}, "did you mean timeline"),
+        ({"inspect": "zzz"}, "known: timeline, commits"),
+        ({"inspect": "timeline", "inspect.instant": "1"}, "takes inspect.archived"),
+        ({"inspect": "properties", "inspect.instant": "1"}, "no argument"),
+        ({"inspect": "commit_files"}, "needs the option inspect.instant"),
+        ({"inspect": "timeline", "inspect.archived": "maybe"}, "give true or false"),
+        ({"inspect": "statistics", "inspect.small_file_bytes": "-1"}, "whole number"),
+        ({"inspect": "timeline", "query_type": "snapshot"}, "no meaning together with inspect"),
+    ],
+)
+def test_wrong_calls_are_refused(options, message):
+    with pytest.raises(InvalidOptionError, match=message):
+        InspectionCall.parse(options)
+
+
+def test_scan_refuses_the_option(table):
+    with pytest.raises(InvalidOptionError, match=r"HudiTable\(path\).inspect"):
+        table.scan_with({"inspect": "timeline"})
+
+
+def test_unknown_instant_is_refused_with_the_nearest(table):
+    with pytest.raises(InvalidInstantError, match="the nearest is"):
+        table.inspect.commit_files("20261121062657911")

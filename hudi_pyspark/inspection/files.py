@@ -36,6 +36,7 @@ FILE_SLICES = pa.schema(
         pa.field("log_count", pa.int64()),
         pa.field("log_bytes", pa.int64()),
         pa.field("missing_files", pa.list_(pa.string())),
+        pa.field("is_latest", pa.bool_()),
     ]
 )
 
@@ -68,14 +69,44 @@ class DataFile:
     instant_time: str  # of its name
 
 
-def file_slices(view: TableView, as_of: str | None) -> pa.Table:
-    """One row per slice that makes up the table; see `Inspection.file_slices`."""
-    rows = [slice_row(s) for s in view.file_slices(as_of, check_files=False)]
+def file_slices(view: TableView, as_of: str | None, *, older: bool) -> pa.Table:
+    """One row per slice; see `Inspection.file_slices`."""
+    current = view.file_slices(as_of, check_files=False)
+    if as_of is not None:
+        written = _first_writers(view)
+        current = [_until(s, as_of, written) for s in current]
+    if not older:
+        rows = [{**_slice_row(s), "is_latest": True} for s in current]
+        return pa.Table.from_pylist(rows, schema=FILE_SLICES)
+    latest = paths_of(current)
+    rows = [
+        {**_slice_row(s), "is_latest": not latest.isdisjoint(paths_of([s]))}
+        for s in view.all_slices()
+        if _is_stored(s) or not latest.isdisjoint(paths_of([s]))
+    ]
     return pa.Table.from_pylist(rows, schema=FILE_SLICES)
 
 
-def slice_row(file_slice: FileSlice) -> dict[str, object]:
-    """A file slice as a row of `FILE_SLICES`."""
+def _first_writers(view: TableView) -> Mapping[str, str]:
+    """Path to the requested time of the oldest commit that names it."""
+    oldest_last = reversed(list(writes(known_commits(view, archived=False))))
+    return {path: time for path, time, _ in oldest_last}
+
+
+def _until(file_slice: FileSlice, as_of: str, written: Mapping[str, str]) -> FileSlice:
+    """Without the log files of later commits: a read keeps them, since it skips their blocks."""
+    return file_slice.with_logs(
+        log for log in file_slice.log_files if written.get(log.path, "") <= as_of
+    )
+
+
+def _is_stored(file_slice: FileSlice) -> bool:
+    """Whether any file of a slice is left: commits name those too that a clean has removed."""
+    base = file_slice.base_file
+    return (base is not None and base.is_listed) or any(f.is_listed for f in file_slice.log_files)
+
+
+def _slice_row(file_slice: FileSlice) -> dict[str, object]:
     base, logs = file_slice.base_file, file_slice.log_files
     missing = [base.path] if base is not None and not base.is_listed else []
     return {
@@ -97,7 +128,7 @@ def files(view: TableView) -> pa.Table:
     commits = commits_of_files(view, on_storage)
     known_times = {c.instant.requested_time for c in commits}
     writers = {**_rollback_writers(view), **{path: time for path, time, _ in writes(commits)}}
-    latest = latest_paths(view.file_slices(check_files=False))
+    latest = paths_of(view.file_slices(check_files=False))
     rows = [
         {
             "path": file.path,
@@ -160,7 +191,7 @@ def writes(commits: Iterable[KnownCommit]) -> Iterator[tuple[str, str, WriteStat
                     yield path.lstrip("/"), commit.instant.requested_time, stat
 
 
-def latest_paths(slices: Iterable[FileSlice]) -> set[str]:
+def paths_of(slices: Iterable[FileSlice]) -> set[str]:
     """Paths of the files of some slices."""
     chosen = list(slices)
     bases = {s.base_file.path for s in chosen if s.base_file is not None}

@@ -83,22 +83,25 @@ class Inspection:
         """
         return commits.commit_files(self._view, instant)
 
-    def file_slices(self, as_of: str | None = None) -> pa.Table:
+    def file_slices(self, as_of: str | None = None, *, older: bool = False) -> pa.Table:
         """The file slices that make up the table; files that are gone are told, not refused.
 
         Args:
             as_of: instant, inclusive, in the forms of a time-travel query; the latest by default.
+            older: all slices that have files, also those that are superseded or replaced.
 
         Returns:
             partition_path; file_id; base_instant_time; base_file (path; null while there are only
             log files); base_bytes; log_files (paths, in the order in which they apply);
-            log_count; log_bytes; missing_files (paths that commits name and the storage lacks).
+            log_count; log_bytes; missing_files (paths that commits name and the storage lacks; up
+            to table version 7 an appending writer may have put their blocks into another log file
+            of the slice); is_latest (false only for older slices).
 
         Raises:
             TimeTravelError: the state at that instant cannot be answered.
         """
         instant = resolve_as_of(as_of, self._view, local_now()) if as_of is not None else None
-        return files.file_slices(self._view, instant)
+        return files.file_slices(self._view, instant, older=older)
 
     def files(self) -> pa.Table:
         """Every data file on the storage.

@@ -132,6 +132,19 @@ class TableView:
             chosen.append(file_slice)
         return chosen
 
+    def all_slices(self) -> list[FileSlice]:
+        """Every slice that was or will be part of the table and has files, by partition path.
+
+        Also those that are superseded or replaced and only wait for the cleaner.
+        """
+        partitions = sorted({*self.listing.partitions(), *self._committed_files})
+        return [
+            file_slice
+            for group in self._file_groups(partitions, self._committed_files)
+            for file_slice in group.slices
+            if not file_slice.is_empty and self._is_visible(file_slice, self.last_instant)
+        ]
+
     def file_group(self, partition_path: str, file_id: str) -> FileGroup | None:
         """All slices of a file group, older and uncommitted ones too; None if it has no files."""
         return self._groups_of(partition_path).get(file_id)
