@@ -282,10 +282,23 @@ def test_columns_are_fixed(open_case, case, name):
 
 
 def test_every_table_is_described_with_its_columns(table):
+    page = (GOLDEN.parents[1] / "docs" / "looking-inside.md").read_text(encoding="utf-8")
     for name in WITHOUT_ARGUMENTS:
         text = getattr(Inspection, name).__doc__
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| `{name}("))
         for column in InspectionCall.parse({"inspect": name}).schema(table.view).names:
             assert column in text, f"{name}: {column}"
+            assert f"`{column}`" in line, f"{name}: {column}"
+
+
+def test_every_table_is_on_the_page():
+    page = (GOLDEN.parents[1] / "docs" / "looking-inside.md").read_text(encoding="utf-8")
+    described = [
+        line.split("`")[1].partition("(")[0]
+        for line in page.splitlines()
+        if "(" in line and line.startswith("| `")
+    ]
+    assert set(described) == set(inspection_names())
 
 
 def test_call_knows_names_arguments_and_types():
