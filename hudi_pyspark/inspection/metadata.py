@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pyarrow as pa
 
-from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, TableNotFoundError
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    InvalidOptionError,
+    MissingFileError,
+    TableNotFoundError,
+)
 from hudi_pyspark.format.delete_block import decode_delete_block
 from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.instant import Action
 from hudi_pyspark.format.instant_body import undecodable_as_corrupt
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
-from hudi_pyspark.format.table_service_metadata import (
-    parse_restore_metadata,
-    parse_rollback_metadata,
-)
+from hudi_pyspark.inspection.services import known_restores, known_rollbacks
 from hudi_pyspark.read.log_scan import BlockFilter, scan_blocks
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing
@@ -111,7 +113,7 @@ def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRe
 
     Raises:
         InvalidOptionError: the table has no such metadata partition.
-        CorruptTableError: files of the metadata table cannot be read.
+        CorruptTableError: files of the metadata table are missing or cannot be read.
     """
     known = view.config.metadata_partitions
     if partition is not None and partition not in known:
@@ -124,6 +126,7 @@ def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRe
     for file_slice in metadata.file_slices(check_files=False):
         name = file_slice.partition_path
         if name in known and partition in (None, name):
+            _check_files(metadata, file_slice)
             yield from _slice_records(metadata, file_slice, valid)
 
 
@@ -138,6 +141,36 @@ def _open(view: TableView) -> TableView:
     # Its properties name no partition columns, yet its records lie in folders.
     in_folders = replace(opened.config, partition_fields=("partition",))
     return replace(opened, listing=DirectoryListing(opened.storage, in_folders))
+
+
+def _check_files(metadata: TableView, file_slice: FileSlice) -> None:
+    """Refuse where a file is gone that was written since the partition was last made anew.
+
+    A partition that is dropped leaves its commits behind. Up to table version 7 a missing log file
+    may have been appended to another one.
+    """
+    base = file_slice.base_file
+    logs = file_slice.log_files if metadata.config.layout > 1 else ()
+    gone = [(log.path, log.instant_time) for log in logs if not log.is_listed]
+    if base is not None and not base.is_listed:
+        gone.append((base.path, base.instant_time))
+    begun = _begun(metadata, file_slice.partition_path) if gone else ""
+    for path, time in gone:
+        if (metadata.completion_time(time) or time) >= begun:
+            raise MissingFileError.since_commit(metadata.storage.describe(path), time)
+
+
+def _begun(metadata: TableView, partition: str) -> str:
+    """Completion time of the commit that last made a partition; "" if it is not known any more."""
+    return max(
+        (
+            commit.completion_time or commit.requested_time
+            for commit in metadata.commits
+            if commit.requested_time.startswith(_INITIAL_INSTANTS)
+            and partition in metadata.commit_metadata[commit.requested_time].write_stats
+        ),
+        default="",
+    )
 
 
 def _valid_instants(view: TableView, metadata: TableView) -> CommittedTimes:
@@ -155,16 +188,10 @@ def _valid_instants(view: TableView, metadata: TableView) -> CommittedTimes:
             is_own = len(time) == _OWN_INSTANT_LENGTH or view.config.layout > 1
             if is_own and time not in pending:
                 valid.add(time)
-    for instant in table.completed:
-        if instant.action == Action.ROLLBACK:
-            path = view.instant_path(instant)
-            undone = parse_rollback_metadata(view.read_instant(path), path=path)
-            valid.update(undone.rolled_back_times)
-        elif instant.action == Action.RESTORE:
-            path = view.instant_path(instant)
-            valid.update(
-                parse_restore_metadata(view.read_instant(path), path=path).rolled_back_times
-            )
+    for _, rollback, _ in known_rollbacks(view, archived=False):
+        valid.update(rollback.rolled_back_times)
+    for _, restore in known_restores(view):
+        valid.update(restore.rolled_back_times)
     # What is older than the active timeline of the table has committed, or was rolled back.
     first = min((i.requested_time for i in table.instants), default="")
     return CommittedTimes(frozenset(valid), first, frozenset(pending))
@@ -181,6 +208,7 @@ def _slice_records(
     blocks = (
         block
         for log in file_slice.log_files
+        if log.is_listed
         for block in frame_blocks(metadata.storage.read_bytes(log.path), path=log.path)
     )
     latest = max(valid.times, default="")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.table_service_metadata import (
         CleanMetadata,
         PlannedSlice,
+        RestoreMetadata,
         RollbackMetadata,
     )
     from hudi_pyspark.table.archive import ArchivedInstant
@@ -186,14 +187,11 @@ def rollbacks(view: TableView, *, archived: bool) -> pa.Table:
         | {"archived": is_archived}
         for instant, rollback, is_archived in known_rollbacks(view, archived=archived)
     ]
-    for instant in view.timeline.of_action(Action.RESTORE):
-        if instant.is_completed:
-            path = view.instant_path(instant)
-            restore = parse_restore_metadata(view.read_instant(path), path=path)
-            row = _rollback_row(
-                instant, restore.rollbacks, restore.rolled_back_times, restore.milliseconds
-            )
-            rows.append(row | {"archived": False})
+    for instant, restore in known_restores(view):
+        row = _rollback_row(
+            instant, restore.rollbacks, restore.rolled_back_times, restore.milliseconds
+        )
+        rows.append(row | {"archived": False})
     for instant in (*_pending(view, Action.ROLLBACK), *_pending(view, Action.RESTORE)):
         body = _read_requested(view, instant, instant.action)
         path = view.instant_path(instant)
@@ -253,6 +251,13 @@ def known_rollbacks(
     for instant in _completed(view, Action.ROLLBACK):
         path = view.instant_path(instant)
         yield instant, parse_rollback_metadata(view.read_instant(path), path=path), False
+
+
+def known_restores(view: TableView) -> Iterator[tuple[Instant, RestoreMetadata]]:
+    """Completed restores of the active timeline with what each did."""
+    for instant in _completed(view, Action.RESTORE):
+        path = view.instant_path(instant)
+        yield instant, parse_restore_metadata(view.read_instant(path), path=path)
 
 
 def pending_plans(view: TableView) -> Iterator[tuple[Instant, str, tuple[PlannedSlice, ...]]]:
