@@ -17,44 +17,43 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.instant import Instant
     from hudi_pyspark.table.view import TableView
 
+_INSTANT = (
+    pa.field("requested_time", pa.string()),
+    pa.field("completion_time", pa.string()),
+    pa.field("action", pa.string()),
+)
+_COUNTS = (
+    pa.field("records", pa.int64()),
+    pa.field("inserts", pa.int64()),
+    pa.field("updates", pa.int64()),
+    pa.field("deletes", pa.int64()),
+    pa.field("errors", pa.int64()),
+    pa.field("bytes", pa.int64()),
+    pa.field("written_bytes", pa.int64()),
+)
+
 COMMITS = pa.schema(
     [
-        pa.field("requested_time", pa.string()),
-        pa.field("completion_time", pa.string()),
-        pa.field("action", pa.string()),
+        *_INSTANT,
         pa.field("operation", pa.string()),
         pa.field("archived", pa.bool_()),
         pa.field("partitions", pa.int64()),
         pa.field("files", pa.int64()),
         pa.field("new_files", pa.int64()),
-        pa.field("records", pa.int64()),
-        pa.field("inserts", pa.int64()),
-        pa.field("updates", pa.int64()),
-        pa.field("deletes", pa.int64()),
-        pa.field("errors", pa.int64()),
-        pa.field("bytes", pa.int64()),
-        pa.field("written_bytes", pa.int64()),
+        *_COUNTS,
         pa.field("replaced_file_groups", pa.int64()),
     ]
 )
 
 COMMIT_FILES = pa.schema(
     [
-        pa.field("requested_time", pa.string()),
-        pa.field("completion_time", pa.string()),
-        pa.field("action", pa.string()),
+        *_INSTANT,
         pa.field("partition_path", pa.string()),
         pa.field("file_id", pa.string()),
         pa.field("path", pa.string()),
         pa.field("kind", pa.string()),
         pa.field("previous_commit", pa.string()),
-        pa.field("records", pa.int64()),
-        pa.field("inserts", pa.int64()),
-        pa.field("updates", pa.int64()),
-        pa.field("deletes", pa.int64()),
-        pa.field("errors", pa.int64()),
-        pa.field("bytes", pa.int64()),
-        pa.field("written_bytes", pa.int64()),
+        *_COUNTS,
         pa.field("cdc_files", pa.list_(pa.string())),
     ]
 )
