@@ -10,7 +10,7 @@ CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
 .PHONY: help install demo test test-fast test-spark test-property golden \
-	check lint types format bench docs build zip
+	check lint types format bench bench-full docs build zip
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -60,8 +60,18 @@ format: $(VENV)/.group-dev ## format the code and apply the safe fixes
 	@$(VENV)/bin/ruff check --fix --quiet .
 	@$(VENV)/bin/ruff format .
 
-bench: $(VENV)/.group-test $(VENV)/.group-bench ## run the benchmarks
-	@for file in benchmarks/[!_]*.py; do $(PYTHON) "$$file" || exit 1; done
+BENCH := $(VENV)/.group-test $(VENV)/.group-bench
+BENCH_ARGS ?=
+
+bench: $(BENCH) ## compare with Apache Hudi and hudi-rs on small tables (BENCH_ARGS="--tables a")
+	@$(PYTHON) benchmarks/avro_decoder.py 100000 3
+	@$(PYTHON) benchmarks/incremental_planning.py 200
+	@$(PYTHON) -m benchmarks.run --scale 0.02 --rounds 1 $(BENCH_ARGS)
+
+bench-full: $(BENCH) ## the same at full size: hours, 5 GB on disk, 16 GB of memory
+	@$(PYTHON) benchmarks/avro_decoder.py
+	@$(PYTHON) benchmarks/incremental_planning.py
+	@$(PYTHON) -m benchmarks.run --scale 1 $(BENCH_ARGS)
 
 docs: $(VENV)/.group-test ## write the generated pages of docs/
 	@$(PYTHON) -m tests.project.errors_page

@@ -131,7 +131,7 @@ def readers(
         },
     }
     try:
-        import polars as pl  # noqa: PLC0415 - an optional opponent
+        import polars as pl
     except ImportError:
         return tasks
     container = io.BytesIO()

@@ -1,0 +1,187 @@
+"""The engines to compare, what each needs, and where that is found or made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+HUDI_VERSION = "1.2.0"
+BUNDLE = "hudi-spark3.5-bundle_2.12"
+COORDINATES = f"org.apache.hudi:{BUNDLE}:{HUDI_VERSION}"
+PYSPARK = "pyspark==3.5.*"
+GET_JAR = ["dependency:get", f"-Dartifact={COORDINATES}", "-Dtransitive=false", "-q"]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """An engine and how to start its process."""
+
+    name: str
+    title: str
+    command: tuple[str, ...]
+    env: dict[str, str] = field(default_factory=dict)
+    only: frozenset[str] | None = None  # names of the queries it can answer; None: all
+    without: frozenset[str] = frozenset()  # but not these
+    is_floor: bool = False  # reads base files alone: only some of its answers can be right
+
+    def answers(self, query: str) -> bool:
+        return query not in self.without and (self.only is None or query in self.only)
+
+
+class Missing(Exception):
+    """Something that an engine needs is not there; the text says how to get it."""
+
+
+class Workshop:
+    """Finds Java, the bundle and the libraries; makes the environment of Spark 3.5.
+
+    Args:
+        data: folder that keeps the tables and that environment.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+
+    def peer(self, name: str) -> Peer:
+        """The engine of a name.
+
+        Raises:
+            Missing: it cannot run here.
+        """
+        make = {
+            "hudi-jvm": self._hudi_jvm,
+            "spark-parquet": self._spark_parquet,
+            "hudi-py-spark": self._hudi_py_spark,
+            "hudi-rs": self._hudi_rs,
+            "hudi-py": self._hudi_py,
+            "pyarrow": self._pyarrow,
+        }
+        return make[name]()
+
+    def _hudi_jvm(self) -> Peer:
+        title = f"Apache Hudi {HUDI_VERSION}, Spark 3.5"
+        arguments = ("hudi-jvm", str(self.jar))
+        return Peer("hudi-jvm", title, self._command(self.old_spark, *arguments), self.spark_env)
+
+    def _spark_parquet(self) -> Peer:
+        command = self._command(self._own_python("pyspark"), "spark-parquet")
+        queries = frozenset({"read_optimized"})
+        return Peer("spark-parquet", "Spark 4's Parquet reader", command, self.spark_env, queries)
+
+    def _hudi_py_spark(self) -> Peer:
+        command = self._command(self._own_python("pyspark"), "hudi-py-spark")
+        return Peer("hudi-py-spark", "hudi-py in Spark 4", command, self.spark_env)
+
+    def _hudi_rs(self) -> Peer:
+        return Peer("hudi-rs", "hudi-rs", self._command(self._own_python("hudi"), "hudi-rs"))
+
+    def _hudi_py(self) -> Peer:
+        return Peer("hudi-py", "hudi-py alone", self._command(sys.executable, "hudi-py"))
+
+    def _pyarrow(self) -> Peer:
+        command = self._command(sys.executable, "pyarrow")
+        without = frozenset({"incremental", "first"})  # base files tell no changes
+        return Peer("pyarrow", "base files, pyarrow", command, without=without, is_floor=True)
+
+    @staticmethod
+    def _command(python: str, *arguments: str) -> tuple[str, ...]:
+        return (python, "-m", "benchmarks.engine", *arguments)
+
+    @staticmethod
+    def _own_python(package: str) -> str:
+        if find_spec(package) is None:
+            raise Missing(f"the package {package} is not installed. Run: pip install --group bench")
+        return sys.executable
+
+    @cached_property
+    def spark_env(self) -> dict[str, str]:
+        """Environment of a process that runs Spark."""
+        done = subprocess.run(
+            [sys.executable, str(PROJECT / ".ci" / "java.py")],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise Missing(done.stderr.strip())
+        return {
+            "JAVA_HOME": done.stdout.strip(),
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(PROJECT),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "TZ": "UTC",
+        }
+
+    @cached_property
+    def jar(self) -> Path:
+        """Apache Hudi's bundle, from Maven's cache or from Maven Central."""
+        given = os.environ.get("HUDI_JAR")
+        cached = (
+            f".m2/repository/org/apache/hudi/{BUNDLE}/{HUDI_VERSION}/{BUNDLE}-{HUDI_VERSION}.jar"
+        )
+        jar = Path(given) if given else Path.home() / cached
+        maven = shutil.which("mvn")
+        if not jar.exists() and maven and not given:
+            print(f"Getting {COORDINATES} with Maven ...", flush=True)
+            subprocess.run([maven, *GET_JAR], check=False)
+        if not jar.exists():
+            raise Missing(
+                f"{jar} is not there. Run: mvn {' '.join(GET_JAR)}   (or set HUDI_JAR to a copy of "
+                f"{BUNDLE}-{HUDI_VERSION}.jar from Maven Central)"
+            )
+        return jar
+
+    @cached_property
+    def old_spark(self) -> str:
+        """Python of the environment with the Spark that the bundle is for; made where missing."""
+        python = self.data / "spark35" / "bin" / "python"
+        if not self._has_pyspark(python):
+            print(f"Installing {PYSPARK} into {self.data / 'spark35'} ...", flush=True)
+            pip = [str(python), "-m", "pip", "install", "--quiet", PYSPARK]
+            try:
+                subprocess.run(
+                    [sys.executable, "-m", "venv", "--clear", str(self.data / "spark35")],
+                    check=True,
+                )
+                subprocess.run(pip, check=True)
+            except subprocess.CalledProcessError as error:
+                raise Missing(f"{PYSPARK} could not be installed ({error})") from error
+        return str(python)
+
+    @staticmethod
+    def _has_pyspark(python: Path) -> bool:
+        if not python.exists():
+            return False
+        return subprocess.run([python, "-c", "import pyspark"], check=False).returncode == 0
+
+    def table(self, letter: str, scale: float) -> Path:
+        """Folder of a table, with ``table`` and ``facts.json`` in it; written where missing.
+
+        Raises:
+            Missing: it is not there and cannot be written.
+        """
+        folder = self.data / "tables" / f"{letter}-{scale:g}"
+        if (folder / "facts.json").exists():
+            return folder
+        print(f"Writing table ({letter}) at scale {scale:g} into {folder} ...", flush=True)
+        log = self.data / "logs" / f"write-{letter}-{scale:g}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        command = (self.old_spark, "-m", "benchmarks.write_tables")
+        with log.open("w") as errors:
+            done = subprocess.run(
+                [*command, letter, f"{scale:g}", str(folder), str(self.jar)],
+                cwd=PROJECT,
+                env={**os.environ, **self.spark_env},
+                stderr=errors,
+                check=False,
+            )
+        if done.returncode:
+            raise Missing(f"table ({letter}) could not be written; see {log}")
+        return folder

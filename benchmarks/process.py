@@ -1,0 +1,107 @@
+"""The process of an engine, seen from the one that asks."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import threading
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from benchmarks.memory import Peak, watched
+from benchmarks.peers import PROJECT, Peer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks.queries import Query
+
+START_WITHIN = 180.0  # seconds
+
+
+class EngineFailed(Exception):
+    """The process ended, or did not answer in time."""
+
+
+class EngineProcess:
+    """One engine that waits for queries.
+
+    Args:
+        peer: which.
+        log: file for all that it writes to standard error.
+    """
+
+    def __init__(self, peer: Peer, log: Path) -> None:
+        self.peer = peer
+        self._log = log
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a") as errors:
+            self._process = subprocess.Popen(
+                peer.command,
+                cwd=PROJECT,
+                env={**os.environ, **peer.env},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        self._replies: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+        ready = self._reply(START_WITHIN)
+        self.start_seconds: float = ready["seconds"]
+        self.versions: dict[str, str] = ready["versions"]
+
+    def ask(
+        self, path: Path, query: Query, *, check: bool, patience: float
+    ) -> tuple[dict[str, Any], Peak]:
+        """The engine's reply, and the peak of its memory meanwhile.
+
+        Raises:
+            EngineFailed: no reply within ``patience`` seconds; the process is gone then.
+        """
+        fields = {**asdict(query), "kind": query.kind.value}
+        request = {"path": str(path), "query": fields, "check": check}
+        with watched(self._process.pid) as peak:
+            assert self._process.stdin is not None  # it is a pipe
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+            reply = self._reply(patience)
+        return reply, peak
+
+    def close(self) -> None:
+        """End the process and what it has started."""
+        processes = self._family()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        _, alive = psutil.wait_procs(processes, timeout=20)
+        for process in alive:
+            process.kill()
+        self._process.wait()
+
+    def _family(self) -> list[psutil.Process]:
+        try:
+            process = psutil.Process(self._process.pid)
+            return [process, *process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None  # it is a pipe
+        for line in self._process.stdout:
+            self._replies.put(line)
+        self._replies.put("")
+
+    def _reply(self, seconds: float) -> dict[str, Any]:
+        try:
+            line = self._replies.get(timeout=seconds)
+        except queue.Empty:
+            for process in self._family():
+                process.kill()
+            raise EngineFailed(f"no answer within {seconds:.0f} s") from None
+        if not line:
+            raise EngineFailed(f"the process ended; see {self._log}")
+        reply: dict[str, Any] = json.loads(line)
+        return reply

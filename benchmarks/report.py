@@ -1,0 +1,222 @@
+"""What was measured, and the tables that show it.
+
+python -m benchmarks.report RESULTS.json      prints the Markdown of an earlier run
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+RATIOS = (  # slower and faster engine, and what to call the ratio
+    ("hudi-jvm", "hudi-py-spark", "hudi-py in Spark against Apache Hudi"),
+    ("hudi-rs", "hudi-py", "hudi-py alone against hudi-rs"),
+)
+FIRST = "first"  # the query of a process that has not read anything yet
+WRONG = "**(!)**"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One query by one engine."""
+
+    engine: str
+    query: str
+    title: str  # of the query
+    seconds: tuple[float, ...] = ()
+    driver: int = 0  # peak bytes of the engine's process and its JVM
+    workers: int = 0  # peak bytes of its Python workers
+    total: int = 0  # peak bytes of both at the same moment
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+    start_seconds: tuple[float, ...] = ()  # of new processes, until they could be asked
+
+    @property
+    def median(self) -> float | None:
+        return statistics.median(self.seconds) if self.seconds else None
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """All that was measured on one table."""
+
+    letter: str
+    title: str
+    facts: Mapping[str, Any]
+    measured: tuple[Measured, ...]
+    floors: tuple[str, ...] = ()  # engines that read base files alone
+
+    def get(self, engine: str, query: str) -> Measured | None:
+        matches = (m for m in self.measured if (m.engine, m.query) == (engine, query))
+        return next(matches, None)
+
+    @property
+    def queries(self) -> dict[str, str]:
+        """Name to title, in the order in which they were asked."""
+        return {measured.query: measured.title for measured in self.measured}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A whole run."""
+
+    machine: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    engines: Mapping[str, str]  # name → title
+    tables: tuple[TableResult, ...]
+    missing: Mapping[str, str] = field(
+        default_factory=dict
+    )  # engine or table → why it is not there
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def parse(cls, text: str) -> Run:
+        fields = json.loads(text)
+        tables = tuple(_parse_table(table) for table in fields["tables"])
+        return cls(**{**fields, "tables": tables})
+
+
+def _parse_table(fields: dict[str, Any]) -> TableResult:
+    measured = tuple(
+        Measured(
+            **{
+                **one,
+                "seconds": tuple(one["seconds"]),
+                "start_seconds": tuple(one["start_seconds"]),
+            }
+        )
+        for one in fields["measured"]
+    )
+    return TableResult(**{**fields, "measured": measured, "floors": tuple(fields["floors"])})
+
+
+def agree(one: object, other: object) -> bool:
+    """Whether two answers are the same, but for the last digits of sums of floats."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(agree(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(agree, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9)
+    return one == other
+
+
+def disagreements(table: TableResult, engines: Iterable[str]) -> dict[tuple[str, str], str]:
+    """(engine, query) → what it answered, where the first engine that answered says otherwise."""
+    found = {}
+    for query in table.queries:
+        exact = [name for name in engines if name not in table.floors or query == "read_optimized"]
+        answers = [m for name in exact if (m := table.get(name, query)) and m.answer]
+        for measured in answers[1:]:
+            expected = answers[0].answer
+            if not agree(measured.answer, expected):
+                shown = _difference(expected, measured.answer)
+                found[measured.engine, query] = f"{shown} ({answers[0].engine} is the first)"
+    return found
+
+
+def _difference(expected: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    names = [name for name in {**expected, **found} if name not in expected or name not in found]
+    names += [n for n in expected if n in found and not agree(expected[n], found[n])]
+    pairs = [f"{name}: {expected.get(name)} and {found.get(name)}" for name in names[:3]]
+    return "; ".join(pairs) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def ratio(slower: Measured | None, faster: Measured | None) -> float | None:
+    """How many times faster the second is; None where one of them has no time."""
+    if slower is None or faster is None or not slower.median or not faster.median:
+        return None
+    return slower.median / faster.median
+
+
+def markdown(run: Run) -> str:
+    """The whole report."""
+    lines = [_facts(run), ""]
+    for table in run.tables:
+        lines += [_heading(table), "", seconds_table(table, run.engines), ""]
+        lines += ["Peak memory of all rows in a new process, in MB:", ""]
+        lines += [memory_table(table, run.engines), ""]
+        lines += _remarks(table, run.engines)
+    lines += [f"Not measured: {name}: {why}" for name, why in run.missing.items()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _facts(run: Run) -> str:
+    machine, settings = run.machine, run.settings
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    hardware = f"{machine['cores']} cores, {machine['memory_gb']:.0f} GB, {machine['system']}"
+    return (
+        f"{hardware}; {versions}. Scale {settings['scale']:g}, medians of {settings['rounds']} "
+        f"rounds after a warm-up, in seconds. Command: `{settings['command']}`."
+    )
+
+
+def _heading(table: TableResult) -> str:
+    facts = table.facts
+    return (
+        f"### ({table.letter}) {table.title}\n\n{facts['rows']:,} rows; "
+        f"{facts['base_files']:,} base files, {facts['base_bytes'] / 1e6:,.0f} MB; "
+        f"{facts['log_files']:,} log files, {facts['log_bytes'] / 1e6:,.0f} MB."
+    )
+
+
+def seconds_table(table: TableResult, engines: Mapping[str, str]) -> str:
+    """Medians by query and engine, with the ratios that matter."""
+    pairs = [pair for pair in RATIOS if pair[0] in engines and pair[1] in engines]
+    wrong = disagreements(table, engines)
+    rows = [["query", *engines.values(), *(title for _, _, title in pairs)]]
+    for query, title in table.queries.items():
+        cells = [
+            _seconds(table.get(name, query)) + (f" {WRONG}" if (name, query) in wrong else "")
+            for name in engines
+        ]
+        ratios = [ratio(table.get(a, query), table.get(b, query)) for a, b, _ in pairs]
+        rows.append([title, *cells, *("-" if r is None else f"{r:.1f}x" for r in ratios)])
+    return _table(rows)
+
+
+def _seconds(measured: Measured | None) -> str:
+    if measured is None:
+        return "-"
+    if measured.median is None:
+        return "failed"
+    return f"{measured.median:.2f}" if measured.median < 100 else f"{measured.median:.0f}"
+
+
+def memory_table(table: TableResult, engines: Mapping[str, str]) -> str:
+    """Peaks of the first query by engine."""
+    rows = [["engine", "process and JVM", "Python workers", "together"]]
+    for name, title in engines.items():
+        first = table.get(name, FIRST)
+        if first and first.seconds:
+            peaks = (first.driver, first.workers, first.total)
+            rows.append([title, *(f"{peak / 1e6:,.0f}" if peak else "-" for peak in peaks)])
+    return _table(rows)
+
+
+def _remarks(table: TableResult, engines: Mapping[str, str]) -> list[str]:
+    lines = [
+        f"- {WRONG} {engines[engine]}, {table.queries[query]}: ANOTHER ANSWER: {shown}"
+        for (engine, query), shown in disagreements(table, engines).items()
+    ]
+    lines += [f"- {engines[m.engine]}, {m.title}: {m.error}" for m in table.measured if m.error]
+    return [*lines, ""] if lines else []
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([head, "|---" + "|---:" * (len(rows[0]) - 1) + "|", *body])
+
+
+if __name__ == "__main__":
+    print(markdown(Run.parse(Path(sys.argv[1]).read_text(encoding="utf-8"))))

@@ -1,0 +1,259 @@
+"""Ask every engine the same questions, in turns, and report how long each took.
+
+    python -m benchmarks.run [--scale 0.02] [--tables a,b] [--rounds 3] [--data FOLDER]
+
+docs/performance.md tells how it is measured. Tables are written once and kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from benchmarks.chart import draw
+from benchmarks.memory import Peak, higher
+from benchmarks.peers import HUDI_VERSION, Missing, Peer, Workshop
+from benchmarks.process import EngineFailed, EngineProcess
+from benchmarks.queries import Kind, Query, queries_of
+from benchmarks.report import FIRST, Measured, Run, TableResult, disagreements, markdown
+from benchmarks.tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ENGINES = ("hudi-jvm", "hudi-py-spark", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow")
+FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What to measure."""
+
+    scale: float
+    tables: list[str]
+    engines: list[str]
+    queries: list[str]  # by name; all if there are none
+    rounds: int
+    patience: float  # seconds that a query may take
+    data: Path
+
+
+class Turns:
+    """Asks engines one after the other, never two at once."""
+
+    def __init__(self, peers: list[Peer], settings: Settings) -> None:
+        self._peers = peers
+        self._settings = settings
+        self.versions: dict[str, str] = {"hudi bundle": HUDI_VERSION}
+
+    def warm(self, path: Path, queries: Iterable[Query]) -> list[Measured]:
+        """Each query by processes that stay alive; its first round is a warm-up."""
+        running: dict[str, EngineProcess] = {}
+        results = []
+        try:
+            for query in queries:
+                asked = [peer for peer in self._peers if peer.answers(query.name)]
+                results += self._rounds(path, query, asked, running)
+        finally:
+            for process in running.values():
+                process.close()
+        return results
+
+    def _rounds(
+        self, path: Path, query: Query, peers: list[Peer], running: dict[str, EngineProcess]
+    ) -> list[Measured]:
+        found = {peer.name: Measured(peer.name, query.name, query.title) for peer in peers}
+        for number in range(self._settings.rounds + 1):
+            for peer in rotated(peers, number):
+                if found[peer.name].error:
+                    continue
+                try:
+                    if peer.name not in running:
+                        running[peer.name] = self._start(peer)
+                    process = running[peer.name]
+                    reply, peak = self._ask(process, path, query, check=number == 0)
+                except EngineFailed as error:
+                    reply, peak = {"error": str(error)}, Peak()
+                    running.pop(peer.name, None)
+                found[peer.name] = add(found[peer.name], reply, peak, is_warm_up=number == 0)
+        self._say(query, found.values())
+        return list(found.values())
+
+    def first(self, path: Path) -> list[Measured]:
+        """All rows, each time by a new process."""
+        peers = [peer for peer in self._peers if peer.answers(FIRST)]
+        found = {peer.name: Measured(peer.name, FIRST, FIRST_QUERY.title) for peer in peers}
+        for number in range(self._settings.rounds):
+            for peer in rotated(peers, number):
+                if found[peer.name].error:
+                    continue
+                try:
+                    process = self._start(peer)
+                    reply, peak = self._ask(process, path, FIRST_QUERY, check=False)
+                    process.close()
+                except EngineFailed as error:
+                    reply, peak = {"error": str(error)}, Peak()
+                else:
+                    starts = (*found[peer.name].start_seconds, process.start_seconds)
+                    found[peer.name] = replace(found[peer.name], start_seconds=starts)
+                found[peer.name] = add(found[peer.name], reply, peak, is_warm_up=False)
+        self._say(FIRST_QUERY, found.values())
+        return list(found.values())
+
+    def _start(self, peer: Peer) -> EngineProcess:
+        process = EngineProcess(peer, self._settings.data / "logs" / f"{peer.name}.log")
+        for name, version in process.versions.items():
+            is_old_spark = name == "pyspark" and peer.name == "hudi-jvm"
+            self.versions[f"{name} for the bundle" if is_old_spark else name] = version
+        return process
+
+    def _ask(
+        self, process: EngineProcess, path: Path, query: Query, *, check: bool
+    ) -> tuple[dict[str, Any], Peak]:
+        return process.ask(path, query, check=check, patience=self._settings.patience)
+
+    @staticmethod
+    def _say(query: Query, found: Iterable[Measured]) -> None:
+        texts = [
+            f"{m.engine} {'failed' if m.median is None else format(m.median, '.2f')}" for m in found
+        ]
+        print(f"  {query.title:<40} {'  '.join(texts)}", flush=True)
+
+
+def rotated(peers: list[Peer], number: int) -> list[Peer]:
+    """Another engine begins each round."""
+    start = number % len(peers) if peers else 0
+    return peers[start:] + peers[:start]
+
+
+def add(measured: Measured, reply: dict[str, Any], peak: Peak, *, is_warm_up: bool) -> Measured:
+    """What was known of a query, and one more reply."""
+    if "error" in reply:
+        return replace(measured, error=reply["error"], seconds=())
+    highest = higher(Peak(measured.driver, measured.workers, measured.total), peak)
+    grown = replace(measured, driver=highest.driver, workers=highest.workers, total=highest.total)
+    if is_warm_up:
+        return replace(grown, answer=reply["result"])
+    return replace(grown, seconds=(*measured.seconds, reply["seconds"]))
+
+
+def measure(settings: Settings) -> Run:
+    workshop = Workshop(settings.data)
+    peers: list[Peer] = []
+    tables: list[TableResult] = []
+    missing: dict[str, str] = {}
+    for name in settings.engines:
+        with noted(name, missing):
+            peers.append(workshop.peer(name))
+    turns = Turns(peers, settings)
+    for letter in settings.tables:
+        with noted(f"table ({letter})", missing):
+            folder = workshop.table(letter, settings.scale)
+            tables.append(measure_table(letter, folder, turns, settings, peers))
+    return Run(
+        machine_facts(turns.versions),
+        {
+            "scale": settings.scale,
+            "rounds": settings.rounds,
+            "command": f"python -m benchmarks.run --scale {settings.scale:g} "
+            f"--tables {','.join(settings.tables)} --rounds {settings.rounds}",
+        },
+        {peer.name: peer.title for peer in peers},
+        tuple(tables),
+        missing,
+    )
+
+
+@contextmanager
+def noted(name: str, missing: dict[str, str]) -> Iterator[None]:
+    """What cannot run is left out, loudly, and the rest goes on."""
+    try:
+        yield
+    except Missing as why:
+        missing[name] = str(why)
+        print(f"WITHOUT {name}: {why}", file=sys.stderr, flush=True)
+
+
+def measure_table(
+    letter: str, folder: Path, turns: Turns, settings: Settings, peers: list[Peer]
+) -> TableResult:
+    facts = json.loads((folder / "facts.json").read_text())
+    sized = TABLES[letter].at(settings.scale)
+    print(f"({letter}) {sized.table.title}: {facts['rows']:,} rows", flush=True)
+    path = folder.resolve() / "table"
+    chosen = [
+        query
+        for query in queries_of(sized, facts)
+        if not settings.queries or query.name in settings.queries
+    ]
+    measured = turns.warm(path, chosen)
+    if not settings.queries or FIRST in settings.queries:
+        measured += turns.first(path)
+    floors = tuple(peer.name for peer in peers if peer.is_floor)
+    result = TableResult(letter, sized.table.title, facts, tuple(measured), floors)
+    for (engine, query), shown in disagreements(result, [p.name for p in peers]).items():
+        print(f"  !!! {engine}, {query}: ANOTHER ANSWER: {shown}", flush=True)
+    return result
+
+
+def machine_facts(versions: dict[str, str]) -> dict[str, Any]:
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "cores": affinity,
+        "memory_gb": psutil.virtual_memory().total / 1e9,
+        "system": f"{platform.system()} {platform.machine()}",
+        "load_at_end": os.getloadavg()[0],
+        "versions": dict(sorted(versions.items())),
+    }
+
+
+def parse_settings(arguments: list[str]) -> tuple[Settings, Path]:
+    def names(text: str) -> list[str]:
+        return [name.strip() for name in text.split(",") if name.strip()]
+
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    default_data = Path(__file__).parent / ".data"
+    parser.add_argument("--scale", type=float, default=0.02, help="1 is the full size")
+    parser.add_argument("--tables", type=names, default=list(TABLES), help="letters: a,b,...")
+    parser.add_argument("--engines", type=names, default=list(ENGINES), help=", ".join(ENGINES))
+    parser.add_argument("--queries", type=names, default=[], help="by name; all by default")
+    parser.add_argument("--rounds", type=int, default=3, help="measured after one warm-up")
+    parser.add_argument("--patience", type=float, default=600, help="seconds for one query")
+    parser.add_argument("--data", type=Path, default=default_data, help="keeps tables, Spark 3.5")
+    parser.add_argument("--output", type=Path, help="by default DATA/results")
+    given = parser.parse_args(arguments)
+    unknown = {*given.tables} - {*TABLES} or {*given.engines} - {*ENGINES}
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    output = given.output or given.data / "results"
+    fields = {name: value for name, value in vars(given).items() if name != "output"}
+    return Settings(**fields), output
+
+
+def main(arguments: list[str]) -> int:
+    settings, output = parse_settings(arguments)
+    run = measure(settings)
+    output.mkdir(parents=True, exist_ok=True)
+    stem = output / f"{''.join(settings.tables)}-{settings.scale:g}"
+    text = markdown(run)
+    Path(f"{stem}.json").write_text(run.to_json(), encoding="utf-8")
+    Path(f"{stem}.md").write_text(text, encoding="utf-8")
+    draw(run, [Path(f"{stem}.png"), Path(f"{stem}.svg")])
+    print(f"\n{text}\n{stem}.md, .json, .png, .svg")
+    wrong = any(disagreements(table, run.engines) for table in run.tables)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

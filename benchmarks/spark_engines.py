@@ -1,0 +1,118 @@
+"""The engines that are read through Spark."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+from pyspark.sql import functions as f
+
+from benchmarks.filter_switch import FILTER_OPTION
+from benchmarks.queries import CHECKED, GROUPED, SUMMED, Kind, Query
+from benchmarks.spark_session import hudi_session, plain_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+QUERY_TYPE = "hoodie.datasource.query.type"
+BEGIN = "hoodie.datasource.read.begin.instanttime"
+
+
+class SparkEngine:
+    """What all have in common: a session, and a frame for each query."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        self.versions = {"pyspark": pyspark.__version__, "python": sys.version.split()[0]}
+
+    def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:
+        """The table with the query's condition, before its aggregation."""
+        raise NotImplementedError
+
+    def run(self, path: str, query: Query) -> dict[str, Any]:
+        frame = self.frame(path, query, query.columns)
+        if query.limit is not None:
+            return {"rows": len(frame.limit(query.limit).collect())}
+        return ANSWERS[query.kind](frame)
+
+    def check(self, path: str, query: Query) -> dict[str, Any]:
+        sums = [f.sum(name).alias(name) for name in CHECKED]
+        row = self.frame(path, query, CHECKED).agg(f.count("*").alias("rows"), *sums).first()
+        assert row is not None  # an aggregation without keys has one row
+        return {name: value or 0 for name, value in row.asDict().items()}
+
+
+class HudiJvm(SparkEngine):
+    """Apache Hudi's bundle; Spark tells it which columns and rows a query needs."""
+
+    def __init__(self, jar: str) -> None:
+        super().__init__(hudi_session(jar))
+
+    def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:  # noqa: ARG002
+        reader = self.session.read.format("hudi").option(QUERY_TYPE, query.query_type)
+        reader = reader.option(BEGIN, query.begin) if query.begin else reader
+        frame = reader.load(path)
+        return frame.filter(query.condition.sql) if query.condition else frame
+
+
+class HudiPySpark(SparkEngine):
+    """This project; columns are named, as Spark does not tell them."""
+
+    def __init__(self) -> None:
+        super().__init__(plain_session())
+
+    def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:
+        reader = self.session.read.format("hudi-py").option(QUERY_TYPE, query.query_type)
+        reader = reader.option(BEGIN, query.begin) if query.begin else reader
+        reader = reader.option("columns", ",".join(columns)) if columns else reader
+        if query.condition is None:
+            return reader.load(path)
+        if FILTER_OPTION:
+            return reader.option("filter", query.condition.sql).load(path)
+        if columns and query.condition.column not in columns:
+            named = ",".join((*columns, query.condition.column))
+            reader = reader.option("columns", named)
+        return reader.load(path).filter(query.condition.sql)
+
+
+class SparkParquet(SparkEngine):
+    """Spark's own reader of Parquet files, for read-optimized queries: base files, no Hudi."""
+
+    def __init__(self) -> None:
+        super().__init__(plain_session())
+
+    def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:  # noqa: ARG002
+        # The folders of partitions are not named column=value, so Spark takes them for none.
+        frame = self.session.read.option("recursiveFileLookup", "true").parquet(path)
+        return frame.filter(query.condition.sql) if query.condition else frame
+
+
+def thrown_away(frame: DataFrame) -> dict[str, Any]:
+    frame.write.format("noop").mode("overwrite").save()
+    return {}
+
+
+def fetched(frame: DataFrame) -> dict[str, Any]:
+    rows = frame.collect()
+    return {"rows": len(rows), **{name: sum(row[name] for row in rows) for name in CHECKED}}
+
+
+def summed(frame: DataFrame) -> dict[str, Any]:
+    row = frame.agg(f.count(SUMMED).alias("values"), f.sum(SUMMED).alias("sum")).first()
+    assert row is not None  # an aggregation without keys has one row
+    return row.asDict()
+
+
+def grouped(frame: DataFrame) -> dict[str, Any]:
+    groups = frame.groupBy(*GROUPED).agg(f.count("*").alias("rows"), f.sum(SUMMED).alias("sum"))
+    return {f"{row[0]}/{row[1]}": [row["rows"], row["sum"]] for row in groups.collect()}
+
+
+ANSWERS = {
+    Kind.ROWS: thrown_away,
+    Kind.FETCH: fetched,
+    Kind.SUM: summed,
+    Kind.GROUP: grouped,
+    Kind.COUNT: lambda frame: {"rows": frame.count()},
+}

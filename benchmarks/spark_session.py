@@ -1,0 +1,35 @@
+"""The Spark sessions of the benchmark, alike in all but what reads the table."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+COMMON = {
+    "spark.driver.memory": "4g",
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "localhost",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+HUDI = {  # as Apache Hudi's quick start has them
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+}
+
+
+def plain_session(more: dict[str, str] | None = None) -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").appName("benchmark")
+    for key, value in {**COMMON, **(more or {})}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def hudi_session(jar: str) -> SparkSession:
+    return plain_session({**HUDI, "spark.jars": jar})
