@@ -72,8 +72,8 @@ class Workshop:
 
     def _spark_parquet(self) -> Peer:
         command = self._command(self._own_python("pyspark"), "spark-parquet")
-        queries = frozenset({"read_optimized"})
-        return Peer("spark-parquet", "Spark 4's Parquet reader", command, self.spark_env, queries)
+        title, only = "Spark 4's Parquet reader", frozenset({"read_optimized"})
+        return Peer("spark-parquet", title, command, self.spark_env, only=only, is_floor=True)
 
     def _hudi_py_spark(self) -> Peer:
         command = self._command(self._own_python("pyspark"), "hudi-py-spark")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from benchmarks.memory import Peak, watched
 from benchmarks.peers import PROJECT, Peer
+from benchmarks.usage import Usage, watched
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,19 +57,19 @@ class EngineProcess:
 
     def ask(
         self, path: Path, query: Query, *, check: bool, patience: float
-    ) -> tuple[dict[str, Any], Peak]:
-        """The engine's reply, and the peak of its memory meanwhile.
+    ) -> tuple[dict[str, Any], Usage]:
+        """The engine's reply, and what it used meanwhile.
 
         Raises:
             EngineFailed: no reply within ``patience`` seconds; the process is gone then.
         """
         fields = {**asdict(query), "kind": query.kind.value}
         request = {"path": str(path), "query": fields, "check": check}
-        with watched(self._process.pid) as peak:
+        with watched(self._process.pid) as usage:
             assert self._process.stdin is not None  # it is a pipe
             print(json.dumps(request), file=self._process.stdin, flush=True)
             reply = self._reply(patience)
-        return reply, peak
+        return reply, usage
 
     def close(self) -> None:
         """End the process and what it has started."""

@@ -10,11 +10,12 @@ import math
 import statistics
 import sys
 from dataclasses import asdict, dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 RATIOS = (  # slower and faster engine, and what to call the ratio
     ("hudi-jvm", "hudi-py-spark", "hudi-py in Spark against Apache Hudi"),
@@ -32,6 +33,7 @@ class Measured:
     query: str
     title: str  # of the query
     seconds: tuple[float, ...] = ()
+    cpu_seconds: tuple[float, ...] = ()  # of all processes of the engine
     driver: int = 0  # peak bytes of the engine's process and its JVM
     workers: int = 0  # peak bytes of its Python workers
     total: int = 0  # peak bytes of both at the same moment
@@ -41,7 +43,15 @@ class Measured:
 
     @property
     def median(self) -> float | None:
-        return statistics.median(self.seconds) if self.seconds else None
+        return _median(self.seconds)
+
+    @property
+    def cpu_median(self) -> float | None:
+        return _median(self.cpu_seconds)
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +97,13 @@ class Run:
 
 
 def _parse_table(fields: dict[str, Any]) -> TableResult:
-    measured = tuple(
-        Measured(
-            **{
-                **one,
-                "seconds": tuple(one["seconds"]),
-                "start_seconds": tuple(one["start_seconds"]),
-            }
-        )
-        for one in fields["measured"]
-    )
+    measured = tuple(_parse_measured(one) for one in fields["measured"])
     return TableResult(**{**fields, "measured": measured, "floors": tuple(fields["floors"])})
+
+
+def _parse_measured(fields: dict[str, Any]) -> Measured:
+    lists = {name: tuple(value) for name, value in fields.items() if isinstance(value, list)}
+    return Measured(**{**fields, **lists})
 
 
 def agree(one: object, other: object) -> bool:
@@ -132,18 +138,18 @@ def _difference(expected: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     return "; ".join(pairs) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def ratio(slower: Measured | None, faster: Measured | None) -> float | None:
+def ratio(slower: float | None, faster: float | None) -> float | None:
     """How many times faster the second is; None where one of them has no time."""
-    if slower is None or faster is None or not slower.median or not faster.median:
-        return None
-    return slower.median / faster.median
+    return slower / faster if slower and faster else None
 
 
 def markdown(run: Run) -> str:
     """The whole report."""
     lines = [_facts(run), ""]
     for table in run.tables:
-        lines += [_heading(table), "", seconds_table(table, run.engines), ""]
+        lines += [_heading(table), "", seconds_table(table, run.engines, attrgetter("median")), ""]
+        lines += ["The same in seconds of processor time, of all processes of an engine:", ""]
+        lines += [seconds_table(table, run.engines, attrgetter("cpu_median")), ""]
         lines += ["Peak memory of all rows in a new process, in MB:", ""]
         lines += [memory_table(table, run.engines), ""]
         lines += _remarks(table, run.engines)
@@ -170,27 +176,30 @@ def _heading(table: TableResult) -> str:
     )
 
 
-def seconds_table(table: TableResult, engines: Mapping[str, str]) -> str:
+def seconds_table(
+    table: TableResult, engines: Mapping[str, str], median: Callable[[Measured], float | None]
+) -> str:
     """Medians by query and engine, with the ratios that matter."""
     pairs = [pair for pair in RATIOS if pair[0] in engines and pair[1] in engines]
     wrong = disagreements(table, engines)
     rows = [["query", *engines.values(), *(title for _, _, title in pairs)]]
     for query, title in table.queries.items():
+        asked = {name: m for name in engines if (m := table.get(name, query))}
+        medians = {name: median(measured) for name, measured in asked.items()}
         cells = [
-            _seconds(table.get(name, query)) + (f" {WRONG}" if (name, query) in wrong else "")
+            (_seconds(medians[name]) if name in asked else "-")
+            + (f" {WRONG}" if (name, query) in wrong else "")
             for name in engines
         ]
-        ratios = [ratio(table.get(a, query), table.get(b, query)) for a, b, _ in pairs]
+        ratios = [ratio(medians.get(a), medians.get(b)) for a, b, _ in pairs]
         rows.append([title, *cells, *("-" if r is None else f"{r:.1f}x" for r in ratios)])
     return _table(rows)
 
 
-def _seconds(measured: Measured | None) -> str:
-    if measured is None:
-        return "-"
-    if measured.median is None:
+def _seconds(median: float | None) -> str:
+    if median is None:
         return "failed"
-    return f"{measured.median:.2f}" if measured.median < 100 else f"{measured.median:.0f}"
+    return f"{median:.2f}" if median < 100 else f"{median:.0f}"
 
 
 def memory_table(table: TableResult, engines: Mapping[str, str]) -> str:

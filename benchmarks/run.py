@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from benchmarks.chart import draw
-from benchmarks.memory import Peak, higher
 from benchmarks.peers import HUDI_VERSION, Missing, Peer, Workshop
 from benchmarks.process import EngineFailed, EngineProcess
 from benchmarks.queries import Kind, Query, queries_of
 from benchmarks.report import FIRST, Measured, Run, TableResult, disagreements, markdown
 from benchmarks.tables import TABLES
+from benchmarks.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,18 +50,17 @@ class Settings:
 class Turns:
     """Asks engines one after the other, never two at once."""
 
-    def __init__(self, peers: list[Peer], settings: Settings) -> None:
-        self._peers = peers
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.versions: dict[str, str] = {"hudi bundle": HUDI_VERSION}
 
-    def warm(self, path: Path, queries: Iterable[Query]) -> list[Measured]:
+    def warm(self, path: Path, queries: Iterable[Query], peers: list[Peer]) -> list[Measured]:
         """Each query by processes that stay alive; its first round is a warm-up."""
         running: dict[str, EngineProcess] = {}
         results = []
         try:
             for query in queries:
-                asked = [peer for peer in self._peers if peer.answers(query.name)]
+                asked = [peer for peer in peers if peer.answers(query.name)]
                 results += self._rounds(path, query, asked, running)
         finally:
             for process in running.values():
@@ -80,17 +79,17 @@ class Turns:
                     if peer.name not in running:
                         running[peer.name] = self._start(peer)
                     process = running[peer.name]
-                    reply, peak = self._ask(process, path, query, check=number == 0)
+                    reply, usage = self._ask(process, path, query, check=number == 0)
                 except EngineFailed as error:
-                    reply, peak = {"error": str(error)}, Peak()
+                    reply, usage = {"error": str(error)}, Usage()
                     running.pop(peer.name, None)
-                found[peer.name] = add(found[peer.name], reply, peak, is_warm_up=number == 0)
+                found[peer.name] = add(found[peer.name], reply, usage, is_warm_up=number == 0)
         self._say(query, found.values())
         return list(found.values())
 
-    def first(self, path: Path) -> list[Measured]:
+    def first(self, path: Path, peers: list[Peer]) -> list[Measured]:
         """All rows, each time by a new process."""
-        peers = [peer for peer in self._peers if peer.answers(FIRST)]
+        peers = [peer for peer in peers if peer.answers(FIRST)]
         found = {peer.name: Measured(peer.name, FIRST, FIRST_QUERY.title) for peer in peers}
         for number in range(self._settings.rounds):
             for peer in rotated(peers, number):
@@ -98,14 +97,14 @@ class Turns:
                     continue
                 try:
                     process = self._start(peer)
-                    reply, peak = self._ask(process, path, FIRST_QUERY, check=False)
+                    reply, usage = self._ask(process, path, FIRST_QUERY, check=False)
                     process.close()
                 except EngineFailed as error:
-                    reply, peak = {"error": str(error)}, Peak()
+                    reply, usage = {"error": str(error)}, Usage()
                 else:
                     starts = (*found[peer.name].start_seconds, process.start_seconds)
                     found[peer.name] = replace(found[peer.name], start_seconds=starts)
-                found[peer.name] = add(found[peer.name], reply, peak, is_warm_up=False)
+                found[peer.name] = add(found[peer.name], reply, usage, is_warm_up=False)
         self._say(FIRST_QUERY, found.values())
         return list(found.values())
 
@@ -118,7 +117,7 @@ class Turns:
 
     def _ask(
         self, process: EngineProcess, path: Path, query: Query, *, check: bool
-    ) -> tuple[dict[str, Any], Peak]:
+    ) -> tuple[dict[str, Any], Usage]:
         return process.ask(path, query, check=check, patience=self._settings.patience)
 
     @staticmethod
@@ -135,15 +134,20 @@ def rotated(peers: list[Peer], number: int) -> list[Peer]:
     return peers[start:] + peers[:start]
 
 
-def add(measured: Measured, reply: dict[str, Any], peak: Peak, *, is_warm_up: bool) -> Measured:
+def add(measured: Measured, reply: dict[str, Any], usage: Usage, *, is_warm_up: bool) -> Measured:
     """What was known of a query, and one more reply."""
     if "error" in reply:
-        return replace(measured, error=reply["error"], seconds=())
-    highest = higher(Peak(measured.driver, measured.workers, measured.total), peak)
-    grown = replace(measured, driver=highest.driver, workers=highest.workers, total=highest.total)
+        return replace(measured, error=reply["error"], seconds=(), cpu_seconds=())
     if is_warm_up:
-        return replace(grown, answer=reply["result"])
-    return replace(grown, seconds=(*measured.seconds, reply["seconds"]))
+        return replace(measured, answer=reply["result"])
+    return replace(
+        measured,
+        seconds=(*measured.seconds, reply["seconds"]),
+        cpu_seconds=(*measured.cpu_seconds, usage.cpu_seconds),
+        driver=max(measured.driver, usage.driver),
+        workers=max(measured.workers, usage.workers),
+        total=max(measured.total, usage.total),
+    )
 
 
 def measure(settings: Settings) -> Run:
@@ -154,7 +158,7 @@ def measure(settings: Settings) -> Run:
     for name in settings.engines:
         with noted(name, missing):
             peers.append(workshop.peer(name))
-    turns = Turns(peers, settings)
+    turns = Turns(settings)
     for letter in settings.tables:
         with noted(f"table ({letter})", missing):
             folder = workshop.table(letter, settings.scale)
@@ -195,9 +199,10 @@ def measure_table(
         for query in queries_of(sized, facts)
         if not settings.queries or query.name in settings.queries
     ]
-    measured = turns.warm(path, chosen)
+    asked = [peer for peer in peers if facts["base_files"] or not peer.is_floor]
+    measured = turns.warm(path, chosen, asked)
     if not settings.queries or FIRST in settings.queries:
-        measured += turns.first(path)
+        measured += turns.first(path, asked)
     floors = tuple(peer.name for peer in peers if peer.is_floor)
     result = TableResult(letter, sized.table.title, facts, tuple(measured), floors)
     for (engine, query), shown in disagreements(result, [p.name for p in peers]).items():

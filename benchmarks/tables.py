@@ -123,11 +123,7 @@ TABLES = {
             16,
             2,
             1 / 10,
-            {
-                **EVENT_TIME,
-                "hoodie.index.type": "BUCKET",  # lets inserts go to log files
-                "hoodie.bucket.index.num.buckets": "4",  # of each partition
-            },
+            {**EVENT_TIME, "hoodie.index.type": "INMEMORY"},  # lets inserts go to log files
             is_log_only=True,
         ),
     )

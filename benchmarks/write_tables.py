@@ -33,6 +33,7 @@ WRITE_OPTIONS = {
     "hoodie.finalize.write.parallelism": "4",
     "hoodie.rollback.parallelism": "4",
     "hoodie.parquet.small.file.limit": "0",
+    "hoodie.copyonwrite.insert.auto.split": "false",
     "hoodie.compact.inline": "false",
     "hoodie.clean.automatic": "false",
     "hoodie.archive.automatic": "false",
@@ -70,6 +71,7 @@ def write(spark: SparkSession, sized: Sized, path: Path) -> None:
             .option("hoodie.table.name", f"bench_{sized.table.letter}")
             .option("hoodie.datasource.write.operation", "bulk_insert" if is_bulk else "upsert")
             .option("hoodie.bulkinsert.shuffle.parallelism", str(sized.file_groups))
+            .option("hoodie.copyonwrite.insert.split.size", str(sized.rows // sized.file_groups))
             .options(**sized.table.hudi_options)
             .mode("append")
             .save(str(path))
@@ -86,6 +88,8 @@ def facts_of(path: Path, sized: Sized) -> dict[str, object]:
     files = [file for file in path.glob("*/*") if file.is_file() and not file.match("*.crc")]
     base = [file.stat().st_size for file in files if file.suffix == ".parquet"]
     logs = [file.stat().st_size for file in files if ".log." in file.name]
+    if sized.table.is_log_only and base:
+        raise RuntimeError(f"{len(base)} base files were written, and there should be none")
     return {
         "rows": sized.rows,
         "last_commit_after": completed[-2],  # completion time of the commit before

@@ -1,5 +1,7 @@
 """The report of the benchmarks: medians, ratios, disagreements, and what it looks like."""
 
+from operator import attrgetter
+
 import pytest
 
 from benchmarks.report import (
@@ -41,13 +43,12 @@ def test_median_of_the_rounds(seconds, median):
     assert measured("hudi-jvm", seconds).median == median
 
 
-def test_ratio_says_how_many_times_faster_the_second_is():
-    assert ratio(measured("hudi-jvm", (6.0,)), measured("hudi-py-spark", (1.5,))) == 4.0
-
-
-@pytest.mark.parametrize("slower", [None, measured("hudi-jvm", (), error="broken")])
-def test_no_ratio_without_a_time(slower):
-    assert ratio(slower, measured("hudi-py-spark", (1.5,))) is None
+@pytest.mark.parametrize(
+    ("slower", "faster", "times"),
+    [(6.0, 1.5, 4.0), (1.0, 2.0, 0.5), (None, 1.5, None), (6.0, None, None)],
+)
+def test_ratio_says_how_many_times_faster_the_second_is(slower, faster, times):
+    assert ratio(slower, faster) == times
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,14 @@ def test_a_failure_is_no_time_and_its_reason_is_told():
 
 
 def test_long_times_have_no_decimals():
-    assert "| count | 123 |" in seconds_table(table_of(measured("hudi-jvm", (123.4,))), ENGINES)
+    table = table_of(measured("hudi-jvm", (123.4,)))
+    assert "| count | 123 |" in seconds_table(table, ENGINES, attrgetter("median"))
+
+
+def test_processor_time_has_a_table_of_its_own():
+    ours = measured("hudi-py-spark", (9.0,), cpu_seconds=(3.0, 4.0))
+    shown = markdown(run_of(measured("hudi-jvm", (9.0,), cpu_seconds=(7.0,)), ours))
+    assert "| count | 7.00 | 3.50 | - | 2.0x |" in shown
 
 
 def test_memory_is_that_of_the_first_query():

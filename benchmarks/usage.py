@@ -1,0 +1,100 @@
+"""Memory and processor time of a process and its children, watched from outside."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INTERVAL = 0.05  # seconds between two looks; looking costs some of what is measured
+CHILDREN_EVERY = 8  # looks; finding the children costs far more than asking them
+
+
+@dataclass(slots=True)
+class Usage:
+    """Bytes of resident memory at the peak; what processes share counts in each of them."""
+
+    driver: int = 0  # the process and its JVM
+    workers: int = 0  # Spark's Python workers together
+    total: int = 0  # the two at the same moment
+    cpu_seconds: float = 0.0  # of all threads of all processes
+
+    def see(self, driver: int, workers: int) -> None:
+        """Raise the peaks to what is there now."""
+        self.driver = max(self.driver, driver)
+        self.workers = max(self.workers, workers)
+        self.total = max(self.total, driver + workers)
+
+
+@contextmanager
+def watched(pid: int) -> Iterator[Usage]:
+    """What is used while the block runs; complete when it ends."""
+    usage, stop, tree = Usage(), threading.Event(), _Tree(pid)
+    before = tree.cpu_seconds()
+
+    def watch() -> None:
+        looks = 0
+        while not stop.wait(INTERVAL):
+            looks += 1
+            if looks % CHILDREN_EVERY == 0:
+                tree.find()
+            usage.see(*tree.resident())
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield usage
+    finally:
+        stop.set()
+        thread.join()
+        tree.find()
+        usage.see(*tree.resident())
+        usage.cpu_seconds = tree.cpu_seconds() - before
+
+
+class _Tree:
+    """A process, its JVM and the workers below that."""
+
+    def __init__(self, pid: int) -> None:
+        self._root = psutil.Process(pid)
+        self.find()
+
+    def find(self) -> None:
+        found: list[psutil.Process] = []
+        java: list[psutil.Process] = []
+        with suppress(psutil.NoSuchProcess):
+            found = self._root.children(recursive=True)
+        for process in found:
+            with suppress(psutil.NoSuchProcess):
+                if process.name() == "java":
+                    java.append(process)
+        self._drivers = [self._root, *java]
+        self._workers = [process for process in found if process not in java]
+
+    def resident(self) -> tuple[int, int]:
+        """Bytes of drivers and workers."""
+        return _resident(self._drivers), _resident(self._workers)
+
+    def cpu_seconds(self) -> float:
+        """Since they started; those of ended children are in their parents' time."""
+        total = 0.0
+        for process in (*self._drivers, *self._workers):
+            with suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                total += times.user + times.system
+                total += times.children_user + times.children_system
+        return total
+
+
+def _resident(processes: list[psutil.Process]) -> int:
+    total = 0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            total += process.memory_info().rss
+    return total
