@@ -58,7 +58,7 @@ def draw_table(table: TableResult, engines: dict[str, str], place: Axes) -> None
     place.set_title(f"({table.letter}) {table.title}: {table.facts['rows']:,} rows", fontsize=10)
     place.grid(axis="y", alpha=0.3)
     place.set_axisbelow(True)
-    place.legend(fontsize=8, ncols=3)
+    place.legend(fontsize=8, ncols=6, loc="lower center", bbox_to_anchor=(0.5, 1.08))
 
 
 if __name__ == "__main__":

@@ -150,8 +150,9 @@ def markdown(run: Run) -> str:
         lines += [_heading(table), "", seconds_table(table, run.engines, attrgetter("median")), ""]
         lines += ["The same in seconds of processor time, of all processes of an engine:", ""]
         lines += [seconds_table(table, run.engines, attrgetter("cpu_median")), ""]
-        lines += ["Peak memory of all rows in a new process, in MB:", ""]
-        lines += [memory_table(table, run.engines), ""]
+        if FIRST in table.queries:
+            lines += ["Peak memory of all rows in a new process, in MB:", ""]
+            lines += [memory_table(table, run.engines), ""]
         lines += _remarks(table, run.engines)
     lines += [f"Not measured: {name}: {why}" for name, why in run.missing.items()]
     return "\n".join(lines).rstrip() + "\n"
@@ -162,8 +163,8 @@ def _facts(run: Run) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     hardware = f"{machine['cores']} cores, {machine['memory_gb']:.0f} GB, {machine['system']}"
     return (
-        f"{hardware}; {versions}. Scale {settings['scale']:g}, medians of {settings['rounds']} "
-        f"rounds after a warm-up, in seconds. Command: `{settings['command']}`."
+        f"{hardware}; {versions}. Scale {settings['scale']:g}, medians in seconds, rounds after a "
+        f"warm-up: {settings['rounds']}. Command: `{settings['command']}`."
     )
 
 

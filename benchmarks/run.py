@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from benchmarks.chart import draw
-from benchmarks.peers import HUDI_VERSION, Missing, Peer, Workshop
+from benchmarks.peers import Missing, Peer, Workshop
 from benchmarks.process import EngineFailed, EngineProcess
 from benchmarks.queries import Kind, Query, queries_of
 from benchmarks.report import FIRST, Measured, Run, TableResult, disagreements, markdown
@@ -46,13 +46,20 @@ class Settings:
     patience: float  # seconds that a query may take
     data: Path
 
+    def to_show(self) -> dict[str, Any]:
+        lists = {"tables": self.tables, "engines": self.engines, "queries": self.queries}
+        chosen = [f"--{name} {','.join(names)}" for name, names in lists.items() if names]
+        numbers = [f"--scale {self.scale:g}", f"--rounds {self.rounds}"]
+        command = " ".join(["python -m benchmarks.run", *numbers, *chosen])
+        return {"scale": self.scale, "rounds": self.rounds, "command": command}
+
 
 class Turns:
     """Asks engines one after the other, never two at once."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.versions: dict[str, str] = {"hudi bundle": HUDI_VERSION}
+        self.versions: dict[str, str] = {}
 
     def warm(self, path: Path, queries: Iterable[Query], peers: list[Peer]) -> list[Measured]:
         """Each query by processes that stay alive; its first round is a warm-up."""
@@ -110,9 +117,7 @@ class Turns:
 
     def _start(self, peer: Peer) -> EngineProcess:
         process = EngineProcess(peer, self._settings.data / "logs" / f"{peer.name}.log")
-        for name, version in process.versions.items():
-            is_old_spark = name == "pyspark" and peer.name == "hudi-jvm"
-            self.versions[f"{name} for the bundle" if is_old_spark else name] = version
+        self.versions.update(process.versions)
         return process
 
     def _ask(
@@ -150,11 +155,18 @@ def add(measured: Measured, reply: dict[str, Any], usage: Usage, *, is_warm_up: 
     )
 
 
-def measure(settings: Settings) -> Run:
+def runs(settings: Settings) -> Iterator[Run]:
+    """What is known after each table, and at the end: a run of hours may be cut short."""
     workshop = Workshop(settings.data)
     peers: list[Peer] = []
     tables: list[TableResult] = []
     missing: dict[str, str] = {}
+
+    def so_far() -> Run:
+        titles = {peer.name: peer.title for peer in peers}
+        machine = machine_facts(turns.versions)
+        return Run(machine, settings.to_show(), titles, tuple(tables), dict(missing))
+
     for name in settings.engines:
         with noted(name, missing):
             peers.append(workshop.peer(name))
@@ -163,18 +175,8 @@ def measure(settings: Settings) -> Run:
         with noted(f"table ({letter})", missing):
             folder = workshop.table(letter, settings.scale)
             tables.append(measure_table(letter, folder, turns, settings, peers))
-    return Run(
-        machine_facts(turns.versions),
-        {
-            "scale": settings.scale,
-            "rounds": settings.rounds,
-            "command": f"python -m benchmarks.run --scale {settings.scale:g} "
-            f"--tables {','.join(settings.tables)} --rounds {settings.rounds}",
-        },
-        {peer.name: peer.title for peer in peers},
-        tuple(tables),
-        missing,
-    )
+            yield so_far()
+    yield so_far()
 
 
 @contextmanager
@@ -246,16 +248,20 @@ def parse_settings(arguments: list[str]) -> tuple[Settings, Path]:
     return Settings(**fields), output
 
 
+def save(run: Run, stem: Path) -> None:
+    """Markdown, JSON and chart, under the same name."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    Path(f"{stem}.json").write_text(run.to_json(), encoding="utf-8")
+    Path(f"{stem}.md").write_text(markdown(run), encoding="utf-8")
+    draw(run, [Path(f"{stem}.png"), Path(f"{stem}.svg")])
+
+
 def main(arguments: list[str]) -> int:
     settings, output = parse_settings(arguments)
-    run = measure(settings)
-    output.mkdir(parents=True, exist_ok=True)
     stem = output / f"{''.join(settings.tables)}-{settings.scale:g}"
-    text = markdown(run)
-    Path(f"{stem}.json").write_text(run.to_json(), encoding="utf-8")
-    Path(f"{stem}.md").write_text(text, encoding="utf-8")
-    draw(run, [Path(f"{stem}.png"), Path(f"{stem}.svg")])
-    print(f"\n{text}\n{stem}.md, .json, .png, .svg")
+    for run in runs(settings):
+        save(run, stem)
+    print(f"\n{markdown(run)}\n{stem}.md, .json, .png, .svg")
     wrong = any(disagreements(table, run.engines) for table in run.tables)
     return 1 if wrong else 0
 

@@ -83,7 +83,7 @@ def facts_of(path: Path, sized: Sized) -> dict[str, object]:
     """What the queries and the report need to know of the table."""
     completed = sorted(
         file.name.split("_")[1].split(".")[0]
-        for file in (path / ".hoodie" / "timeline").glob("*_*.deltacommit")
+        for file in (path / ".hoodie" / "timeline").glob("*_*.*commit")
     )
     files = [file for file in path.glob("*/*") if file.is_file() and not file.match("*.crc")]
     base = [file.stat().st_size for file in files if file.suffix == ".parquet"]

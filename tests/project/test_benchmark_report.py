@@ -112,7 +112,7 @@ def test_memory_is_that_of_the_first_query():
 
 def test_report_names_machine_command_sizes_and_what_is_missing():
     shown = markdown(run_of(measured("hudi-jvm", (2.0,))))
-    assert "2 cores, 25 GB, Linux x; pyspark 4.3. Scale 0.5, medians of 3 rounds" in shown
+    assert "2 cores, 25 GB, Linux x; pyspark 4.3. Scale 0.5, medians in seconds" in shown
     assert "Command: `python -m benchmarks.run`." in shown
     assert "1,000 rows; 2 base files, 3 MB; 4 log files, 5 MB." in shown
     assert shown.endswith("Not measured: hudi-rs: not installed\n")
