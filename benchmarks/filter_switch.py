@@ -3,4 +3,4 @@
 If not, the condition is applied to what was read: by Spark, or by pyarrow.
 """
 
-FILTER_OPTION = False
+FILTER_OPTION = True
