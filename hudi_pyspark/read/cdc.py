@@ -37,9 +37,8 @@ from hudi_pyspark.read.incremental import (
     slice_paths,
 )
 from hudi_pyspark.read.json_text import json_text
-from hudi_pyspark.read.merge import changed_rows
 from hudi_pyspark.read.predicate import matching
-from hudi_pyspark.read.scan import log_passes, slice_tables
+from hudi_pyspark.read.scan import changes_of_log, slice_tables
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
@@ -393,11 +392,9 @@ def _read_deletes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
 def _read_log_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
     """Merge a commit's log records with the slice as it was, and tell what became of each row."""
     assert task.after is not None  # a log file was written
-    rule, merger = task.after.rule, task.after.merger
-    for rows, log in log_passes(task.after, storage, _tables(task.before, storage)):
-        changes = changed_rows(rows, log, rule, key_column=RECORD_KEY_COLUMN, merger=merger)
-        for operation, old, new in changes:
-            yield _changes(task, operation, old, new)
+    before = _tables(task.before, storage)
+    for operation, old, new in changes_of_log(task.after, storage, before):
+        yield _changes(task, operation, old, new)
 
 
 def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:

@@ -22,26 +22,27 @@ from hudi_pyspark.read.merge import newest
 from hudi_pyspark.read.spill import Buckets, SpillFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hudi_pyspark.format.log_block import LogBlock
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.log_records import LogDecoder, LogRecords
     from hudi_pyspark.read.spill import MemoryLimits
 
-    Pass = tuple[Iterable[pa.Table], LogRecords]
-
+_T = TypeVar("_T")
 _Sized = TypeVar("_Sized", "LogRecords", pa.Table)
 
 
-def passes(
+def in_passes(
     blocks: list[LogBlock],
     base: Iterable[pa.Table],
     decoder: LogDecoder,
     memory: MemoryLimits,
+    outcome: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
+    *,
     merger: PayloadMerger | None = None,
-) -> Iterator[Pass]:
-    """Base rows and the log records that may meet them.
+) -> Iterator[_T]:
+    """Merge base rows with the log records that they may meet.
 
     Args:
         blocks: data and delete blocks of the slice, oldest first; taken away when their records
@@ -49,69 +50,71 @@ def passes(
         base: tables of the decoder's schema, in file order; consumed one at a time.
         decoder: of the slice's blocks.
         memory: how much of the log may be held.
+        outcome: what comes of base tables and log records: called with all of them, or with a part
+            of both at a time.
         merger: a user's function for payload classes that Apache Hudi does not have.
 
-    Yields:
-        Base tables and log records: together those of the slice, each of them once. Use what came
-        before the next is asked for.
-
     Raises:
-        SpillError: the local disk is full.
+        SpillError: the records can neither be held nor kept on the local disk.
     """
     parts = map(decoder.decode, blocks)
     held, is_all = _up_to(parts, memory.records)
     if is_all:
+        log = decoder.concatenate(held)
+        held.clear()
         blocks.clear()
-        yield base, decoder.concatenate(held)
+        yield from outcome(base, log)
         return
     with closing(SpillFile(memory.folder)) as file:
-        spilled = _SpilledLog(file, decoder, memory)
         by_position = all(part.positions is not None for part in held if len(part))
-        if not spilled.add(chain(_drained(held), parts), by_position=by_position):
+        spilled = _SpilledLog(file, decoder, memory, by_position=by_position)
+        if not spilled.add(chain(_drained(held), parts)):
             # A block without usable positions, behind others that had them: all go by key then.
             file.clear()
-            spilled = _SpilledLog(file, replace(decoder, positions_of=None), memory)
-            spilled.add(map(spilled.decoder.decode, blocks), by_position=False)
-        yield from spilled.passes(base, merger)
+            by_key = replace(decoder, positions_of=None)
+            spilled = _SpilledLog(file, by_key, memory, by_position=False)
+            spilled.add(map(by_key.decode, blocks))
+        yield from spilled.merged(base, outcome, merger)
 
 
 class _SpilledLog:
-    """Log records of a slice on disk."""
+    """Log records of a slice on disk, identified by their keys or by their positions."""
 
-    def __init__(self, file: SpillFile, decoder: LogDecoder, memory: MemoryLimits) -> None:
-        self.decoder = decoder
+    def __init__(
+        self, file: SpillFile, decoder: LogDecoder, memory: MemoryLimits, *, by_position: bool
+    ) -> None:
         self._file = file
+        self._decoder = decoder
         self._memory = memory
-        self._buckets = Buckets(file, BUCKETS)
-        self._by_position = False
-
-    def add(self, parts: Iterable[LogRecords], *, by_position: bool) -> bool:
-        """Put the records of all blocks into their buckets; False if some have no position."""
         self._by_position = by_position
-        for group in _grouped(parts, self._memory.group):
-            log = self.decoder.concatenate(group)
-            if by_position and log.positions is None and len(log):
-                return False
-            by_key = replace(log, positions=None)
-            if log.positions is not None and by_position:
-                self._buckets.add(pack(log), log.positions % BUCKETS)
-            else:
-                self._buckets.add(pack(by_key), key_buckets(log.keys))
-        return True
+        self._buckets = Buckets(file, BUCKETS)
 
-    def passes(self, base: Iterable[pa.Table], merger: PayloadMerger | None) -> Iterator[Pass]:
+    def add(self, parts: Iterable[LogRecords]) -> bool:
+        """Put records into their buckets; False if some lack the position that identifies them."""
+        return all(map(self._add, _grouped(parts, self._memory.group)))
+
+    def _add(self, parts: Sequence[LogRecords]) -> bool:
+        log = self._decoder.concatenate(parts)
+        if not self._by_position:
+            self._buckets.add(pack(replace(log, positions=None)), key_buckets(log.keys))
+        elif log.positions is not None:
+            self._buckets.add(pack(log), log.positions % BUCKETS)
+        return not self._by_position or log.positions is not None or not len(log)
+
+    def merged(
+        self,
+        base: Iterable[pa.Table],
+        outcome: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
+        merger: PayloadMerger | None,
+    ) -> Iterator[_T]:
         """Both sides, some buckets at a time."""
         count = self._count()
         base_rows = self._spill(base, count)
         for number in range(count):
             buckets = range(number, BUCKETS, count)
-            if self._buckets.are_empty(buckets) and base_rows.are_empty([number]):
-                continue
-            log = self._load(buckets, merger)
-            if log.positions is not None:
-                # Of every `count` base rows the pass has one, so they stand closer together.
-                log = replace(log, positions=log.positions // count)
-            yield base_rows.tables([number]), log
+            if not (self._buckets.are_empty(buckets) and base_rows.are_empty([number])):
+                # No name for the log records here: they would be held while the next are loaded.
+                yield from outcome(base_rows.tables([number]), self._load(buckets, count, merger))
 
     def _count(self) -> int:
         """Passes, a power of two: few enough to be quick, and enough to fit each into memory."""
@@ -129,23 +132,27 @@ class _SpilledLog:
             if self._by_position:
                 numbers = np.arange(rows_before, rows_before + table.num_rows)
             else:
-                numbers = key_buckets(as_one_array(table.column(self.decoder.key_column)))
+                numbers = key_buckets(as_one_array(table.column(self._decoder.key_column)))
             buckets.add(table, numbers % count)
             rows_before += table.num_rows
         return buckets
 
-    def _load(self, buckets: Sequence[int], merger: PayloadMerger | None) -> LogRecords:
-        """The records of some buckets; where a few keys have very many, these come folded."""
+    def _load(self, buckets: Sequence[int], count: int, merger: PayloadMerger | None) -> LogRecords:
+        """The records of a pass; where a few keys have very many, these come folded."""
         parts: list[LogRecords] = []
         size, limit = 0, self._memory.records
         for table in self._buckets.tables(buckets):
-            parts.append(unpack(table, self.decoder))
+            parts.append(unpack(table, self._decoder))
             size += parts[-1].nbytes
             if size > limit:
-                parts = [newest(self.decoder.concatenate(parts), self.decoder.rule, merger)]
+                parts = [newest(self._decoder.concatenate(parts), self._decoder.rule, merger)]
                 size = parts[0].nbytes
                 limit = max(limit, 2 * size)
-        return self.decoder.concatenate(parts)
+        log = self._decoder.concatenate(parts)
+        if log.positions is None:
+            return log
+        # Of every `count` base rows the pass has one, so they stand closer together.
+        return replace(log, positions=log.positions // count)
 
 
 def _up_to(parts: Iterator[LogRecords], limit: int) -> tuple[list[LogRecords], bool]:

@@ -6,7 +6,8 @@ import logging
 import os
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,31 +17,31 @@ from hudi_pyspark.format.log_block import LogBlock, LogBlockType, frame_blocks
 from hudi_pyspark.read.base_file import read_base_file
 from hudi_pyspark.read.bootstrap_file import read_bootstrap_file
 from hudi_pyspark.read.key_filter import keys_array
-from hudi_pyspark.read.log_file import LogFiles
 from hudi_pyspark.read.log_records import LogDecoder, PositionsMissing
 from hudi_pyspark.read.log_scan import scan_blocks
-from hudi_pyspark.read.merge import merge, unmerged
+from hudi_pyspark.read.merge import changed_rows, merge, unmerged
 from hudi_pyspark.read.options import OnDamage
-from hudi_pyspark.read.passes import passes
+from hudi_pyspark.read.passes import in_passes
 from hudi_pyspark.read.predicate import matching
 from hudi_pyspark.read.record_key import with_record_key
 from hudi_pyspark.read.row_groups import RowGroupFilter
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.read.schema_on_read import stored_columns
 from hudi_pyspark.read.spill import MemoryLimits
+from hudi_pyspark.table.log_file import LogFiles
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from hudi_pyspark.read.log_records import LogRecords
     from hudi_pyspark.read.log_scan import LogScan
     from hudi_pyspark.read.plan import ScanTask
     from hudi_pyspark.read.predicate import Predicate
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import BaseFile, LogFile
 
+_T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
@@ -130,24 +131,29 @@ def _without_keys(task: ScanTask) -> ScanTask:
 
 def _merged_passes(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterator[pa.Table]:
     base = _base_tables(task, storage, _before_merge(task, blocks))
-    for rows, log in passes(blocks, base, log_decoder(task), _memory(task), task.merger):
-        yield from merge(
-            rows,
-            log,
-            task.rule,
-            key_column=RECORD_KEY_COLUMN,
-            batch_rows=task.batch_rows,
-            merger=task.merger,
-        )
+    yield from _in_passes(task, blocks, base, merge, batch_rows=task.batch_rows)
 
 
-def log_passes(
-    task: ScanTask, storage: Storage, base: Iterable[pa.Table]
-) -> Iterator[tuple[Iterable[pa.Table], LogRecords]]:
-    """Rows and the log records of a slice that may meet them; see `passes`."""
+def changes_of_log(
+    task: ScanTask, storage: Storage, before: Iterable[pa.Table]
+) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
+    """What the log files of a task do to the rows of a slice; see `changed_rows`."""
     with closing(LogFiles(storage)) as files:
-        blocks = _live_blocks(task, storage, files)
-        yield from passes(blocks, base, log_decoder(task), _memory(task), task.merger)
+        yield from _in_passes(task, _live_blocks(task, storage, files), before, changed_rows)
+
+
+def _in_passes(
+    task: ScanTask,
+    blocks: list[LogBlock],
+    rows: Iterable[pa.Table],
+    outcome: Callable[..., Iterator[_T]],
+    **more: int,
+) -> Iterator[_T]:
+    """What comes of rows and log records; in several passes where these take too much memory."""
+    merging = partial(
+        outcome, rule=task.rule, key_column=RECORD_KEY_COLUMN, merger=task.merger, **more
+    )
+    yield from in_passes(blocks, rows, log_decoder(task), _memory(task), merging, merger=task.merger)
 
 
 def _is_partial_update(block: LogBlock) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,11 +16,13 @@ from hudi_pyspark.format.avro_schema import arrow_schema, column_type, parse_sch
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.table.log_file import LogFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hudi_pyspark.format.commit_metadata import WriteStat
+    from hudi_pyspark.format.log_block import Octets
     from hudi_pyspark.table.view import TableView
 
 META_COLUMNS = (
@@ -155,7 +158,8 @@ def _file_schema(view: TableView, stat: WriteStat) -> pa.Schema | None:
     path = stat.path
     try:
         if is_log_file_name(stat.file_name):
-            return _log_file_schema(view.storage.read_bytes(path), path)
+            with closing(LogFiles(view.storage)) as files:
+                return _log_file_schema(files.open(path), path)
         read_schema = _FOOTER_READERS.get(posixpath.splitext(path)[1])
         if read_schema is not None:
             with view.storage.open_input(path) as file:
@@ -168,7 +172,7 @@ def _file_schema(view: TableView, stat: WriteStat) -> pa.Schema | None:
     return None
 
 
-def _log_file_schema(data: bytes, path: str) -> pa.Schema | None:
+def _log_file_schema(data: Octets, path: str) -> pa.Schema | None:
     texts = [
         block.schema_text
         for block in frame_blocks(data, path=path)

@@ -6,6 +6,7 @@ import json
 import struct
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import fastavro
@@ -16,7 +17,7 @@ from hudi_pyspark.read.custom_merger import PayloadMerger
 from hudi_pyspark.read.log_records import LogDecoder, LogRecords
 from hudi_pyspark.read.log_scan import BlockFilter, scan_blocks
 from hudi_pyspark.read.merge import merge
-from hudi_pyspark.read.passes import passes
+from hudi_pyspark.read.passes import in_passes
 from hudi_pyspark.read.spill import MemoryLimits
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.format.log_writer import avro_content, avro_records, write_block
@@ -144,8 +145,8 @@ def merged_slice(
 ) -> Iterator[pa.Table]:
     """A log file merged with base tables, as a read does it with so much memory."""
     blocks = list(scan_blocks(framed(log), BlockFilter("999", None)).blocks)
-    for rows, records in passes(blocks, base, decoder, MemoryLimits(memory, folder), merger):
-        yield from merge(rows, records, rule, key_column=KEY, batch_rows=batch_rows, merger=merger)
+    outcome = partial(merge, rule=rule, key_column=KEY, batch_rows=batch_rows, merger=merger)
+    return in_passes(blocks, base, decoder, MemoryLimits(memory, folder), outcome, merger=merger)
 
 
 def log_decoder(schema: pa.Schema, rule: MergeRule, positions_of: str | None = None) -> LogDecoder:

@@ -1,4 +1,4 @@
-"""Log files of a slice: whole in memory, or read from the storage piece by piece."""
+"""Log files: whole in memory, or read from the storage piece by piece."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an obje
 
 
 class LogFiles:
-    """Opens the log files of a slice; at most one is open at a time, and one piece of it held."""
+    """Opens log files; at most one is open at a time, and one piece of it held."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

@@ -1,0 +1,185 @@
+"""Peak memory and time of a read whose log records are far more than a worker may hold.
+
+``python benchmarks/spill.py [GIGABYTES [OPTION=VALUE …]]``: writes a table of one file slice into
+the folder for temporary files: a base file of a million rows, and one log file whose records are so
+many gigabytes when decoded (1 by default). Then all of it is read in a process of its own, with
+these options, and the answer is checked against what was written.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.format.log_block import HeaderKey, LogBlockType
+from hudi_pyspark.table.schema import META_COLUMNS
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for the tests' writer of blocks
+
+from tests.format.log_writer import avro_records, write_block
+
+Octets = npt.NDArray[np.uint8]
+
+BASE_ROWS = 1_000_000
+BLOCK_ROWS = 400_000  # some 130 MB; Apache Hudi begins a new block at 256 MB
+ROW_BYTES = 303  # of a decoded record
+LIMIT = 1536  # MiB that a worker may take with the default options
+FILE_ID = "00000000-0000-0000-0000-000000000000-0"
+BASE_INSTANT, LOG_INSTANT = "20250101000000000", "20250101000001000"
+BASE_FILE = f"{FILE_ID}_0-1-0_{BASE_INSTANT}.parquet"
+LOG_FILE = f".{FILE_ID}_{BASE_INSTANT}.log.1_0-2-0"
+TEXTS, NUMBERS = ("rider", "driver", "city", "note"), ("fare", "tip", "distance")
+COLUMNS = [*META_COLUMNS, *TEXTS, *NUMBERS, "ts"]
+SCHEMA = {
+    "type": "record",
+    "name": "trip",
+    "fields": [
+        {"name": name, "type": ["null", "string" if name in (*META_COLUMNS, *TEXTS) else "double"]}
+        for name in COLUMNS
+    ],
+}
+PROPERTIES = """hoodie.table.name=spilled
+hoodie.table.version=6
+hoodie.table.type=MERGE_ON_READ
+hoodie.table.recordkey.fields=_hoodie_record_key
+hoodie.table.precombine.field=ts
+hoodie.compaction.payload.class=org.apache.hudi.common.model.DefaultHoodieRecordPayload
+"""
+
+
+def main(gigabytes: float = 1, *options: str) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        rows = round(gigabytes * 1e9 / ROW_BYTES)
+        # In a process of its own, too: a child's peak is at least what its parent took.
+        expected = in_child("--write", folder, str(rows))
+        start = time.perf_counter()
+        answer = in_child("--read", folder, *options)
+        seconds = time.perf_counter() - start
+    print(f"{rows:,} log records, {gigabytes:g} GB decoded, onto {BASE_ROWS:,} base rows")
+    print(f"  {answer['rows']:,} rows in {seconds:.1f} s")
+    print(f"  peak {answer['peak']:,} MiB, of them {answer['before']:,} MiB before the read began")
+    assert answer["rows"] == expected["rows"]
+    assert math.isclose(answer["ts"], expected["ts"], rel_tol=1e-9)
+    return int(not options and answer["peak"] > LIMIT)
+
+
+def in_child(*arguments: str) -> dict[str, float]:
+    """What a call of this script prints."""
+    command = [sys.executable, __file__, *arguments]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+    found: dict[str, float] = json.loads(printed)
+    return found
+
+
+def write_table(folder: Path, log_rows: int) -> None:
+    """Prints the number of rows of the answer, and the sum of their ordering values."""
+    timeline = folder / ".hoodie"
+    timeline.mkdir()
+    (timeline / "hoodie.properties").write_text(PROPERTIES)
+    (folder / ".hoodie_partition_metadata").write_bytes(b"commitTime=0")
+    newest = np.full(max(log_rows, BASE_ROWS), -1.0)  # ordering value by key; -1 for no row
+    newest[:BASE_ROWS] = 0
+    pq.write_table(base_rows(), folder / BASE_FILE)
+    random = np.random.default_rng(1)
+    with (folder / LOG_FILE).open("wb") as file:
+        for start in range(0, log_rows, BLOCK_ROWS):
+            write_data_block(file, random, newest, min(BLOCK_ROWS, log_rows - start))
+    for instant, name in ((BASE_INSTANT, BASE_FILE), (LOG_INSTANT, LOG_FILE)):
+        size = (folder / name).stat().st_size
+        stat = {"path": name, "fileId": FILE_ID, "fileSizeInBytes": size}
+        body = {
+            "partitionToWriteStats": {"": [stat]},
+            "extraMetadata": {"schema": json.dumps(SCHEMA)},
+            "operationType": "UPSERT",
+        }
+        for state in (".requested", ".inflight"):
+            (timeline / f"{instant}.deltacommit{state}").write_bytes(b"")
+        (timeline / f"{instant}.deltacommit").write_text(json.dumps(body))
+    alive = newest[newest >= 0]
+    print(json.dumps({"rows": len(alive), "ts": float(alive.sum())}))
+
+
+def base_rows() -> pa.Table:
+    zeros = pa.array(np.zeros(BASE_ROWS))
+    columns = {name: pa.array(["x"] * BASE_ROWS) for name in (*META_COLUMNS, *TEXTS)}
+    keys = [f"{number:024}" for number in range(BASE_ROWS)]
+    columns |= {"_hoodie_record_key": pa.array(keys), **dict.fromkeys((*NUMBERS, "ts"), zeros)}
+    return pa.table({name: columns[name] for name in COLUMNS})
+
+
+def write_data_block(
+    file: IO[bytes], random: np.random.Generator, newest: npt.NDArray[np.float64], count: int
+) -> None:
+    """A block of records with random keys, texts and ordering values.
+
+    One record is encoded and copied; the places of the values are overwritten in all copies.
+    """
+    width = {"_hoodie_commit_seqno": 24, "_hoodie_record_key": 24, "_hoodie_partition_path": 0}
+    width |= {"_hoodie_commit_time": 17, "_hoodie_file_name": 40, **dict.fromkeys(TEXTS, 32)}
+    marks = {name: chr(ord("a") + place) * width[name] for place, name in enumerate(width)}
+    record = {**marks, **dict.fromkeys(NUMBERS, 0.5), "ts": 12345.678}
+    (encoded,) = avro_records(SCHEMA, [record])
+    octets = np.tile(np.frombuffer(len(encoded).to_bytes(4, "big") + encoded, np.uint8), (count, 1))
+    keys = random.integers(0, len(newest), count)
+    ordering = random.random(count)
+    np.maximum.at(newest, keys, ordering)
+    put(octets, encoded, marks["_hoodie_record_key"].encode(), digits(keys, 24))
+    put(octets, encoded, np.float64(12345.678).tobytes(), ordering.view(np.uint8).reshape(-1, 8))
+    letters = np.frombuffer(b"0123456789abcdef", np.uint8)
+    for name in TEXTS:
+        put(octets, encoded, marks[name].encode(), letters[random.integers(0, 16, (count, 32))])
+    content = b"".join((b"\0\0\0\3", count.to_bytes(4, "big"), octets.tobytes()))
+    header: dict[HeaderKey | int, str] = {
+        HeaderKey.INSTANT_TIME: LOG_INSTANT,
+        HeaderKey.SCHEMA: json.dumps(SCHEMA),
+    }
+    file.write(write_block(LogBlockType.AVRO_DATA_BLOCK, header, content))
+
+
+def put(octets: Octets, encoded: bytes, mark: bytes, values: Octets) -> None:
+    """Overwrite what stands where the encoded record has the mark; its length stands before it."""
+    start = 4 + encoded.index(mark)
+    octets[:, start : start + len(mark)] = values
+
+
+def digits(numbers: npt.NDArray[np.int64], width: int) -> Octets:
+    powers = 10 ** np.arange(min(width, 18) - 1, -1, -1)
+    found = np.full((len(numbers), width), ord("0"), np.uint8)
+    found[:, -len(powers) :] += (numbers[:, None] // powers % 10).astype(np.uint8)
+    return found
+
+
+def read(folder: str, *options: str) -> None:
+    before = peak()
+    rows, ts = 0, 0.0
+    given = dict(option.split("=", 1) for option in options)
+    for batch in HudiTable(folder).scan_with(given).to_batches():
+        rows += batch.num_rows
+        ts += float(np.sum(batch.column("ts").to_numpy()))
+    print(json.dumps({"rows": rows, "ts": ts, "peak": peak(), "before": before}))
+
+
+def peak() -> int:
+    """Most memory that the process has taken so far, in MiB (Linux counts in KiB)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--read"]:
+        sys.exit(read(*sys.argv[2:]))
+    if sys.argv[1:2] == ["--write"]:
+        sys.exit(write_table(Path(sys.argv[2]), int(sys.argv[3])))
+    sys.exit(main(*map(float, sys.argv[1:2]), *sys.argv[2:]))
