@@ -153,7 +153,9 @@ def _in_passes(
     merging = partial(
         outcome, rule=task.rule, key_column=RECORD_KEY_COLUMN, merger=task.merger, **more
     )
-    yield from in_passes(blocks, rows, log_decoder(task), _memory(task), merging, merger=task.merger)
+    yield from in_passes(
+        blocks, rows, log_decoder(task), _memory(task), merging, merger=task.merger
+    )
 
 
 def _is_partial_update(block: LogBlock) -> bool:
