@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.description import Description, describe
 from hudi_pyspark.inspection import Inspection
 from hudi_pyspark.read.custom_merger import registered_payloads
 from hudi_pyspark.read.options import ReadOptions
@@ -167,12 +168,19 @@ class HudiTable:
         """Where the table lies; picklable."""
         return self._storage
 
+    @cached_property
+    def description(self) -> Description:
+        """Name, type, version, keys, partitions, last commit and size, without any listing.
+
+        The first call reads the metadata of the last ten commits.
+        """
+        return describe(self._view)
+
     def __repr__(self) -> str:
-        config = self.config
-        return (
-            f"HudiTable({config.name!r} at {self.path!r}: {config.table_type.value}, "
-            f"table version {config.version}, last instant {self.last_instant or 'none'})"
-        )
+        return str(self.description)
+
+    def _repr_html_(self) -> str:
+        return self.description.to_html()
 
 
 def _option_text(value: object) -> str:

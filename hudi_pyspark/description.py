@@ -1,0 +1,131 @@
+"""A table in a few lines: what its properties and its last commits say, without any listing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import HudiError
+
+if TYPE_CHECKING:
+    from hudi_pyspark.format.commit_metadata import CommitMetadata
+    from hudi_pyspark.table.view import TableView
+
+# Each costs one small file. Hudi keeps at least twenty commits on the active timeline.
+_DESCRIBED_COMMITS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a table is; `str` gives it as text.
+
+    The size of the whole table needs a listing (`HudiTable.inspect`). What the last commits wrote
+    does not, and is told instead.
+    """
+
+    name: str
+    path: str
+    table_type: str
+    version: int
+    record_key_fields: tuple[str, ...]  # () when keys live only in _hoodie_record_key
+    ordering_fields: tuple[str, ...]
+    partition_fields: tuple[str, ...]  # () for an unpartitioned table
+    last_commit: str  # requested time; "" if there is none
+    last_action: str  # "" if there is no commit
+    commits: int  # completed, on the active timeline
+    sized_commits: int  # how many of them, counted from the last, the two fields below are about
+    written_files: int
+    written_bytes: int
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """Labels and texts, in the order in which they are shown."""
+        return (
+            ("path", self.path),
+            ("type", f"{self.table_type}, table version {self.version}"),
+            ("record key", ", ".join(self.record_key_fields) or "not named"),
+            ("ordering", ", ".join(self.ordering_fields) or "none"),
+            ("partitions", ", ".join(self.partition_fields) or "none"),
+            ("last commit", self._last_commit()),
+            ("size", self._size()),
+        )
+
+    def to_html(self) -> str:
+        """The same as an HTML table, for notebooks."""
+        rows = "".join(
+            f'<tr><th style="text-align:left">{escape(label)}</th>'
+            f'<td style="text-align:left">{escape(text)}</td></tr>'
+            for label, text in self.rows()
+        )
+        return f"<table><caption>HudiTable <b>{escape(self.name)}</b></caption>{rows}</table>"
+
+    def __str__(self) -> str:
+        lines = [f"  {label:<12}{text}" for label, text in self.rows()]
+        return "\n".join([f"HudiTable {self.name}", *lines])
+
+    def _last_commit(self) -> str:
+        if not self.last_commit:
+            return "none"
+        return f"{self.last_commit} ({self.last_action}), of {_counted(self.commits, 'commit')}"
+
+    def _size(self) -> str:
+        if not self.commits:
+            return "nothing written yet"
+        if not self.sized_commits:
+            return "unknown: the last commits cannot be read"
+        written = f"{byte_text(self.written_bytes)} in {_counted(self.written_files, 'file')}"
+        if self.sized_commits == 1:
+            return f"{written}, written by the last commit"
+        return f"{written}, written by the last {self.sized_commits} commits"
+
+
+def describe(view: TableView) -> Description:
+    """Describe a table; reads the metadata of its last commits and lists nothing.
+
+    A commit that cannot be read takes the size away and nothing else: what a table is should be
+    told of a damaged one as well.
+    """
+    config, commits = view.config, view.commits
+    last = commits[-_DESCRIBED_COMMITS:]
+    try:
+        metadata = list(view.commit_metadata.of([c.requested_time for c in last]).values())
+    except (HudiError, OSError):
+        metadata = []
+    files, size = _written(metadata)
+    return Description(
+        name=config.name,
+        path=view.storage.describe(""),
+        table_type=config.table_type.value,
+        version=config.version,
+        record_key_fields=config.record_key_fields,
+        ordering_fields=config.ordering_fields,
+        partition_fields=config.partition_fields,
+        last_commit=commits[-1].requested_time if commits else "",
+        last_action=str(commits[-1].action) if commits else "",
+        commits=len(commits),
+        sized_commits=len(metadata),
+        written_files=files,
+        written_bytes=size,
+    )
+
+
+def _written(metadata: list[CommitMetadata]) -> tuple[int, int]:
+    """Number of distinct files, and bytes: before version 8 commits append to a log file."""
+    stats = [stat for commit in metadata for _, stat in commit.all_stats()]
+    return len({stat.path for stat in stats}), sum(stat.total_write_bytes for stat in stats)
+
+
+def byte_text(count: int) -> str:
+    """A number of bytes for people, e.g. ``12.3 MB``: powers of 1000."""
+    if count < 1000:
+        return f"{count} B"
+    size = float(count)
+    for unit in ("kB", "MB", "GB", "TB"):
+        size /= 1000
+        if size < 999.95:
+            return f"{size:.1f} {unit}"
+    return f"{size / 1000:.1f} PB"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
