@@ -66,14 +66,14 @@ class Description:
     def _last_commit(self) -> str:
         if not self.last_commit:
             return "none"
-        return f"{self.last_commit} ({self.last_action}), of {_counted(self.commits, 'commit')}"
+        return f"{self.last_commit} ({self.last_action}), of {counted(self.commits, 'commit')}"
 
     def _size(self) -> str:
         if not self.commits:
             return "nothing written yet"
         if not self.sized_commits:
             return "unknown: the last commits cannot be read"
-        written = f"{byte_text(self.written_bytes)} in {_counted(self.written_files, 'file')}"
+        written = f"{byte_text(self.written_bytes)} in {counted(self.written_files, 'file')}"
         if self.sized_commits == 1:
             return f"{written}, written by the last commit"
         return f"{written}, written by the last {self.sized_commits} commits"
@@ -127,5 +127,6 @@ def byte_text(count: int) -> str:
     return f"{size / 1000:.1f} PB"
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """A number and its noun, e.g. ``1 file`` or ``1,200 files``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.description import Description, describe
 from hudi_pyspark.inspection import Inspection
+from hudi_pyspark.plot import Plots
 from hudi_pyspark.read.custom_merger import registered_payloads
 from hudi_pyspark.read.options import ReadOptions
 from hudi_pyspark.read.stream import range_options
@@ -123,6 +124,11 @@ class HudiTable:
     def inspect(self) -> Inspection:
         """Tables about the table."""
         return Inspection(self._view)
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the table (extra ``plot``)."""
+        return Plots(f"{self.config.name} ({self.config.table_type.value})", self.inspect)
 
     def scan_with(
         self, options: Mapping[str, str], mergers: Mapping[str, PayloadMerger] | None = None

@@ -1,0 +1,159 @@
+"""File groups as a picture: how much of each still waits for compaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hudi_pyspark.description import byte_text, counted
+from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, WIDTH, Picture, picture
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MOST = 500  # rows that can still be told apart
+_NAMED = 60  # rows that have room for a name
+_TALLEST = 750  # pixels, of rows without names
+# Numbers as d3 prints them (12k, 1.5M, 2G), in the units of bytes.
+_AXIS_BYTES = "format(abs(datum.value), '~s') + 'B'"
+_PARTS = {"log files": ORANGE, "base file": BLUE, "older slices": GREY}
+
+
+def file_groups_picture(title: str, slices: pa.Table, files: pa.Table) -> Picture:
+    """A bar per file group: to the left its log files, to the right its base file.
+
+    Groups with the most bytes in log files come first: that is what compaction has to merge, and
+    what every read merges until then. Behind the base file lies what older slices still occupy.
+
+    Args:
+        title: first line of the picture.
+        slices: `Inspection.file_slices`: partition_path, file_id, base_instant_time, base_bytes,
+            log_count, log_bytes.
+        files: `Inspection.files`: partition_path, file_id, kind, bytes, in_latest_slice.
+    """
+    groups = sorted(
+        slices.to_pylist(),
+        key=lambda g: (-g["log_bytes"], -(g["base_bytes"] or 0), g["partition_path"], g["file_id"]),
+    )
+    older = _older_bytes(files)
+    shown = groups[:_MOST]
+    names = _short_names([(g["partition_path"], g["file_id"]) for g in shown])
+    values = [
+        value
+        for rank, (name, group) in enumerate(zip(names, shown, strict=True))
+        for value in _bars(name, group, older, rank=rank)
+    ]
+    return picture(title, _facts(groups, older), values, _drawing(values))
+
+
+def _older_bytes(files: pa.Table) -> dict[tuple[str, str], int]:
+    """(partition path, file id) to bytes of base and log files that no latest slice has."""
+    older: dict[tuple[str, str], int] = {}
+    for file in files.to_pylist():
+        if not file["in_latest_slice"] and file["kind"] != "cdc":
+            key = file["partition_path"], file["file_id"]
+            older[key] = older.get(key, 0) + file["bytes"]
+    return older
+
+
+def _bars(
+    name: str, group: dict[str, Any], older: dict[tuple[str, str], int], *, rank: int
+) -> list[dict[str, Any]]:
+    key = group["partition_path"], group["file_id"]
+    sizes = (group["log_bytes"], group["base_bytes"] or 0, older.get(key, 0))
+    return [
+        {
+            "rank": rank,
+            "group": name,
+            "part": part,
+            "order": order,
+            "bytes": -size if part == "log files" else size,
+            "size": byte_text(size),
+            "partition": group["partition_path"],
+            "file_id": group["file_id"],
+            "base_instant": group["base_instant_time"],
+            "log_files": group["log_count"],
+        }
+        for order, (part, size) in enumerate(zip(_PARTS, sizes, strict=True))
+        if size
+    ]
+
+
+def _short_names(keys: list[tuple[str, str]]) -> list[str]:
+    """Partition and the first letters of a file id, as many as tell all of them apart."""
+    for letters in (8, 13, 18):
+        names = [_name(partition, file_id[:letters]) for partition, file_id in keys]
+        if len(set(names)) == len(names):
+            return names
+    return [_name(*key) for key in keys]
+
+
+def _name(partition_path: str, file_id: str) -> str:
+    return f"{partition_path}/{file_id}" if partition_path else file_id
+
+
+def _facts(groups: list[dict[str, Any]], older: dict[tuple[str, str], int]) -> list[str]:
+    if not groups:
+        return ["no file group yet"]
+    base = sum(group["base_bytes"] or 0 for group in groups)
+    logs = sum(group["log_bytes"] for group in groups)
+    merged = sum(group["log_count"] > 0 for group in groups)
+    share = f" ({logs / base:.0%} of base)" if base else ""
+    summary = (
+        f"{counted(len(groups), 'file group')}: {byte_text(base)} in base files, "
+        f"{byte_text(logs)} in log files of {counted(merged, 'group')}{share}"
+    )
+    facts = [summary]
+    if older:
+        facts.append(f"{byte_text(sum(older.values()))} in files that no latest slice has")
+    if len(groups) > _MOST:
+        facts.append(f"shown: the {_MOST} with the most bytes in log files")
+    return facts
+
+
+def _drawing(values: list[dict[str, Any]]) -> dict[str, Any]:
+    count = len({value["group"] for value in values})
+    is_named = count <= _NAMED
+    found = {value["part"] for value in values}
+    parts = {part: color for part, color in _PARTS.items() if part in found}
+    names: dict[str, Any] = {"title": None, "ticks": False, "domain": False, "labelLimit": 330}
+    if not is_named:
+        names = {
+            "title": "file groups, most log bytes first",
+            "labels": False,
+            "ticks": False,
+            "domain": False,
+        }
+    return {
+        "width": WIDTH,
+        "height": {"step": 18 if is_named else max(1.5, _TALLEST / count)},
+        "mark": {"type": "bar"},
+        "encoding": {
+            "y": {
+                "field": "group",
+                "type": "nominal",
+                "sort": {"field": "rank", "op": "min"},
+                "axis": names,
+                "scale": {"paddingInner": 0.25 if is_named else 0, "paddingOuter": 0.1},
+            },
+            "x": {
+                "field": "bytes",
+                "type": "quantitative",
+                "stack": "zero",
+                "axis": {
+                    "title": "log files to the left, base files to the right",
+                    "labelExpr": _AXIS_BYTES,
+                    "tickCount": 8,
+                },
+            },
+            "color": {
+                "field": "part",
+                "type": "nominal",
+                "scale": {"domain": list(parts), "range": list(parts.values())},
+            },
+            "order": {"field": "order"},
+            "tooltip": [
+                {"field": name}
+                for name in ("partition", "file_id", "base_instant", "part", "size", "log_files")
+            ],
+        },
+    }
