@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.description import Description, describe
+from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.inspection import Inspection
 from hudi_pyspark.plot import Plots
 from hudi_pyspark.read.custom_merger import registered_payloads
@@ -14,6 +16,7 @@ from hudi_pyspark.read.options import ReadOptions
 from hudi_pyspark.read.stream import range_options
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment
 from hudi_pyspark.table.open import open_table
 from hudi_pyspark.table.schema import resolve_schema
 
@@ -37,15 +40,34 @@ class HudiTable:
     Args:
         path: base path, the folder that holds ``.hoodie``: a local path or a URI of any storage
             that pyarrow knows (``s3://``, ``gs://``, ``hdfs://``, ``abfs://``, ``file://``).
+        storage_options: settings of that storage (keys, region, endpoint …) by the names of
+            pyarrow, Hadoop (``fs.s3a.access.key``), PyIceberg (``s3.access-key-id``) or hudi-rs
+            (``aws_access_key_id``). Variables ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key`` and
+            the like stand back behind them.
+        filesystem: instead of them, a file system of pyarrow or fsspec, with the path inside it.
 
     Raises:
+        InvalidOptionError: the storage has no such setting.
         TableNotFoundError: there is no table at the path.
         UnsupportedTableError: the table's version is unknown.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        storage_options: Mapping[str, str | bool | float] | None = None,
+        filesystem: object = None,
+    ) -> None:
         self.path = path
-        self._storage: Storage = ArrowStorage.parse(path)
+        self._storage_options = None if filesystem is not None else dict(storage_options or {})
+        if filesystem is not None and storage_options:
+            raise InvalidOptionError("give storage_options or a filesystem, not both")
+        self._storage: Storage = (
+            ArrowStorage.parse(path, storage_options, from_environment(os.environ))
+            if filesystem is None
+            else ArrowStorage.on(filesystem, path)
+        )
         self._view: TableView = open_table(self._storage)
 
     @property
@@ -73,6 +95,8 @@ class HudiTable:
         begin: str | None = None,
         end: str | None = None,
         query_type: str | None = None,
+        limit: int | None = None,
+        selected_fields: Sequence[str] | None = None,
         **options: object,
     ) -> Scan:
         """Choose what to read; nothing is read yet.
@@ -88,20 +112,26 @@ class HudiTable:
             end: its last instant, inclusive; the latest by default.
             query_type: ``snapshot`` (default), ``read_optimized`` or ``incremental`` (default
                 with ``begin``).
+            limit: most rows to read, whichever come first; reading stops there.
+            selected_fields: PyIceberg's name for the columns; ``("*",)`` for all.
             options: any other read option by its alias, e.g. ``batch_rows=10_000``.
 
         Raises:
-            InvalidOptionError: an option or a column that does not exist.
+            InvalidOptionError: an option or a column that does not exist, or a bad limit.
             TimeTravelError: the state at that instant cannot be answered.
         """
+        if selected_fields is not None and tuple(selected_fields) != ("*",):
+            if columns is not None:
+                raise InvalidOptionError("selected_fields is another name of columns: give one")
+            columns = selected_fields
         given = {name: _option_text(value) for name, value in options.items()}
-        is_range = begin is not None or end is not None
-        given["query_type"] = query_type or ("incremental" if is_range else "snapshot")
-        named = {"filter": filter, "as_of": as_of, "begin": begin, "end": end}
+        if query_type is None and (begin is not None or end is not None):
+            query_type = "incremental"
+        named = {"filter": filter, "as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
         given.update({name: value for name, value in named.items() if value is not None})
         if columns is not None:
             given["columns"] = ",".join(columns)
-        return self.scan_with(given)
+        return self.scan_with(given, limit=limit)
 
     def changes(
         self, begin: str = "earliest", end: str | None = None, *, as_struct: bool = False
@@ -131,15 +161,31 @@ class HudiTable:
         return Plots(f"{self.config.name} ({self.config.table_type.value})", self.inspect)
 
     def scan_with(
-        self, options: Mapping[str, str], mergers: Mapping[str, PayloadMerger] | None = None
+        self,
+        options: Mapping[str, str],
+        mergers: Mapping[str, PayloadMerger] | None = None,
+        *,
+        limit: int | None = None,
     ) -> Scan:
         """The same with read options as Spark hands them over: text, by Hudi's keys or aliases.
+
+        Variables such as ``HOODIE_ENV_hoodie_DOT_datasource_DOT_query_DOT_type`` stand back behind
+        them.
 
         Args:
             options: read options.
             mergers: users' mergers by payload class; by default those of `register_payload`.
+            limit: most rows to read.
         """
-        return self._scan(ReadOptions.parse(options), mergers)
+        environment = from_environment(os.environ)
+        defaults = {key: text for key, text in environment.items() if key.startswith("hoodie.")}
+        return Scan(
+            self._view,
+            ReadOptions.parse(options, defaults),
+            registered_payloads() if mergers is None else mergers,
+            limit=limit,
+            spark_options=self._spark_options(options),
+        )
 
     def scan_range(
         self,
@@ -159,10 +205,20 @@ class HudiTable:
         parsed = ReadOptions.parse(range_options(options, begin, end))
         assert parsed.incremental is not None  # range_options asks for it
         by_offset = replace(parsed.incremental, by_offset=True)
-        return self._scan(replace(parsed, incremental=by_offset), mergers)
+        chosen = registered_payloads() if mergers is None else mergers
+        return Scan(self._view, replace(parsed, incremental=by_offset), chosen)
 
-    def _scan(self, options: ReadOptions, mergers: Mapping[str, PayloadMerger] | None) -> Scan:
-        return Scan(self._view, options, registered_payloads() if mergers is None else mergers)
+    def _spark_options(self, options: Mapping[str, str]) -> Mapping[str, str] | None:
+        """The options that open this table in Spark; None for a file system that it cannot get."""
+        if self._storage_options is None:
+            return None
+        settings = {
+            f"{SPARK_PREFIX}{name}": _option_text(value)
+            for name, value in self._storage_options.items()
+        }
+        # A relative path is relative to this process, not to that of the driver.
+        path = self.path if "://" in self.path else self._storage.describe("")
+        return {**options, **settings, "path": path}
 
     @property
     def view(self) -> TableView:

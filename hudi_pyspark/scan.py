@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.read.cdc import cdc_schema, check_changes, plan_changes
 from hudi_pyspark.read.explain import Explained, explain
 from hudi_pyspark.read.filter_text import parse_filter
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import polars as pl
+    from duckdb import DuckDBPyConnection
+    from pyspark.sql import DataFrame, SparkSession
 
     from hudi_pyspark.read.cdc import CdcTask
     from hudi_pyspark.read.custom_merger import PayloadMerger
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 _MOST_THREADS = 4
+SHORT_NAME = "hudi-py"  # of the data source in Spark
 
 
 class Scan:
@@ -53,8 +57,18 @@ class Scan:
     """
 
     def __init__(
-        self, view: TableView, options: ReadOptions, mergers: Mapping[str, PayloadMerger]
+        self,
+        view: TableView,
+        options: ReadOptions,
+        mergers: Mapping[str, PayloadMerger],
+        *,
+        limit: int | None = None,
+        spark_options: Mapping[str, str] | None = None,
     ) -> None:
+        if limit is not None and limit < 0:
+            raise InvalidOptionError(f"limit is {limit}; give a number of rows from 0 on")
+        self._limit = limit
+        self._spark_options = spark_options
         self._view = view
         self._mergers = mergers
         self._options = options
@@ -198,27 +212,32 @@ class Scan:
             return self._table_schema
         return cdc_schema(self._table_schema, as_struct=self._options.incremental.cdc_as_struct)
 
-    def to_batches(self, threads: int | None = None) -> Iterator[pa.RecordBatch]:
+    def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
         """Stream the answer; rows come in no promised order.
+
+        Planning starts with the first batch, and reading stops wherever the reader is left.
 
         Args:
             threads: file slices that are read at a time, each of which takes memory; by default as
-                many as there are processors, but four at most.
+                many as there are processors, but four at most, and one where there is a limit.
         """
-        for table in self._tables(self.plan(), threads):
-            yield from table.select(self._result.names).to_batches()
+        return pa.RecordBatchReader.from_batches(self._result, self._batches(threads))
 
-    def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
-        count = threads or min(os.cpu_count() or 1, _MOST_THREADS)
-        return read_side_by_side(tasks, self.storage, count)
+    def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
+        """`to_batches` by the name that it has in PyIceberg."""
+        return self.to_batches()
 
     def to_arrow(self) -> pa.Table:
         """The whole answer in memory."""
-        return pa.Table.from_batches(self.to_batches(), schema=self._result)
+        return pa.Table.from_batches(self._batches(), schema=self._result)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The whole answer as a pandas DataFrame (extra ``pandas``)."""
-        return self.to_arrow().to_pandas()
+    def to_pandas(self, **options: object) -> pd.DataFrame:
+        """The whole answer as a pandas DataFrame (extra ``pandas``).
+
+        Args:
+            options: of `pyarrow.Table.to_pandas`, e.g. ``types_mapper``.
+        """
+        return self.to_arrow().to_pandas(**options)
 
     def to_polars(self) -> pl.DataFrame:
         """The whole answer as a polars DataFrame (extra ``polars``)."""
@@ -227,6 +246,40 @@ class Scan:
         frame = polars.from_arrow(self.to_arrow())
         assert isinstance(frame, polars.DataFrame)  # a table never gives a Series
         return frame
+
+    def to_duckdb(
+        self, table_name: str, connection: DuckDBPyConnection | None = None
+    ) -> DuckDBPyConnection:
+        """Register the whole answer as a table of DuckDB (extra ``duckdb``).
+
+        Args:
+            table_name: of the table in DuckDB.
+            connection: to register it with; by default a new one in memory.
+
+        Returns:
+            The connection.
+        """
+        import duckdb  # noqa: PLC0415  (an optional extra, loaded when asked for)
+
+        chosen = duckdb.connect(":memory:") if connection is None else connection
+        chosen.register(table_name, self.to_arrow())
+        return chosen
+
+    def to_spark(self, spark: SparkSession) -> DataFrame:
+        """The same read as a DataFrame, which Spark distributes.
+
+        Spark opens the table anew, so that commits since then are seen; ``as_of`` pins a state.
+        Spark Connect must know the source already: `hudi_pyspark.register`.
+
+        Raises:
+            UnsupportedQueryError: the table was opened with a file system object.
+        """
+        if self._spark_options is None:
+            raise UnsupportedQueryError(
+                "Spark cannot be handed a file system object: open the table with storage_options"
+            )
+        frame = spark.read.format(SHORT_NAME).options(**self._spark_options).load()
+        return frame if self._limit is None else frame.limit(self._limit)
 
     def explain(self) -> str:
         """What the scan will read, and why, as text; files are listed for it, none is opened."""
@@ -252,7 +305,28 @@ class Scan:
 
     def count(self) -> int:
         """Number of rows; decodes only the columns that merging needs."""
-        return sum(table.num_rows for table in self._tables(self.plan(columns=())))
+        rows = 0
+        for table in self._tables(self.plan(columns=())):
+            rows += table.num_rows
+            if self._limit is not None and rows >= self._limit:
+                return self._limit
+        return rows
+
+    def _batches(self, threads: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows up to the limit; nothing is read past it."""
+        left = self._limit
+        if left == 0:
+            return
+        for table in self._tables(self.plan(), threads):
+            yield from table.select(self._result.names).slice(0, left).to_batches()
+            if left is not None:
+                left -= table.num_rows
+                if left <= 0:
+                    return
+
+    def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
+        usual = min(os.cpu_count() or 1, _MOST_THREADS) if self._limit is None else 1
+        return read_side_by_side(tasks, self.storage, threads or usual)
 
     def __repr__(self) -> str:
         place = self._view.storage.describe("")

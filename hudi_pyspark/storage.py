@@ -5,15 +5,20 @@ from __future__ import annotations
 import io
 import posixpath
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Protocol
-from urllib.parse import quote
+from typing import IO, TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote, unquote
 
 import pyarrow.fs as pafs
+
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.storage_options import SETTINGS, file_system_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
+
+    from hudi_pyspark.storage_options import Value
 
 _BUCKET_SCHEMES = frozenset({"s3", "gs"})  # their paths begin with the bucket
 
@@ -60,26 +65,69 @@ class ArrowStorage:
         scheme: e.g. "s3"; only for messages.
     """
 
-    def __init__(self, filesystem: pafs.FileSystem, base_path: str, scheme: str = "") -> None:
+    def __init__(
+        self,
+        filesystem: pafs.FileSystem,
+        base_path: str,
+        scheme: str = "",
+        settings: Mapping[str, Value] | None = None,
+    ) -> None:
         self.filesystem = filesystem
         self.base_path = base_path
         self.scheme = scheme
+        self._settings = dict(settings or {})
 
     @classmethod
-    def parse(cls, uri: str) -> ArrowStorage:
+    def parse(
+        cls,
+        uri: str,
+        options: Mapping[str, Value] | None = None,
+        environment: Mapping[str, Value] | None = None,
+    ) -> ArrowStorage:
         """Storage for a URI (``s3://…``, ``file:///…``) or a local path.
 
         A text without a scheme is a local path, taken literally: ``%2F`` stays as it is.
+
+        Args:
+            uri: of the folder.
+            options: settings of the storage; see `file_system_arguments`. A local folder has none.
+            environment: more settings, which stand back behind the options.
+
+        Raises:
+            InvalidOptionError: settings that the storage does not have.
         """
-        scheme, separator, _ = uri.partition("://")
+        scheme, separator, rest = uri.partition("://")
         if not separator and uri.startswith("file:/"):
             return cls(pafs.LocalFileSystem(), _trim(uri[len("file:") :]))
         if not separator:
             return cls(pafs.LocalFileSystem(), _trim(posixpath.abspath(uri)))
         if scheme == "file":
-            return cls(pafs.LocalFileSystem(), _trim("/" + uri.partition("://")[2].lstrip("/")))
-        filesystem, path = pafs.FileSystem.from_uri(_canonical(scheme) + uri[len(scheme) :])
-        return cls(filesystem, _trim(path), scheme)
+            return cls(pafs.LocalFileSystem(), _trim("/" + rest.lstrip("/")))
+        canonical, given, more = _canonical(scheme), options or {}, environment or {}
+        arguments = _arguments(canonical, given, more)
+        if arguments and "?" in rest:
+            raise InvalidOptionError(
+                f"{uri.partition('?')[0]} has settings in its query, and others are given: give "
+                "all of them as storage options"
+            )
+        if arguments:
+            filesystem, path = _connect(canonical, unquote(rest), arguments)
+        else:
+            filesystem, path = pafs.FileSystem.from_uri(f"{canonical}://{rest}")
+        return cls(filesystem, _trim(path), scheme, {**more, **given})
+
+    @classmethod
+    def on(cls, filesystem: object, path: str) -> ArrowStorage:
+        """Storage on a file system that the caller has made.
+
+        Args:
+            filesystem: of pyarrow or of fsspec; executors get a pickled copy.
+            path: of the folder inside it, with or without a scheme.
+        """
+        scheme, separator, rest = path.partition("://")
+        if not isinstance(filesystem, pafs.FileSystem):
+            filesystem = pafs.PyFileSystem(pafs.FSSpecHandler(filesystem))
+        return cls(filesystem, _trim(rest if separator else path), scheme if separator else "")
 
     def list_directory(self, directory: str) -> list[FileInfo]:
         selector = pafs.FileSelector(self._absolute(directory), allow_not_found=True)
@@ -112,7 +160,8 @@ class ArrowStorage:
         if _canonical(scheme) == _canonical(self.scheme) and _canonical(scheme) in _BUCKET_SCHEMES:
             # The same store with the same credentials; only the bucket may be another.
             return ArrowStorage(self.filesystem, _trim(rest), scheme)
-        return ArrowStorage.parse(f"{scheme}://{quote(rest, safe='/@:')}")
+        uri = f"{scheme}://{quote(rest, safe='/@:')}"
+        return ArrowStorage.parse(uri, environment=self._settings)
 
     def _absolute(self, path: str) -> str:
         return f"{self.base_path}/{path}" if path else self.base_path
@@ -156,6 +205,37 @@ class MemoryStorage:
 def _canonical(scheme: str) -> str:
     """Hadoop's names for the same store; pyarrow only knows the canonical scheme."""
     return {"s3a": "s3", "s3n": "s3", "gcs": "gs"}.get(scheme, scheme)
+
+
+def _arguments(
+    scheme: str, options: Mapping[str, Value], environment: Mapping[str, Value]
+) -> dict[str, Value]:
+    if scheme in SETTINGS:
+        return file_system_arguments(scheme, options, environment)
+    if options:
+        raise InvalidOptionError(
+            f"storage options are not known for {scheme}://, only for {', '.join(SETTINGS)}; give "
+            "a file system instead"
+        )
+    return {}
+
+
+def _connect(scheme: str, rest: str, arguments: dict[str, Any]) -> tuple[pafs.FileSystem, str]:
+    """The file system with these arguments, and the path inside it of what follows ``://``."""
+    authority, _, path = rest.partition("/")
+    if scheme == "s3":
+        if not arguments.keys() & {"region", "endpoint_override"}:
+            arguments = {**arguments, "region": pafs.resolve_s3_region(authority)}
+        return pafs.S3FileSystem(**arguments), rest
+    if scheme == "gs":
+        return pafs.GcsFileSystem(**arguments), rest
+    if scheme == "hdfs":
+        host, _, port = authority.partition(":")
+        place = {"host": host or "default", **({"port": int(port)} if port else {})}
+        return pafs.HadoopFileSystem(**{**place, **arguments}), f"/{path}"
+    container, _, host = authority.partition("@")
+    account = {"account_name": host.partition(".")[0]} if host else {}
+    return pafs.AzureFileSystem(**{**account, **arguments}), f"{container}/{path}"
 
 
 def _trim(path: str) -> str:

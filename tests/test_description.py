@@ -9,7 +9,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.description import byte_text, describe
 from hudi_pyspark.storage import ArrowStorage, MemoryStorage
-from hudi_pyspark.table.view import open_table
+from hudi_pyspark.table.open import open_table
 from tests.table.tiny_table import TinyTable, base, log
 
 MOR = "v9_mor_compaction_inline"
@@ -41,14 +41,14 @@ def written(commits: int) -> TinyTable:
 
 def test_opening_reads_the_properties_and_lists_the_timeline_once(monkeypatch):
     storage = CountingStorage(written(3).files)
-    monkeypatch.setattr(ArrowStorage, "parse", classmethod(lambda _cls, _path: storage))
+    monkeypatch.setattr(ArrowStorage, "parse", classmethod(lambda *_given: storage))
     HudiTable("memory")
     assert storage.calls == {"read": 1, "list .hoodie/timeline": 1}
 
 
 def test_describing_reads_ten_commits_once_and_lists_nothing(monkeypatch):
     storage = CountingStorage(written(12).files)
-    monkeypatch.setattr(ArrowStorage, "parse", classmethod(lambda _cls, _path: storage))
+    monkeypatch.setattr(ArrowStorage, "parse", classmethod(lambda *_given: storage))
     table = HudiTable("memory")
     storage.calls.clear()
     for _ in range(2):

@@ -14,6 +14,7 @@ from hudi_pyspark import (
     HudiTable,
     InvalidInstantError,
     InvalidOptionError,
+    MissingFileError,
     UnknownQueryTypeError,
 )
 from tests.conftest import GOLDEN, PROJECT
@@ -81,6 +82,74 @@ def test_to_polars_has_the_rows(table):
     assert sorted(frame.to_dicts(), key=str) == sorted(known, key=str)
 
 
+def test_batch_reader_has_the_name_of_pyiceberg_and_the_schema_up_front(table):
+    reader = table.scan(["id", "ts"]).to_arrow_batch_reader()
+    assert isinstance(reader, pa.RecordBatchReader)
+    assert reader.schema.names == ["id", "ts"]
+    assert reader.read_all().num_rows == 18
+
+
+def test_error_while_batches_stream_keeps_its_class(tmp_path):
+    with zipfile.ZipFile(GOLDEN / MOR / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    reader = HudiTable(str(tmp_path / MOR)).scan().to_batches()
+    for file in tmp_path.rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(MissingFileError, match="is not on the storage"):
+        reader.read_all()
+
+
+def test_to_pandas_takes_the_options_of_pyarrow(table):
+    frame = table.scan(["qty"]).to_pandas(types_mapper={pa.int32(): pd.Int32Dtype()}.get)
+    assert frame["qty"].dtype == pd.Int32Dtype()
+
+
+def test_to_duckdb_registers_the_rows(table):
+    duckdb = pytest.importorskip("duckdb")
+    mine = duckdb.connect()
+    assert table.scan(["id", "amount"]).to_duckdb("orders", connection=mine) is mine
+    known = expected().select(["id", "amount"]).to_pylist()
+    found = mine.sql("SELECT id, amount FROM orders ORDER BY id").fetchall()
+    assert found == sorted((row["id"], row["amount"]) for row in known)
+    alone = table.scan(["id"]).to_duckdb("t")
+    assert alone.sql("SELECT count(*) FROM t").fetchall() == [(18,)]
+
+
+@pytest.mark.parametrize(("limit", "rows"), [(0, 0), (1, 1), (7, 7), (18, 18), (100, 18)])
+def test_limit_cuts_the_answer(table, limit, rows):
+    scan = table.scan(limit=limit, batch_rows=4)
+    assert scan.count() == rows
+    assert scan.to_arrow().num_rows == rows
+    assert scan.to_arrow().schema == table.schema
+    all_rows = {str(row) for row in table.scan().to_arrow().to_pylist()}
+    assert {str(row) for row in scan.to_arrow().to_pylist()} <= all_rows
+
+
+def test_nothing_is_read_past_the_limit(tmp_path):
+    with zipfile.ZipFile(GOLDEN / MOR / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    scan = HudiTable(str(tmp_path / MOR)).scan(limit=1)
+    assert len(scan.plan()) == 5
+    for file in tmp_path.rglob("*.parquet"):
+        if file.parent.name != "amer":  # the partition that is read first
+            file.unlink()
+    assert scan.to_arrow().num_rows == 1
+    assert scan.count() == 1
+
+
+def test_selected_fields_is_another_name_of_columns(table):
+    assert table.scan(selected_fields=("ts", "id")).schema.names == ["ts", "id"]
+    assert table.scan(selected_fields=("*",)).schema == table.schema
+    with pytest.raises(InvalidOptionError, match="another name of columns"):
+        table.scan(["id"], selected_fields=("id",))
+
+
+def test_environment_has_read_options_that_stand_back(table, monkeypatch):
+    monkeypatch.setenv("HOODIE_ENV_hoodie_DOT_datasource_DOT_query_DOT_type", "read_optimized")
+    assert table.scan().count() == expected("read_optimized").num_rows
+    assert table.scan(query_type="snapshot").count() == 18
+
+
 @pytest.mark.parametrize(
     ("arguments", "query"),
     [
@@ -122,6 +191,7 @@ def test_meta_columns_can_be_left_out(table):
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
+        pytest.param({"limit": -1}, InvalidOptionError, "limit is -1", id="limit"),
         pytest.param({"columns": ["nope"]}, InvalidOptionError, "no column 'nope'", id="column"),
         pytest.param({"columns": []}, InvalidOptionError, "at least one column", id="no-column"),
         pytest.param({"columns": ["id", "id"]}, InvalidOptionError, "each once", id="twice"),

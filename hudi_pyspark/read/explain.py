@@ -47,7 +47,8 @@ def explain(scan: Explained) -> str:
     else:
         lines.append(f"files      {_files(scan.slices)}")
         lines.append(f"merge      {_merge(scan)}")
-    lines.append("listing    folders of the storage")
+    lines.append(f"cost       {_cost(scan)}")
+    lines.append(f"listing    {_listing(config)}")
     lines.append(f"columns    {', '.join(scan.columns)}")
     if scan.by_column_id:
         lines.append("schema     columns of older files are matched by id (schema on read)")
@@ -66,14 +67,35 @@ def _instants(scan: Explained) -> str:
 
 
 def _files(slices: Sequence[FileSlice]) -> str:
-    bases = [s.base_file for s in slices if s.base_file is not None]
-    logs = [log for s in slices for log in s.log_files]
     merged = sum(bool(s.log_files) for s in slices)
     return (
         f"{len(slices)} file slices in {len({s.partition_path for s in slices})} partitions: "
-        f"{len(bases)} base files of {sum(b.size for b in bases):,} bytes, {len(logs)} log files "
-        f"of {sum(log.size for log in logs):,} bytes in {merged} slices"
+        f"{sum(s.base_file is not None for s in slices)} base files, "
+        f"{sum(len(s.log_files) for s in slices)} log files in {merged} slices"
     )
+
+
+def _cost(scan: Explained) -> str:
+    """Tasks, and bytes of the files that they open: an upper bound, since columns are chosen."""
+    if scan.changes is None:
+        slices, tasks, other = scan.slices, len(scan.slices), 0
+    else:
+        images = [image for task in scan.changes for image in (task.before, task.after) if image]
+        slices, tasks = [image.file_slice for image in images], len(scan.changes)
+        other = sum(size for task in scan.changes for _, size in task.cdc_files)
+    base = sum(s.base_file.size for s in slices if s.base_file is not None)
+    logs = sum(log.size for s in slices for log in s.log_files)
+    parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
+    if other:
+        parts.append(f"{other:,} of change files")
+    return f"{tasks} tasks; at most {', '.join(parts)}"
+
+
+def _listing(config: TableConfig) -> str:
+    if not config.metadata_partitions:
+        return "folders of the storage; the table has no metadata table that may be read"
+    has = ", ".join(config.metadata_partitions)
+    return f"folders of the storage; the metadata table ({has}) is not used: files are listed"
 
 
 def _changes(tasks: Sequence[CdcTask]) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
+from hudi_pyspark.read.hudi_rs_options import HUDI_RS_IGNORED, HUDI_RS_KEYS, READ_OPTIMIZED_MODE
 from hudi_pyspark.read.instants import parse_instant, parse_range_instant
+from hudi_pyspark.storage_options import is_storage_option
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
 
 if TYPE_CHECKING:
@@ -280,18 +282,24 @@ class ReadOptions:
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
 
     @classmethod
-    def parse(cls, options: Mapping[str, str]) -> ReadOptions:
-        """Options by Hudi's keys or by their aliases, in any case.
+    def parse(
+        cls, options: Mapping[str, str], defaults: Mapping[str, str] | None = None
+    ) -> ReadOptions:
+        """Options by Hudi's keys, by hudi-rs's or by their aliases, in any case.
 
         Unknown ``hoodie.*`` keys are ignored, as Apache Hudi does, with a warning that names the
         nearest known key.
+
+        Args:
+            options: as given for this read.
+            defaults: more of them, which stand back, such as those of the environment.
 
         Raises:
             InvalidOptionError: an unknown own option, a bad value, or options that contradict.
             UnsupportedQueryError: a query type or option that this release does not cover.
         """
         _check_no_inspection(options)
-        given = _by_key(options)
+        given = {**_by_key(defaults or {}), **_by_key(options)}
         query_type = _query_type(given)
         field, marker = given.get(DELETE_FIELD, ""), given.get(DELETE_MARKER, "")
         if bool(field) != bool(marker):
@@ -343,7 +351,7 @@ def _check_no_inspection(options: Mapping[str, str]) -> None:
 def _by_key(options: Mapping[str, str]) -> dict[str, str]:
     """Options by Hudi's key, or by alias where Hudi has none; refuses and warns on the way."""
     names = [(name, o.key or o.alias) for o in OPTIONS for name in (o.key, o.alias) if name]
-    canonical = {name.lower(): key for name, key in names}
+    canonical = {**{name.lower(): key for name, key in names}, **HUDI_RS_KEYS}
     given: dict[str, str] = {}
     for name, value in options.items():
         key = name.lower()
@@ -359,6 +367,11 @@ def _by_key(options: Mapping[str, str]) -> dict[str, str]:
     if _boolean(given, "cdc", default=False):
         given.setdefault(QUERY_TYPE, QueryType.INCREMENTAL.value)
         given.setdefault(_INCREMENTAL_FORMAT, "cdc")
+    if _boolean(given, READ_OPTIMIZED_MODE, default=False):
+        # In hudi-rs the mode goes together with the type snapshot.
+        if given.get(QUERY_TYPE, "snapshot").lower() == QueryType.INCREMENTAL.value:
+            raise InvalidOptionError(f"{READ_OPTIMIZED_MODE} has no meaning for a range of commits")
+        given[QUERY_TYPE] = QueryType.READ_OPTIMIZED.value
     return given
 
 
@@ -373,6 +386,8 @@ def _check_unknown(key: str, value: str, canonical: Mapping[str, str]) -> None:
     if reason is not None or key in _IGNORED or key in SPARK_OPTIONS:
         return
     if key.startswith(_IGNORED_PREFIXES) or key.startswith("spark."):
+        return
+    if key in HUDI_RS_IGNORED or is_storage_option(key):
         return
     near = difflib.get_close_matches(key, canonical, n=1, cutoff=0.6)
     hint = f"; did you mean {canonical[near[0]]}?" if near else ""

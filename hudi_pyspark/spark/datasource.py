@@ -11,6 +11,7 @@ from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.inspection import InspectionCall
 from hudi_pyspark.read.options import INSPECT
 from hudi_pyspark.read.stream import LAST_OFFSET, StreamOptions, schema_options
+from hudi_pyspark.scan import SHORT_NAME
 from hudi_pyspark.spark.inspection import InspectionReader
 from hudi_pyspark.spark.partition import HudiPartition, read_partition
 from hudi_pyspark.spark.pushdown import is_pushdown_on, to_predicate
@@ -21,6 +22,7 @@ from hudi_pyspark.spark.schema import (
     unchanged_columns,
 )
 from hudi_pyspark.spark.stream import HudiStreamReader
+from hudi_pyspark.storage_options import storage_options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.scan import Scan
     from hudi_pyspark.storage import Storage
-
-SHORT_NAME = "hudi-py"
 
 
 class HudiDataSource(DataSource):
@@ -91,7 +91,8 @@ class HudiDataSource(DataSource):
 
     def _table(self) -> HudiTable:
         if self._opened is None:
-            self._opened = HudiTable(self._path())
+            settings = storage_options_of(self.options)
+            self._opened = HudiTable(self._path(), storage_options=settings)
         return self._opened
 
     def _path(self) -> str:

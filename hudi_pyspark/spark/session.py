@@ -8,7 +8,8 @@ from pyspark.errors import AnalysisException
 
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.read.custom_merger import registered_payloads
-from hudi_pyspark.spark.datasource import SHORT_NAME, HudiDataSource
+from hudi_pyspark.scan import SHORT_NAME
+from hudi_pyspark.spark.datasource import HudiDataSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,6 +17,7 @@ from hudi_pyspark.read.stream import (
     next_offset,
 )
 from hudi_pyspark.spark.partition import HudiPartition, read_partition
+from hudi_pyspark.storage_options import storage_options_of
 
 try:  # admission control came with Spark 4.2
     from pyspark.sql.streaming.datasource import (
@@ -77,14 +78,17 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._source = source
         self._columns = list(columns)
         self._schema = schema
-        self._storage: Storage = HudiTable(path).storage
+        self._storage: Storage = self._table().storage
         self._last = ""  # offset up to which Spark has planned, where it does not tell
         # Offset where a stream of the latest begins; "" once its first batch is chosen.
         self._start: str | None = None
         self._until = ""  # where Trigger.AvailableNow ends
 
+    def _table(self) -> HudiTable:
+        return HudiTable(self._path, storage_options=storage_options_of(self._given))
+
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
-        self._last = initial_offset(HudiTable(self._path).view, self._options)
+        self._last = initial_offset(self._table().view, self._options)
         if self._start is None and self._options.start == "latest":
             self._start = self._last
         return {OFFSET_KEY: self._last}
@@ -99,7 +103,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._start = ""
             return {OFFSET_KEY: begin}
         limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
-        view = HudiTable(self._path).view
+        view = self._table().view
         begin = begin or first_offset(self._options)
         end = next_offset(view, begin, self._options, until=self._until, limited=limited)
         return {OFFSET_KEY: end}
@@ -114,11 +118,11 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def reportLatestOffset(self) -> Offset | None:  # noqa: N802  (Spark's name)
-        latest = max(commit_offsets(HudiTable(self._path).view), default="")
+        latest = max(commit_offsets(self._table().view), default="")
         return {OFFSET_KEY: latest} if latest else None
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  (Spark's name)
-        self._until = max(commit_offsets(HudiTable(self._path).view), default="0")
+        self._until = max(commit_offsets(self._table().view), default="0")
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         begin, until = start[OFFSET_KEY], end[OFFSET_KEY]
@@ -127,7 +131,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # planned again, and after a rollback, where Spark does not tell where the stream stands.
         if until <= begin:
             return []
-        scan = HudiTable(self._path).scan_range(self._given, begin, until, self._mergers)
+        scan = self._table().scan_range(self._given, begin, until, self._mergers)
         self._check_schema(scan.schema)
         return [HudiPartition(tasks) for tasks in scan.plan_groups(self._columns)]
 

@@ -1,6 +1,7 @@
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -156,7 +157,7 @@ def bootstrapped(
     return str(folder / "table")
 
 
-def rows_of(path: str, **options: str) -> list[tuple[object, ...]]:
+def rows_of(path: str, **options: Any) -> list[tuple[object, ...]]:
     table = HudiTable(path).scan([KEY, "id", "name", "p"], **options).to_arrow()
     return sorted(tuple(row.values()) for row in table.to_pylist())
 

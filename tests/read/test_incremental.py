@@ -4,6 +4,7 @@ import io
 import json
 import warnings
 from collections import Counter
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -509,8 +510,8 @@ class TestGoldenTables:
 
     def test_a_full_scan_answers_as_apache_hudi_and_warns(self, golden_table):
         case = "v9_mor_archived"
-        options = {"query_type": "incremental", "begin": "20261121063318351"}
-        scan = HudiTable(str(golden_table(case))).scan(**options)
+        table = HudiTable(str(golden_table(case)))
+        scan = table.scan(query_type="incremental", begin="20261121063318351")
         with pytest.warns(UserWarning, match="commit 20261121063318432 of the range is archived"):
             answer = scan.to_arrow()
         assert self.differs(answer, "incr_from_archived", case) == []
@@ -518,9 +519,9 @@ class TestGoldenTables:
     @pytest.mark.parametrize("option", ["incremental_fallback", "on_missing"])
     def test_the_option_refuses_a_full_scan(self, golden_table, option):
         table = HudiTable(str(golden_table("v9_mor_archived")))
-        refuse = {"incremental_fallback": "false", "on_missing": "fail"}[option]
+        refuse: dict[str, Any] = {option: {"incremental_fallback": "false"}.get(option, "fail")}
         with pytest.raises(IncrementalRangeError, match="earliest begin that still works is 2026"):
-            table.scan(query_type="incremental", begin="20261121063318351", **{option: refuse})
+            table.scan(query_type="incremental", begin="20261121063318351", **refuse)
 
     def test_the_begin_that_the_error_names_works(self, golden_table):
         table = HudiTable(str(golden_table("v9_mor_archived")))

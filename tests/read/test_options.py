@@ -1,6 +1,7 @@
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
+from hudi_pyspark.read.hudi_rs_options import HUDI_RS_IGNORED, HUDI_RS_KEYS
 from hudi_pyspark.read.options import OPTIONS, OnDamage, QueryType, ReadOptions
 
 parse = ReadOptions.parse
@@ -233,3 +234,82 @@ def test_unknown_key_of_our_own_is_refused_with_the_nearest(key, problem):
 )
 def test_keys_that_change_no_row_are_accepted_without_a_word(key):
     assert parse({key: "x"}) == ReadOptions()
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ({"hoodie.read.query.type": "snapshot"}, {}),
+        ({"hoodie.read.as.of.timestamp": "20260101000000000"}, {"as_of": "20260101000000000"}),
+        (
+            {
+                "hoodie.read.query.type": "incremental",
+                "hoodie.read.start.timestamp": "20260101000000000",
+                "hoodie.read.end.timestamp": "20260102000000000",
+            },
+            {"query_type": "incremental", "begin": "20260101000000000", "end": "20260102000000000"},
+        ),
+        (
+            {
+                "query_type": "incremental",
+                "hoodie.read.file_group.start_timestamp": "20260101000000000",
+                "hoodie.read.file_group.end_timestamp": "20260102000000000",
+            },
+            {"query_type": "incremental", "begin": "20260101000000000", "end": "20260102000000000"},
+        ),
+        ({"hoodie.read.use.read_optimized.mode": "true"}, {"query_type": "read_optimized"}),
+        ({"Hoodie.Read.Use.Read_Optimized.Mode": "false"}, {}),
+        (
+            {"hoodie.read.use.read_optimized.mode": "true", "hoodie.read.query.type": "snapshot"},
+            {"query_type": "read_optimized"},
+        ),
+        ({"hoodie.read.stream.batch_size": "1024"}, {"batch_rows": "1024"}),
+    ],
+)
+def test_keys_of_hudi_rs_mean_the_same(options, same):
+    assert ReadOptions.parse(options) == ReadOptions.parse(same)
+
+
+def test_read_optimized_mode_of_a_range_is_refused():
+    options = {
+        "query_type": "incremental",
+        "begin": "0",
+        "hoodie.read.use.read_optimized.mode": "true",
+    }
+    with pytest.raises(InvalidOptionError, match="no meaning for a range"):
+        ReadOptions.parse(options)
+
+
+def test_key_of_hudi_rs_and_an_alias_must_agree():
+    options = {"hoodie.read.as.of.timestamp": "20260101000000000", "as_of": "20260102000000000"}
+    with pytest.raises(InvalidOptionError, match=r"as\.of\.instant is given twice"):
+        ReadOptions.parse(options)
+
+
+def test_misspelt_key_of_hudi_rs_leads_to_the_option():
+    with pytest.warns(UserWarning, match=r"did you mean as\.of\.instant"):
+        ReadOptions.parse({"hoodie.read.as.of.timestmp": "20260101000000000"})
+
+
+@pytest.mark.parametrize("key", sorted(HUDI_RS_IGNORED))
+def test_tuning_of_hudi_rs_is_accepted_without_a_word(key, recwarn):
+    assert ReadOptions.parse({key: "4"}) == ReadOptions()
+    assert len(recwarn) == 0
+
+
+def test_keys_of_hudi_rs_are_those_of_its_package():
+    """Every read option of an installed hudi-rs has its place here."""
+    hudi = pytest.importorskip("hudi")
+    keys = {member.value for member in hudi.HudiReadConfig}
+    known = {o.key for o in OPTIONS} | set(HUDI_RS_KEYS) | HUDI_RS_IGNORED
+    assert keys - known == set()
+
+
+def test_defaults_stand_back():
+    defaults = {"hoodie.datasource.query.type": "read_optimized", "batch_rows": "7"}
+    assert ReadOptions.parse({"query_type": "snapshot"}, defaults) == ReadOptions(batch_rows=7)
+
+
+def test_options_of_the_storage_are_no_read_options():
+    options = {"storage.access_key": "a", "fs.s3a.endpoint": "e", "s3.region": "r"}
+    assert ReadOptions.parse(options) == ReadOptions()

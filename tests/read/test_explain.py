@@ -1,0 +1,58 @@
+"""What a scan says of its cost and its listing, against the files of golden tables."""
+
+import pytest
+
+from hudi_pyspark import HudiTable
+
+MOR = "v9_mor_compaction_inline"
+
+
+def fact(text, label):
+    lines = dict(line.split(maxsplit=1) for line in text.splitlines())
+    return lines[label]
+
+
+@pytest.fixture
+def path(golden_table):
+    return golden_table(MOR)
+
+
+def size_of(path, *patterns):
+    return sum(file.stat().st_size for pattern in patterns for file in path.glob(pattern))
+
+
+def test_cost_is_what_the_slices_hold(path):
+    # Three groups were compacted at …03875, and two began with base files at …01516; log files
+    # of commits after the compaction lie on top.
+    base = size_of(path, "*/*_20261121062703875.parquet", "*/*_20261121062701516.parquet")
+    logs = size_of(path, "*/.*_20261121062707028.log.*", "*/.*_20261121062710569.log.*")
+    assert fact(HudiTable(str(path)).scan().explain(), "cost") == (
+        f"5 tasks; at most {base:,} bytes of base files, {logs:,} of log files"
+    )
+
+
+def test_read_optimized_opens_no_log_file(path):
+    text = HudiTable(str(path)).scan(query_type="read_optimized").explain()
+    assert fact(text, "cost").endswith(" bytes of base files, 0 of log files")
+
+
+def test_changes_count_their_own_files(golden_table):
+    path = golden_table("v9_cow_cdc_data_before")
+    changes = size_of(path, "**/.*.cdc")
+    text = HudiTable(str(path)).changes().explain()
+    assert changes > 0
+    assert f"{changes:,} of change files" in fact(text, "cost")
+
+
+def test_metadata_table_is_named_with_the_reason_why_it_is_not_used(path):
+    listing = fact(HudiTable(str(path)).scan().explain(), "listing")
+    assert listing.startswith("folders of the storage; the metadata table (")
+    assert listing.endswith("is not used: files are listed")
+
+
+def test_table_without_metadata_table_says_so(golden_table):
+    path = golden_table("flink_v6_mor_compacted")
+    properties = (path / ".hoodie" / "hoodie.properties").read_text(encoding="utf-8")
+    assert "hoodie.table.metadata.partitions=files" not in properties
+    listing = fact(HudiTable(str(path)).scan().explain(), "listing")
+    assert listing.endswith("has no metadata table that may be read")

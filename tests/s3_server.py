@@ -1,0 +1,107 @@
+"""A store that speaks enough of S3's protocol to be read from: a local folder as a bucket."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BUCKET = "lake"
+
+
+class S3Server(ThreadingHTTPServer):
+    """Serves a folder, and remembers who asked."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.folder = folder
+        self.endpoint = f"http://127.0.0.1:{self.server_address[1]}"
+        self.credentials: set[str] = set()  # access key and region of each request
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[S3Server]:
+    """Serve a folder as the bucket `lake` until the block ends."""
+    with S3Server(folder) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: S3Server
+
+    def log_message(self, *_arguments: object) -> None:
+        pass  # nothing on standard error
+
+    def do_HEAD(self) -> None:
+        self._answer_file()
+
+    def do_GET(self) -> None:
+        query = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
+        if "list-type" in query:
+            self._answer_listing(query.get("prefix", [""])[0])
+        else:
+            self._answer_file()
+
+    def _answer_listing(self, prefix: str) -> None:
+        directory = self.server.folder / prefix
+        entries = sorted(directory.iterdir()) if directory.is_dir() else []
+        items = "".join(
+            f"<CommonPrefixes><Prefix>{escape(f'{prefix}{e.name}/')}</Prefix></CommonPrefixes>"
+            if e.is_dir()
+            else f"<Contents><Key>{escape(f'{prefix}{e.name}')}</Key><Size>{e.stat().st_size}"
+            "</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+            for e in entries
+        )
+        start = '<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated>'
+        self._answer(200, f"{start}{items}</ListBucketResult>".encode(), "application/xml")
+
+    def _answer_file(self) -> None:
+        key = unquote(urlsplit(self.path).path).removeprefix(f"/{BUCKET}").lstrip("/")
+        file = self.server.folder / key
+        if not file.is_file():
+            self._answer(404, b"", "application/xml")
+            return
+        content = file.read_bytes()
+        asked = self.headers.get("Range", "")
+        if not asked:
+            self._answer(200, content)
+            return
+        first, last = asked.removeprefix("bytes=").split("-")
+        part = content[int(first) : int(last) + 1]
+        self._answer(206, part, content_range=f"bytes {first}-{last}/{len(content)}")
+
+    def _answer(
+        self,
+        status: int,
+        body: bytes,
+        kind: str = "binary/octet-stream",
+        *,
+        content_range: str = "",
+    ) -> None:
+        signed = self.headers.get("Authorization", "").partition("Credential=")[2].split("/")
+        known = f"{signed[0]} {signed[2]}" if len(signed) > 2 else "anonymous"
+        self.server.credentials.add(known)
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Last-Modified", formatdate(0, usegmt=True))
+        if content_range:
+            self.send_header("Content-Range", content_range)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)

@@ -1,0 +1,208 @@
+"""Settings of a storage by all their names, and tables that are read through them."""
+
+import pickle
+
+import pyarrow.fs as pafs
+import pytest
+
+from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.read.task import read_task
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage_options import (
+    SETTINGS,
+    file_system_arguments,
+    from_environment,
+    storage_options_of,
+)
+from tests.s3_server import serve
+
+MOR = "v9_mor_compaction_inline"
+ROWS = 18  # that Apache Hudi reads from it
+
+
+@pytest.fixture
+def s3(golden_table):
+    with serve(golden_table(MOR).parent) as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("scheme", "given", "arguments"),
+    [
+        pytest.param(
+            "s3",
+            {"access_key": "a", "region": "r"},
+            {"access_key": "a", "region": "r"},
+            id="pyarrow",
+        ),
+        pytest.param(
+            "s3",
+            {"fs.s3a.access.key": "a", "fs.s3a.secret.key": "s", "fs.s3a.endpoint": "http://h:1"},
+            {"access_key": "a", "secret_key": "s", "endpoint_override": "http://h:1"},
+            id="hadoop",
+        ),
+        pytest.param("s3", {"fs.s3.awsAccessKeyId": "a"}, {"access_key": "a"}, id="hadoop-old"),
+        pytest.param(
+            "s3",
+            {"s3.access-key-id": "a", "s3.session-token": "t", "s3.connect-timeout": "2.5"},
+            {"access_key": "a", "session_token": "t", "connect_timeout": 2.5},
+            id="pyiceberg",
+        ),
+        pytest.param(
+            "s3",
+            {"AWS_ACCESS_KEY_ID": "a", "aws_region": "r", "aws_skip_signature": "true"},
+            {"access_key": "a", "region": "r", "anonymous": True},
+            id="hudi-rs",
+        ),
+        pytest.param(
+            "s3",
+            {"fs.s3a.path.style.access": "true"},
+            {"force_virtual_addressing": False},
+            id="path-style",
+        ),
+        pytest.param(
+            "s3",
+            {"force_virtual_addressing": True},
+            {"force_virtual_addressing": True},
+            id="virtual",
+        ),
+        pytest.param(
+            "gs",
+            {"gcs.project-id": "p", "anonymous": True},
+            {"project_id": "p", "anonymous": True},
+            id="gs",
+        ),
+        pytest.param("abfss", {"adls.account-key": "k"}, {"account_key": "k"}, id="azure"),
+        pytest.param(
+            "hdfs", {"hdfs.user": "u", "port": "8021"}, {"user": "u", "port": 8021}, id="hdfs"
+        ),
+    ],
+)
+def test_names_that_people_know_become_arguments(scheme, given, arguments):
+    assert file_system_arguments(scheme, given, {}) == arguments
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs"])  # Azure's have grown with each release
+def test_every_setting_is_an_argument_of_pyarrows_file_system(scheme):
+    system = {"s3": pafs.S3FileSystem, "gs": pafs.GcsFileSystem}[scheme]
+    signature = (system.__doc__ or "").partition("\n")[0]
+    assert [s.argument for s in SETTINGS[scheme] if f"{s.argument}=" not in signature] == []
+
+
+def test_given_settings_go_before_those_of_the_environment():
+    environment = {"fs.s3a.access.key": "theirs", "fs.s3a.endpoint.region": "r", "fs.gs.x": "?"}
+    arguments = file_system_arguments("s3", {"access_key": "mine"}, environment)
+    assert arguments == {"access_key": "mine", "region": "r"}
+
+
+def test_environment_has_hudis_names():
+    environment = {
+        "HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key": "a",
+        "HOODIE_ENV_hoodie_DOT_metadata_DOT_enable": "false",
+        "HOODIE_OTHER": "x",
+        "HOME": "/root",
+    }
+    assert from_environment(environment) == {
+        "fs.s3a.access.key": "a",
+        "hoodie.metadata.enable": "false",
+    }
+
+
+def test_storage_options_are_told_from_read_options():
+    options = {"path": "p", "as_of": "1", "Storage.access_key": "a", "fs.s3a.secret.key": "s"}
+    assert storage_options_of(options) == {"access_key": "a", "fs.s3a.secret.key": "s"}
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (
+            {"acess_key": "very-secret"},
+            "unknown storage option 'acess_key' for s3; did you mean access_key",
+        ),
+        ({"anonymous": "perhaps"}, "anonymous is 'perhaps'; give true or false"),
+        ({"connect_timeout": "soon"}, "connect_timeout is 'soon'; give a number"),
+        ({"access_key": "very-secret", "aws_access_key_id": "other"}, "contradicts"),
+    ],
+)
+def test_wrong_settings_are_refused_without_telling_secrets(given, problem):
+    with pytest.raises(InvalidOptionError, match=problem) as caught:
+        file_system_arguments("s3", given, {})
+    assert "very-secret" not in str(caught.value)
+
+
+def test_setting_that_only_hadoop_has_is_ignored_with_a_warning():
+    with pytest.warns(UserWarning, match=r"fs\.s3a\.threads\.max is ignored"):
+        assert file_system_arguments("s3", {"fs.s3a.threads.max": "9"}, {}) == {}
+
+
+def test_scheme_without_known_settings_refuses_them():
+    with pytest.raises(InvalidOptionError, match="not known for viewfs://"):
+        ArrowStorage.parse("viewfs://x/t", {"user": "u"})
+
+
+def test_settings_in_the_uri_and_beside_it_are_refused():
+    with pytest.raises(InvalidOptionError, match="settings in its query"):
+        ArrowStorage.parse("s3://lake/t?region=x", {"region": "y"})
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_table_is_read_from_s3_with_given_settings(s3, scheme):
+    options = {
+        "fs.s3a.endpoint": s3.endpoint,
+        "access_key": "AKID",
+        "secret_key": "secret",
+        "region": "eu-north-1",
+    }
+    scan = HudiTable(f"{scheme}://lake/{MOR}", storage_options=options).scan()
+    # An executor gets a pickled copy of the tasks and of the storage.
+    tasks, storage = pickle.loads(pickle.dumps((scan.plan(), scan.storage)))
+    assert sum(t.num_rows for task in tasks for t in read_task(task, storage)) == ROWS
+    assert s3.credentials == {"AKID eu-north-1"}
+
+
+def test_table_is_read_from_s3_with_settings_of_the_environment(s3, monkeypatch):
+    monkeypatch.setenv("HOODIE_ENV_fs_DOT_s3a_DOT_endpoint", s3.endpoint)
+    monkeypatch.setenv("HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key", "FROMENV")
+    monkeypatch.setenv("HOODIE_ENV_fs_DOT_s3a_DOT_secret_DOT_key", "secret")
+    monkeypatch.setenv("HOODIE_ENV_fs_DOT_s3a_DOT_endpoint_DOT_region", "us-east-2")
+    assert HudiTable(f"s3a://lake/{MOR}").scan().count() == ROWS
+    assert s3.credentials == {"FROMENV us-east-2"}
+
+
+def test_folder_elsewhere_is_reached_with_the_same_settings(s3):
+    storage = ArrowStorage.parse(
+        f"s3://lake/{MOR}", {"endpoint_override": s3.endpoint, "anonymous": True}
+    )
+    assert storage.at(f"s3a://lake/{MOR}/.hoodie").read_bytes("hoodie.properties")
+    assert s3.credentials == {"anonymous"}
+
+
+def test_azure_account_comes_from_the_host():
+    storage = ArrowStorage.parse(
+        "abfss://box@acme.dfs.core.windows.net/lake/t", {"account_key": "a2V5"}
+    )
+    known = pafs.AzureFileSystem("acme", account_key="a2V5")
+    assert storage.filesystem.equals(known)
+    assert (storage.base_path, storage.describe("x")) == ("box/lake/t", "abfss://box/lake/t/x")
+
+
+def test_table_is_read_through_a_file_system_of_pyarrow(golden_table):
+    inside = pafs.SubTreeFileSystem(str(golden_table(MOR).parent), pafs.LocalFileSystem())
+    assert HudiTable(MOR, filesystem=inside).scan().count() == ROWS
+
+
+def test_table_is_read_through_a_file_system_of_fsspec(golden_table):
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.put(str(golden_table(MOR)), "/lake/", recursive=True)
+    scan = HudiTable(f"memory:///lake/{MOR}", filesystem=memory).scan()
+    assert scan.count() == ROWS
+    assert pickle.loads(pickle.dumps(scan.storage)).list_directory(".hoodie") != []
+    with pytest.raises(UnsupportedQueryError, match="file system object"):
+        scan.to_spark(None)  # type: ignore[arg-type]
+
+
+def test_file_system_and_options_are_refused_together():
+    with pytest.raises(InvalidOptionError, match="not both"):
+        HudiTable("t", filesystem=pafs.LocalFileSystem(), storage_options={"region": "x"})
