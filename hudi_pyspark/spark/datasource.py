@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
-from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.inspection import InspectionCall
 from hudi_pyspark.read.options import INSPECT
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.scan import Scan
     from hudi_pyspark.storage import Storage
+
+_NO_CATALOG_TABLES = "Spark does not tell a Python data source the path of a catalog table"
 
 
 class HudiDataSource(DataSource):
@@ -96,9 +98,17 @@ class HudiDataSource(DataSource):
         return self._opened
 
     def _path(self) -> str:
+        if {"provider", "location"} <= self.options.keys():  # only CREATE TABLE gives these
+            raise UnsupportedQueryError(
+                f"this would make a catalog table, and {_NO_CATALOG_TABLES}: use CREATE TEMPORARY "
+                f"VIEW … USING `{SHORT_NAME}` OPTIONS (path '…')"
+            )
         path = self.options.get("path")
         if not path:
-            raise InvalidOptionError("no path: give the table's base path to .load(...)")
+            raise InvalidOptionError(
+                "no path: give the table's base path to .load(...), or in SQL to the OPTIONS of a "
+                f"temporary view; {_NO_CATALOG_TABLES}"
+            )
         return path
 
 
