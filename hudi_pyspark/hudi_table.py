@@ -96,6 +96,7 @@ class HudiTable:
         end: str | None = None,
         query_type: str | None = None,
         limit: int | None = None,
+        row_filter: str | None = None,
         selected_fields: Sequence[str] | None = None,
         **options: object,
     ) -> Scan:
@@ -113,6 +114,7 @@ class HudiTable:
             query_type: ``snapshot`` (default), ``read_optimized`` or ``incremental`` (default
                 with ``begin``).
             limit: most rows to read, whichever come first; reading stops there.
+            row_filter: PyIceberg's name for the filter.
             selected_fields: PyIceberg's name for the columns; ``("*",)`` for all.
             options: any other read option by its alias, e.g. ``batch_rows=10_000``.
 
@@ -124,10 +126,20 @@ class HudiTable:
             if columns is not None:
                 raise InvalidOptionError("selected_fields is another name of columns: give one")
             columns = selected_fields
+        if row_filter is not None:
+            if filter is not None:
+                raise InvalidOptionError("row_filter is another name of filter: give one")
+            filter = row_filter  # noqa: A001
         given = {name: _option_text(value) for name, value in options.items()}
         if query_type is None and (begin is not None or end is not None):
             query_type = "incremental"
-        named = {"filter": filter, "as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
+        named = {
+            "filter": filter,
+            "as_of": as_of,
+            "begin": begin,
+            "end": end,
+            "query_type": query_type,
+        }
         given.update({name: value for name, value in named.items() if value is not None})
         if columns is not None:
             given["columns"] = ",".join(columns)

@@ -109,6 +109,7 @@ class Scan:
         """
         narrowed = copy(self)
         narrowed._predicate = conjunction((*conjuncts(self._predicate), predicate))  # noqa: SLF001
+        narrowed._spark_options = None  # noqa: SLF001  (they do not tell of the predicate)
         return narrowed
 
     def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
@@ -272,11 +273,13 @@ class Scan:
         Spark Connect must know the source already: `hudi_pyspark.register`.
 
         Raises:
-            UnsupportedQueryError: the table was opened with a file system object.
+            UnsupportedQueryError: the table was opened with a file system object, or the scan was
+                narrowed by `where`.
         """
         if self._spark_options is None:
             raise UnsupportedQueryError(
-                "Spark cannot be handed a file system object: open the table with storage_options"
+                "Spark cannot be handed a file system object or a predicate of where(): open the "
+                "table with storage_options, and give the filter as text"
             )
         frame = spark.read.format(SHORT_NAME).options(**self._spark_options).load()
         return frame if self._limit is None else frame.limit(self._limit)

@@ -16,7 +16,9 @@ from hudi_pyspark import (
     InvalidOptionError,
     MissingFileError,
     UnknownQueryTypeError,
+    UnsupportedQueryError,
 )
+from hudi_pyspark.read.filter_text import parse_filter
 from tests.conftest import GOLDEN, PROJECT
 from tests.golden.case import load_case
 from tests.golden.compare import differences
@@ -142,6 +144,20 @@ def test_selected_fields_is_another_name_of_columns(table):
     assert table.scan(selected_fields=("*",)).schema == table.schema
     with pytest.raises(InvalidOptionError, match="another name of columns"):
         table.scan(["id"], selected_fields=("id",))
+
+
+def test_row_filter_is_another_name_of_filter(table):
+    rows = table.scan(["id"], row_filter="region = 'emea'").count()
+    assert rows == sum(row["region"] == "emea" for row in expected().to_pylist())
+    with pytest.raises(InvalidOptionError, match="another name of filter"):
+        table.scan(filter="qty > 1", row_filter="qty > 1")
+
+
+def test_scan_narrowed_by_a_predicate_is_not_handed_to_spark_without_it(table):
+    schema = table.schema
+    narrowed = table.scan().where(parse_filter("region = 'emea'", schema))
+    with pytest.raises(UnsupportedQueryError, match="predicate of where"):
+        narrowed.to_spark(None)
 
 
 def test_environment_has_read_options_that_stand_back(table, monkeypatch):

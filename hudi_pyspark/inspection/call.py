@@ -27,6 +27,7 @@ from hudi_pyspark.inspection.services import (
 from hudi_pyspark.inspection.statistics import STATISTICS
 from hudi_pyspark.inspection.timeline import TIMELINE
 from hudi_pyspark.read.options import INSPECT, SPARK_OPTIONS
+from hudi_pyspark.storage_options import is_storage_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +90,7 @@ class InspectionCall:
         known = {n: p for n, p in parameters.items() if n != "self"}
         arguments: dict[str, str | bool | int] = {}
         for key, text in given.items():
-            if key in SPARK_OPTIONS:
+            if key in SPARK_OPTIONS or is_storage_option(key):
                 continue
             if not key.startswith(f"{INSPECT}."):
                 raise InvalidOptionError(f"option {key} has no meaning together with {INSPECT}")

@@ -61,7 +61,12 @@ class HudiDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         if self._inspects():
-            return InspectionReader(self._path(), self._inspection(), arrow_schema_of(schema))
+            return InspectionReader(
+                self._path(),
+                storage_options_of(self.options),
+                self._inspection(),
+                arrow_schema_of(schema),
+            )
         scan = self._scan()
         reader = FilteringReader if is_pushdown_on() else HudiReader
         return reader(scan, requested_columns(schema, scan.schema), arrow_schema_of(schema))

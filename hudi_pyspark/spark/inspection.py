@@ -11,7 +11,7 @@ from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.read.schema_evolution import conform
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
@@ -23,12 +23,20 @@ class InspectionReader(DataSourceReader):
 
     Args:
         path: base path.
+        storage_options: of the table's storage.
         call: which table, and its arguments.
         schema: what every batch must have.
     """
 
-    def __init__(self, path: str, call: InspectionCall, schema: pa.Schema) -> None:
+    def __init__(
+        self,
+        path: str,
+        storage_options: Mapping[str, str],
+        call: InspectionCall,
+        schema: pa.Schema,
+    ) -> None:
         self._path = path
+        self._storage_options = dict(storage_options)
         self._call = call
         self._schema = schema
 
@@ -36,7 +44,8 @@ class InspectionReader(DataSourceReader):
         return [InputPartition(self._call.name)]
 
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        table = self._call.run(HudiTable(self._path).inspect)
+        opened = HudiTable(self._path, storage_options=self._storage_options)
+        table = self._call.run(opened.inspect)
         unknown = [name for name in self._schema.names if name not in table.schema.names]
         if unknown:
             raise InvalidOptionError(

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "table": {"errors", "format", "storage", "table"},
     "read": {"errors", "format", "storage_options", "storage", "table", "read"},
     "scan": {"errors", "format", "storage", "table", "read"},
-    "inspection": {"errors", "format", "storage", "table", "read", "scan"},
+    "inspection": {"errors", "format", "storage_options", "storage", "table", "read", "scan"},
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},
     "hudi_table": {

@@ -138,4 +138,6 @@ def test_storage_options_reach_executors(spark, path):
         frame = frame.option("fs.s3a.secret.key", "s").option("fs.s3a.endpoint", server.endpoint)
         frame = frame.option("fs.s3a.endpoint.region", "eu-west-3")
         assert frame.load(f"s3a://lake/{MOR}").count() == rows("snapshot")
+        inspected = frame.option("inspect", "commits").load(f"s3a://lake/{MOR}")
+        assert inspected.count() == len(table.inspect.commits())
         assert server.credentials == {"HADOOP eu-west-3"}
