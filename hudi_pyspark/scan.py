@@ -286,7 +286,7 @@ class Scan:
 
     def explain(self) -> str:
         """What the scan will read, and why, as text; files are listed for it, none is opened."""
-        plan_of_changes = self._plan_changes() if self._is_cdc else None
+        tasks = self.plan()
         commit_range, slices = (None, []) if self._is_cdc else self._chosen
         view = self._view
         return explain(
@@ -297,7 +297,8 @@ class Scan:
                 as_of=self._as_of or "",
                 last_instant=view.last_instant,
                 commit_range=commit_range,
-                changes=plan_of_changes,
+                tasks=tasks,
+                is_cdc=self._is_cdc,
                 slices=slices,
                 columns=self._result.names,
                 rule=self._rule,

@@ -6,11 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.read.cdc import CdcTask
+from hudi_pyspark.read.plan import ScanTask
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hudi_pyspark.read.cdc import CdcTask
     from hudi_pyspark.read.incremental import CommitRange
+    from hudi_pyspark.read.task import ReadTask
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
@@ -26,12 +29,24 @@ class Explained:
     as_of: str  # "" unless the query travels in time
     last_instant: str  # "" on a table without commits
     commit_range: CommitRange | None
-    changes: Sequence[CdcTask] | None  # None unless the query asks for changes
-    slices: Sequence[FileSlice]
+    tasks: Sequence[ReadTask]
+    is_cdc: bool
+    slices: Sequence[FileSlice]  # all that the instants tell; () of a query for changes
     columns: Sequence[str]
     rule: MergeRule
     by_column_id: bool
     skip_merge: bool
+
+    @property
+    def changes(self) -> list[CdcTask]:
+        """The tasks of a query for changes."""
+        return [task for task in self.tasks if isinstance(task, CdcTask)]
+
+    @property
+    def scans(self) -> list[ScanTask]:
+        """What is read of file slices; of changes: the slices before and after."""
+        images = [image for change in self.changes for image in (change.before, change.after)]
+        return [task for task in (*self.tasks, *images) if isinstance(task, ScanTask)]
 
 
 def explain(scan: Explained) -> str:
@@ -42,7 +57,7 @@ def explain(scan: Explained) -> str:
         f"query      {scan.query_type}",
         f"instants   {_instants(scan)}",
     ]
-    if scan.changes is not None:
+    if scan.is_cdc:
         lines.append(f"changes    {_changes(scan.changes)}")
     else:
         lines.append(f"files      {_files(scan.slices)}")
@@ -58,7 +73,7 @@ def explain(scan: Explained) -> str:
 def _instants(scan: Explained) -> str:
     if scan.commit_range is not None:
         return str(scan.commit_range)
-    if scan.changes is not None:
+    if scan.is_cdc:
         times = sorted({task.instant for task in scan.changes})
         return f"commits {times[0]} to {times[-1]}, both inclusive" if times else "no commit"
     if scan.as_of:
@@ -77,18 +92,23 @@ def _files(slices: Sequence[FileSlice]) -> str:
 
 def _cost(scan: Explained) -> str:
     """Tasks, and bytes of the files that they open: an upper bound, since columns are chosen."""
-    if scan.changes is None:
-        slices, tasks, other = scan.slices, len(scan.slices), 0
-    else:
-        images = [image for task in scan.changes for image in (task.before, task.after) if image]
-        slices, tasks = [image.file_slice for image in images], len(scan.changes)
-        other = sum(size for task in scan.changes for _, size in task.cdc_files)
-    base = sum(s.base_file.size for s in slices if s.base_file is not None)
-    logs = sum(log.size for s in slices for log in s.log_files)
+    base = sum(_base_bytes(task) for task in scan.scans)
+    logs = sum(log.size for task in scan.scans for log in task.file_slice.log_files)
+    other = sum(size for task in scan.changes for _, size in task.cdc_files)
     parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
     if other:
         parts.append(f"{other:,} of change files")
-    return f"{tasks} tasks; at most {', '.join(parts)}"
+    return f"{len(scan.tasks)} tasks; at most {', '.join(parts)}"
+
+
+def _base_bytes(task: ScanTask) -> int:
+    base = task.file_slice.base_file
+    if base is None:
+        return 0
+    if task.byte_range is None:
+        return base.size
+    begin, end = task.byte_range
+    return min(end, base.size) - begin
 
 
 def _listing(config: TableConfig) -> str:

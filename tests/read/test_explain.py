@@ -31,6 +31,16 @@ def test_cost_is_what_the_slices_hold(path):
     )
 
 
+def test_cost_is_that_of_the_partitions_that_a_filter_leaves(path):
+    base = size_of(path, "amer/*_20261121062703875.parquet", "amer/*_20261121062701516.parquet")
+    logs = size_of(path, "amer/.*_20261121062707028.log.*", "amer/.*_20261121062710569.log.*")
+    text = HudiTable(str(path)).scan(filter="region = 'amer'").explain()
+    assert fact(text, "files").startswith("5 file slices in 3 partitions")
+    assert fact(text, "cost") == (
+        f"2 tasks; at most {base:,} bytes of base files, {logs:,} of log files"
+    )
+
+
 def test_read_optimized_opens_no_log_file(path):
     text = HudiTable(str(path)).scan(query_type="read_optimized").explain()
     assert fact(text, "cost").endswith(" bytes of base files, 0 of log files")
