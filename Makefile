@@ -73,8 +73,9 @@ bench-full: $(BENCH) ## the same at full size: hours, 5 GB on disk, 16 GB of mem
 	@$(PYTHON) benchmarks/incremental_planning.py
 	@$(PYTHON) -m benchmarks.run --scale 1 $(BENCH_ARGS)
 
-docs: $(VENV)/.group-test ## write the generated pages of docs/
+docs: $(VENV)/.group-test ## write the generated pages and pictures of docs/
 	@$(PYTHON) -m tests.project.errors_page
+	@$(PYTHON) -m tests.project.pictures
 
 build: $(VENV)/.group-dev ## build the wheel and the source distribution into dist/
 	@rm -rf dist

@@ -97,7 +97,7 @@ def _facts(groups: list[dict[str, Any]], older: dict[tuple[str, str], int]) -> l
     base = sum(group["base_bytes"] or 0 for group in groups)
     logs = sum(group["log_bytes"] for group in groups)
     merged = sum(group["log_count"] > 0 for group in groups)
-    share = f" ({logs / base:.0%} of base)" if base else ""
+    share = f" ({logs / base:.1%} of base)" if base else ""
     summary = (
         f"{counted(len(groups), 'file group')}: {byte_text(base)} in base files, "
         f"{byte_text(logs)} in log files of {counted(merged, 'group')}{share}"

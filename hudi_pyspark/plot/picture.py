@@ -19,7 +19,7 @@ WIDTH = 720  # of what is drawn, in pixels; titles and labels come on top
 BLUE, ORANGE, RED, GREY = "#4c78a8", "#f58518", "#c0392b", "#c4c9cf"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Picture:
     """A drawing as a Vega-Lite specification; notebooks show it as SVG.
 
@@ -67,6 +67,9 @@ class Picture:
             ".html": lambda: self.to_html().encode(),
             ".json": lambda: json.dumps(self.spec, indent=1).encode(),
         }
+
+    def __repr__(self) -> str:
+        return f"Picture({self.spec['title']['text']!r})"
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

@@ -130,7 +130,7 @@ def _x(title: str | None) -> dict[str, Any]:
         "field": "start",
         "type": "temporal",
         "scale": {"type": "utc", "padding": 12},
-        "axis": {"title": title, "format": _CLOCK, "tickCount": 8},
+        "axis": {"title": title, "format": _CLOCK, "tickCount": 6},
     }
 
 

@@ -76,7 +76,7 @@ def test_files_of_older_slices_are_summed_and_changes_left_out():
 def test_facts_tell_the_debt():
     spec = draw([group("a", 150_000, 30_000), group("b", 50_000)])
     assert facts(spec) == [
-        "2 file groups: 200.0 kB in base files, 30.0 kB in log files of 1 group (15% of base)"
+        "2 file groups: 200.0 kB in base files, 30.0 kB in log files of 1 group (15.0% of base)"
     ]
 
 

@@ -36,6 +36,10 @@ def test_notebook_shows_the_file_groups_as_svg(table):
     assert {"log files", "base file", "apac/036ebd41", "emea/d8903399"} <= {*shown}
 
 
+def test_text_is_short_where_pictures_cannot_be_shown(drawn):
+    assert repr(drawn) == f"Picture('{MOR} (MERGE_ON_READ)')"
+
+
 def test_png_is_an_image_of_some_size(drawn, tmp_path):
     drawn.save(tmp_path / "p.png")
     content = (tmp_path / "p.png").read_bytes()
