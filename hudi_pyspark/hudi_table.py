@@ -189,11 +189,9 @@ class HudiTable:
             mergers: users' mergers by payload class; by default those of `register_payload`.
             limit: most rows to read.
         """
-        environment = from_environment(os.environ)
-        defaults = {key: text for key, text in environment.items() if key.startswith("hoodie.")}
         return Scan(
             self._view,
-            ReadOptions.parse(options, defaults),
+            ReadOptions.parse(options, from_environment(os.environ)),
             registered_payloads() if mergers is None else mergers,
             limit=limit,
             spark_options=self._spark_options(options),

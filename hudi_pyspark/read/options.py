@@ -292,14 +292,17 @@ class ReadOptions:
 
         Args:
             options: as given for this read.
-            defaults: more of them, which stand back, such as those of the environment.
+            defaults: more of them by key, which stand back, such as those of the environment; what
+                is no read option is ignored, since it may be meant for others.
 
         Raises:
             InvalidOptionError: an unknown own option, a bad value, or options that contradict.
             UnsupportedQueryError: a query type or option that this release does not cover.
         """
         _check_no_inspection(options)
-        given = {**_by_key(defaults or {}), **_by_key(options)}
+        known = {option.key.lower() for option in OPTIONS} | set(HUDI_RS_KEYS)
+        standing_back = {k: v for k, v in (defaults or {}).items() if k.lower() in known}
+        given = {**_by_key(standing_back), **_by_key(options)}
         query_type = _query_type(given)
         field, marker = given.get(DELETE_FIELD, ""), given.get(DELETE_MARKER, "")
         if bool(field) != bool(marker):

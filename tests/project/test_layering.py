@@ -12,6 +12,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGE = PROJECT / "hudi_pyspark"
 SHIM = PROJECT / "pyspark_hudi"
 
+CORE = {"errors", "format", "storage_options", "storage", "table", "read"}
 # What each file or folder of the package may import from the package. A new one needs its place.
 MAY_IMPORT = {
     "errors": set(),
@@ -19,35 +20,13 @@ MAY_IMPORT = {
     "storage": {"errors", "storage_options"},
     "format": {"errors", "format"},
     "table": {"errors", "format", "storage", "table"},
-    "read": {"errors", "format", "storage_options", "storage", "table", "read"},
-    "scan": {"errors", "format", "storage", "table", "read"},
-    "inspection": {"errors", "format", "storage_options", "storage", "table", "read", "scan"},
+    "read": CORE,
+    "scan": CORE,
+    "inspection": {*CORE, "scan"},
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},
-    "hudi_table": {
-        "errors",
-        "format",
-        "storage_options",
-        "storage",
-        "table",
-        "read",
-        "scan",
-        "inspection",
-        "description",
-        "plot",
-    },
-    "spark": {
-        "errors",
-        "format",
-        "storage_options",
-        "storage",
-        "table",
-        "read",
-        "scan",
-        "inspection",
-        "hudi_table",
-        "spark",
-    },
+    "hudi_table": {*CORE, "scan", "inspection", "description", "plot"},
+    "spark": {*CORE, "scan", "inspection", "hudi_table", "spark"},
     "": {"errors", "hudi_table", "read", "scan", "spark"},  # hudi_pyspark/__init__.py
 }
 

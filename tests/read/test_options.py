@@ -306,8 +306,21 @@ def test_keys_of_hudi_rs_are_those_of_its_package():
 
 
 def test_defaults_stand_back():
-    defaults = {"hoodie.datasource.query.type": "read_optimized", "batch_rows": "7"}
-    assert ReadOptions.parse({"query_type": "snapshot"}, defaults) == ReadOptions(batch_rows=7)
+    defaults = {"hoodie.datasource.query.type": "read_optimized"}
+    assert ReadOptions.parse({}, defaults) == ReadOptions(query_type=QueryType.READ_OPTIMIZED)
+    assert ReadOptions.parse({"query_type": "snapshot"}, defaults) == ReadOptions()
+
+
+def test_defaults_that_are_no_read_options_may_be_meant_for_others(recwarn):
+    defaults = {
+        "hoodie.datasource.write.operation": "upsert",  # refused as an option of a read
+        "hoodie.unknown": "1",
+        "fs.s3a.access.key": "a",
+        "columns": "id",  # a name of our own, not a key
+        "as.of.instant": "20260101000000000",
+    }
+    assert ReadOptions.parse({}, defaults) == ReadOptions(as_of="20260101000000000")
+    assert len(recwarn) == 0
 
 
 def test_options_of_the_storage_are_no_read_options():
