@@ -286,7 +286,7 @@ class Scan:
 
     def explain(self) -> str:
         """What the scan will read, and why, as text; files are listed for it, none is opened."""
-        tasks = self.plan()
+        groups = self.plan_groups()
         commit_range, slices = (None, []) if self._is_cdc else self._chosen
         view = self._view
         return explain(
@@ -297,7 +297,7 @@ class Scan:
                 as_of=self._as_of or "",
                 last_instant=view.last_instant,
                 commit_range=commit_range,
-                tasks=tasks,
+                groups=groups,
                 is_cdc=self._is_cdc,
                 slices=slices,
                 columns=self._result.names,

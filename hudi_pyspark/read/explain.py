@@ -29,13 +29,18 @@ class Explained:
     as_of: str  # "" unless the query travels in time
     last_instant: str  # "" on a table without commits
     commit_range: CommitRange | None
-    tasks: Sequence[ReadTask]
+    groups: Sequence[Sequence[ReadTask]]  # what each Spark task reads
     is_cdc: bool
     slices: Sequence[FileSlice]  # all that the instants tell; () of a query for changes
     columns: Sequence[str]
     rule: MergeRule
     by_column_id: bool
     skip_merge: bool
+
+    @property
+    def tasks(self) -> list[ReadTask]:
+        """What is read, in no groups."""
+        return [task for group in self.groups for task in group]
 
     @property
     def changes(self) -> list[CdcTask]:
@@ -98,7 +103,8 @@ def _cost(scan: Explained) -> str:
     parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
     if other:
         parts.append(f"{other:,} of change files")
-    return f"{len(scan.tasks)} tasks; at most {', '.join(parts)}"
+    tasks = "1 Spark task" if len(scan.groups) == 1 else f"{len(scan.groups)} Spark tasks"
+    return f"{tasks}; at most {', '.join(parts)}"
 
 
 def _base_bytes(task: ScanTask) -> int:

@@ -27,7 +27,7 @@ def test_cost_is_what_the_slices_hold(path):
     base = size_of(path, "*/*_20261121062703875.parquet", "*/*_20261121062701516.parquet")
     logs = size_of(path, "*/.*_20261121062707028.log.*", "*/.*_20261121062710569.log.*")
     assert fact(HudiTable(str(path)).scan().explain(), "cost") == (
-        f"5 tasks; at most {base:,} bytes of base files, {logs:,} of log files"
+        f"1 Spark task; at most {base:,} bytes of base files, {logs:,} of log files"
     )
 
 
@@ -37,8 +37,13 @@ def test_cost_is_that_of_the_partitions_that_a_filter_leaves(path):
     text = HudiTable(str(path)).scan(filter="region = 'amer'").explain()
     assert fact(text, "files").startswith("5 file slices in 3 partitions")
     assert fact(text, "cost") == (
-        f"2 tasks; at most {base:,} bytes of base files, {logs:,} of log files"
+        f"1 Spark task; at most {base:,} bytes of base files, {logs:,} of log files"
     )
+
+
+def test_tasks_are_those_of_spark(path):
+    text = HudiTable(str(path)).scan(task_bytes=100_000).explain()
+    assert fact(text, "cost").startswith("5 Spark tasks; ")
 
 
 def test_read_optimized_opens_no_log_file(path):
