@@ -8,23 +8,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.description import Description, describe
-from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.doctor.examination import examine
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.inspection import Inspection
 from hudi_pyspark.plot import Plots
 from hudi_pyspark.read.custom_merger import registered_payloads
 from hudi_pyspark.read.options import ReadOptions
 from hudi_pyspark.read.stream import range_options
 from hudi_pyspark.scan import Scan
+from hudi_pyspark.snapshot_diff import diff_snapshots
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment
 from hudi_pyspark.table.open import open_table
-from hudi_pyspark.table.schema import resolve_schema
+from hudi_pyspark.table.schema import (
+    META_COLUMNS,
+    OPERATION_COLUMN,
+    PARTITION_PATH_COLUMN,
+    RECORD_KEY_COLUMN,
+    resolve_schema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
+    from hudi_pyspark.doctor.finding import Finding
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
@@ -161,6 +170,61 @@ class HudiTable:
         """
         cdc_format = "struct" if as_struct else "json"
         return self.scan(begin=begin, end=end, incremental_format="cdc", cdc_format=cdc_format)
+
+    def diff(self, earlier: str, later: str, *, columns: Sequence[str] | None = None) -> pa.Table:
+        """Rows that differ between two instants: two snapshots, compared by record key.
+
+        Args:
+            earlier: instant, inclusive, in the forms of `scan`'s ``as_of``.
+            later: the other instant.
+            columns: compare only these; all but the meta columns by default.
+
+        Returns:
+            change (``insert``, ``update`` or ``delete``); the columns that make up the key
+            (partition path and record key); changed_columns; before; after (the row as a struct).
+            A row that was rewritten with the same values is no change.
+
+        Raises:
+            TimeTravelError: the state at one of the instants cannot be answered.
+            UnsupportedQueryError: rows cannot be told apart, since the table has no record key.
+        """
+        scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
+        known = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
+        keys = self._key_columns(known)
+        hidden = {*META_COLUMNS, OPERATION_COLUMN}
+        compared = [n for n in known if n not in hidden] if columns is None else list(columns)
+        if not set(compared) <= set(known):
+            self.scan(compared)  # refuses by name a column that neither snapshot has
+        wanted = list(dict.fromkeys([*keys, *compared]))
+        before, after = (
+            self.scan([n for n in wanted if n in s.schema.names], as_of=instant).to_arrow()
+            for s, instant in zip(scans, (earlier, later), strict=True)
+        )
+        return diff_snapshots(before, after, keys, compared)
+
+    def _key_columns(self, known: Sequence[str]) -> list[str]:
+        """Columns that identify a row."""
+        config = self.config
+        if config.populate_meta_fields:
+            return [PARTITION_PATH_COLUMN, RECORD_KEY_COLUMN]
+        keys = [*config.partition_fields, *config.record_key_fields]
+        if not config.record_key_fields or not set(keys) <= set(known):
+            raise UnsupportedQueryError(
+                f"table {config.name!r} has no meta columns, and its key "
+                f"({', '.join(keys) or 'none is named'}) is not made of columns of its own: rows "
+                "of two snapshots cannot be matched"
+            )
+        return keys
+
+    def doctor(self, *, deep: bool = False) -> tuple[Finding, ...]:
+        """Check the table: timeline, files, sizes, log files, metadata table.
+
+        For a table that is too damaged to be opened there is ``hudi-py doctor``.
+
+        Args:
+            deep: also decode every record and every column.
+        """
+        return tuple(examine(self._view, deep=deep))
 
     @property
     def inspect(self) -> Inspection:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, unquote
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError
@@ -15,8 +16,6 @@ from hudi_pyspark.storage_options import SETTINGS, file_system_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import pyarrow as pa
 
     from hudi_pyspark.storage_options import Value
 
@@ -94,7 +93,7 @@ class ArrowStorage:
             environment: more settings, which stand back behind the options.
 
         Raises:
-            InvalidOptionError: settings that the storage does not have.
+            InvalidOptionError: settings that the storage does not have, or no known storage.
         """
         scheme, separator, rest = uri.partition("://")
         if not separator and uri.startswith("file:/"):
@@ -113,7 +112,7 @@ class ArrowStorage:
         if arguments:
             filesystem, path = _connect(canonical, unquote(rest), arguments)
         else:
-            filesystem, path = pafs.FileSystem.from_uri(f"{canonical}://{rest}")
+            filesystem, path = _connect_without_settings(f"{canonical}://{rest}")
         return cls(filesystem, _trim(path), scheme, {**more, **given})
 
     @classmethod
@@ -236,6 +235,17 @@ def _connect(scheme: str, rest: str, arguments: dict[str, Any]) -> tuple[pafs.Fi
     container, _, host = authority.partition("@")
     account = {"account_name": host.partition(".")[0]} if host else {}
     return pafs.AzureFileSystem(**{**account, **arguments}), f"{container}/{path}"
+
+
+def _connect_without_settings(uri: str) -> tuple[pafs.FileSystem, str]:
+    try:
+        filesystem, path = pafs.FileSystem.from_uri(uri)
+    except pa.ArrowInvalid as error:
+        raise InvalidOptionError(
+            f"{uri!r} is no place that can be read: {error}. Known are local paths and the URIs of "
+            "pyarrow, such as s3://, gs://, abfs://, hdfs:// and file://"
+        ) from error
+    return filesystem, path
 
 
 def _trim(path: str) -> str:

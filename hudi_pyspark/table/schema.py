@@ -35,6 +35,7 @@ META_COLUMNS = (
 COMMIT_TIME_COLUMN = META_COLUMNS[0]
 OPERATION_COLUMN = "_hoodie_operation"
 RECORD_KEY_COLUMN = "_hoodie_record_key"
+PARTITION_PATH_COLUMN = "_hoodie_partition_path"
 _PLAIN_TYPES = frozenset(
     {pa.bool_(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string()}
 )

@@ -1,0 +1,1 @@
+"""Whether a table is whole, and whether this machine can read it."""

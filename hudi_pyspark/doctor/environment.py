@@ -1,0 +1,216 @@
+"""Whether this machine can read tables: Python, packages, Java, Spark and its settings."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.doctor.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+PYTHON = "python"
+PACKAGES = "packages"
+JAVA = "java"
+SPARK = "spark"
+OLDEST_PYTHON = (3, 10)
+# Lowest versions that work; the project's dependencies and extras say the same.
+NEEDED = {"pyarrow": "19.0", "numpy": "1.26", "fastavro": "1.9"}
+OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "1.0", "typer": "0.15", "rich": "13.0"}
+OLDEST_JAVA = 17
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+_WORKER_PYTHON = "spark.pyspark.python"
+_SECONDS = 30
+_ASK_PYTHON = (
+    "import sys, pyarrow, numpy, fastavro; "
+    "print('%d.%d' % sys.version_info[:2], pyarrow.__version__)"
+)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the checks ask of a machine; stands apart so that tests can tell of other machines."""
+
+    env: Mapping[str, str]
+    python: tuple[int, ...]
+    version_of: Callable[[str], str | None]  # of an installed package; None if it is not there
+    run: Callable[[list[str]], str]  # standard output and error; raises OSError
+
+    @classmethod
+    def here(cls, env: Mapping[str, str]) -> Machine:
+        """This machine, with the environment variables of a process."""
+        return cls(env, sys.version_info[:3], _installed_version, _run)
+
+    def find(self, command: str) -> str | None:
+        """The full path of a command of the PATH, or of one that is named by its path."""
+        return shutil.which(command, path=self.env.get("PATH", ""))
+
+
+def examine_environment(
+    machine: Machine, settings: Mapping[str, str] | None = None
+) -> Iterator[Finding]:
+    """Check what reading needs.
+
+    Args:
+        machine: what is installed.
+        settings: of the Spark session that will read, by key; by default those that
+            ``spark-defaults.conf`` and ``PYSPARK_SUBMIT_ARGS`` give to a new one.
+    """
+    yield _check_python(machine)
+    for package, floor in NEEDED.items():
+        yield _check_package(machine, package, floor, is_needed=True)
+    for package, floor in OPTIONAL.items():
+        if machine.version_of(package) is not None:
+            yield _check_package(machine, package, floor, is_needed=False)
+    if machine.version_of("pyspark") is None:
+        message = "pyspark is not installed: tables can be read without Spark only"
+        yield Finding(Severity.NOTE, SPARK, "pyspark", message, "pip install 'hudi-pyspark[spark]'")
+        return
+    yield from _check_pandas(machine)
+    yield _check_java(machine)
+    chosen = spark_settings(machine.env) if settings is None else settings
+    yield _check_worker_python(machine, chosen)
+    yield _check_pushdown(chosen)
+
+
+def spark_settings(env: Mapping[str, str]) -> dict[str, str]:
+    """Settings that a new session would start with, as far as files and the environment tell."""
+    folder = env.get("SPARK_CONF_DIR") or (
+        str(Path(env["SPARK_HOME"], "conf")) if env.get("SPARK_HOME") else ""
+    )
+    found: dict[str, str] = {}
+    file = Path(folder, "spark-defaults.conf") if folder else None
+    if file is not None and file.is_file():
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+            match = re.fullmatch(r"\s*([^#\s=:]+)\s*[\s=:]\s*(.*?)\s*", line)
+            if match:
+                found[match[1]] = match[2]
+    arguments = shlex.split(env.get("PYSPARK_SUBMIT_ARGS", ""))
+    for flag, setting in pairwise(arguments):
+        if flag in ("--conf", "-c") and "=" in setting:
+            key, _, value = setting.partition("=")
+            found[key] = value
+    return found
+
+
+def _check_python(machine: Machine) -> Finding:
+    version = ".".join(map(str, machine.python))
+    if machine.python[:2] >= OLDEST_PYTHON:
+        return Finding(Severity.OK, PYTHON, "", f"Python {version}")
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    message = f"Python {version}; {oldest} is the oldest that works"
+    return Finding(Severity.PROBLEM, PYTHON, "", message, "Use a newer Python")
+
+
+def _check_package(machine: Machine, package: str, floor: str, *, is_needed: bool) -> Finding:
+    version = machine.version_of(package)
+    install = f"pip install '{package}>={floor}'"
+    if version is None:
+        return Finding(Severity.PROBLEM, PACKAGES, package, "not installed", install)
+    if _numbers(version) >= _numbers(floor):
+        return Finding(Severity.OK, PACKAGES, package, version)
+    severity = Severity.PROBLEM if is_needed else Severity.WARNING
+    message = f"{version}; {floor} is the oldest that works"
+    return Finding(severity, PACKAGES, package, message, install)
+
+
+def _check_pandas(machine: Machine) -> Iterator[Finding]:
+    version = machine.version_of("pandas")
+    if version is not None and _numbers(version) >= (3,):
+        message = f"{version}; pyspark 4.0 to 4.3 do not accept pandas 3"
+        yield Finding(Severity.WARNING, PACKAGES, "pandas", message, "pip install 'pandas>=2.2,<3'")
+
+
+def _check_java(machine: Machine) -> Finding:
+    home = machine.env.get("JAVA_HOME", "")
+    command = machine.find(str(Path(home, "bin", "java")) if home else "java")
+    advice = f"Install Java {OLDEST_JAVA} or 21 and set JAVA_HOME; Spark Connect clients need none"
+    if command is None:
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "none on the PATH"
+        return Finding(Severity.WARNING, JAVA, "", f"{where}: Spark cannot start here", advice)
+    try:
+        answer = machine.run([command, "-version"])
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(Severity.WARNING, JAVA, command, f"does not start: {error}", advice)
+    match = re.search(r'version "(?:1\.)?(\d+)', answer)
+    if match is None:
+        return Finding(Severity.WARNING, JAVA, command, "does not tell its version", advice)
+    version = int(match[1])
+    if version < OLDEST_JAVA:
+        message = f"Java {version}: Spark 4 needs {OLDEST_JAVA} or newer"
+        return Finding(Severity.PROBLEM, JAVA, command, message, advice)
+    return Finding(Severity.OK, JAVA, command, f"Java {version}")
+
+
+def _check_worker_python(machine: Machine, settings: Mapping[str, str]) -> Finding:
+    """Spark starts the planner and the workers of a Python source with a Python of their own."""
+    chosen = settings.get(_WORKER_PYTHON) or machine.env.get("PYSPARK_PYTHON") or "python3"
+    name = "PYSPARK_PYTHON"
+    origin = "PYSPARK_PYTHON is not set, so workers start python3 of the PATH"
+    if chosen != "python3":
+        origin = f"workers start {chosen}"
+    advice = f"export PYSPARK_PYTHON={sys.executable}"
+    command = machine.find(chosen)
+    if command is None:
+        return Finding(Severity.PROBLEM, SPARK, name, f"{origin}, which is not there", advice)
+    try:
+        answer = machine.run([command, "-c", _ASK_PYTHON]).strip()
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(Severity.PROBLEM, SPARK, name, f"{origin}, which fails: {error}", advice)
+    match = re.fullmatch(r"(\d+\.\d+) (\S+)", answer)
+    if match is None:
+        last = answer.splitlines()[-1] if answer else "no answer"
+        message = f"{origin}, which lacks pyarrow, numpy or fastavro: {last}"
+        return Finding(Severity.PROBLEM, SPARK, name, message, advice)
+    here = ".".join(map(str, machine.python[:2]))
+    if match[1] != here:
+        message = f"{origin}: Python {match[1]}, but this is {here}; Spark wants both alike"
+        return Finding(Severity.PROBLEM, SPARK, name, message, advice)
+    message = f"{origin}: Python {match[1]} with pyarrow {match[2]}"
+    return Finding(Severity.OK, SPARK, name, message)
+
+
+def _check_pushdown(settings: Mapping[str, str]) -> Finding:
+    value = settings.get(PUSHDOWN, "false").strip().lower()
+    if value == "true":
+        return Finding(Severity.OK, SPARK, PUSHDOWN, "true: Spark hands filters to the source")
+    return Finding(
+        Severity.NOTE,
+        SPARK,
+        PUSHDOWN,
+        "false, Spark's default: Spark filters after the read and hands no filter to the source",
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version: 26.0.1 of 26.0.1.dev3."""
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+def _installed_version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    return done.stdout + done.stderr

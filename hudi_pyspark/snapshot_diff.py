@@ -1,0 +1,193 @@
+"""Two snapshots of a table to the rows that differ between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.read.json_text import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Rows = npt.NDArray[np.int64]
+
+INSERT, UPDATE, DELETE = "insert", "update", "delete"
+
+
+def diff_snapshots(
+    before: pa.Table, after: pa.Table, keys: Sequence[str], compared: Sequence[str]
+) -> pa.Table:
+    """Compare two snapshots row by row.
+
+    Args:
+        before: the earlier snapshot.
+        after: the later one; both have the key columns.
+        keys: columns that identify a row.
+        compared: other columns; where only one snapshot has one, the other counts as null.
+
+    Returns:
+        change (``insert``, ``update`` or ``delete``); the key columns; changed_columns (of an
+        update; null otherwise); before and after (the compared columns as a struct; null where
+        there was, or is, no such row). Updates come first, then inserts, then deletes, each in the
+        order of their snapshot. A key that several rows have, on either side, gives no update: what
+        was there is deleted, and what is there now is inserted.
+
+    Raises:
+        SchemaEvolutionError: a column's old values do not fit its new type.
+    """
+    schema = _common_schema(before.schema, after.schema, [*keys, *compared])
+    old, new = _conform(before, schema), _conform(after, schema)
+    old_rows, new_rows, deleted, inserted = _match(_texts(old, keys), _texts(new, keys), old, new)
+    was, now = old.take(old_rows), new.take(new_rows)
+    differs = {
+        name: np.asarray(pc.not_equal(_text(was, name), _text(now, name))) for name in compared
+    }
+    is_changed = np.logical_or.reduce([*differs.values(), np.zeros(len(old_rows), np.bool_)])
+    updated = np.flatnonzero(is_changed)
+    changed = [[name for name in compared if differs[name][row]] for row in updated]
+    parts = [
+        _part(
+            UPDATE,
+            keys,
+            compared,
+            before=was.take(updated),
+            after=now.take(updated),
+            changed=changed,
+        ),
+        _part(INSERT, keys, compared, after=new.take(inserted)),
+        _part(DELETE, keys, compared, before=old.take(deleted)),
+    ]
+    return pa.concat_tables(parts)
+
+
+def _common_schema(before: pa.Schema, after: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    return pa.schema(
+        [
+            pa.field(name, (after if name in after.names else before).field(name).type)
+            for name in dict.fromkeys(names)
+        ]
+    )
+
+
+def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    columns = []
+    for field in schema:
+        if field.name not in table.column_names:
+            columns.append(pa.nulls(table.num_rows, field.type))
+            continue
+        try:
+            columns.append(table.column(field.name).cast(field.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            found = table.schema.field(field.name).type
+            raise SchemaEvolutionError(
+                f"column {field.name!r} was {found} and is {field.type} now, and its old values "
+                f"do not fit: {error}. Compare the other columns"
+            ) from error
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _match(
+    old_keys: pa.Array, new_keys: pa.Array, old: pa.Table, new: pa.Table
+) -> tuple[Rows, Rows, Rows, Rows]:
+    """Rows of both snapshots in pairs, rows that are gone, and rows that are new."""
+    repeated = pa.concat_arrays([_repeated(old_keys), _repeated(new_keys)])
+    old_repeats, new_repeats = _is_in(old_keys, repeated), _is_in(new_keys, repeated)
+    found = pc.index_in(new_keys, value_set=old_keys)
+    is_new = np.asarray(pc.is_null(found))
+    is_pair = ~is_new & ~new_repeats
+    pairs = np.flatnonzero(is_pair)
+    gone = ~_is_in(old_keys, new_keys) & ~old_repeats
+    lost, added = _leftovers(old, new, np.flatnonzero(old_repeats), np.flatnonzero(new_repeats))
+    return (
+        np.asarray(found.fill_null(0), np.int64)[pairs],
+        pairs,
+        np.sort(np.concatenate([np.flatnonzero(gone), lost])),
+        np.sort(np.concatenate([np.flatnonzero(is_new & ~new_repeats), added])),
+    )
+
+
+def _leftovers(old: pa.Table, new: pa.Table, old_rows: Rows, new_rows: Rows) -> tuple[Rows, Rows]:
+    """Of rows that share their key with others, those without an equal in the other snapshot."""
+    old_texts = _texts(old.take(old_rows), old.column_names).to_pylist()
+    new_texts = _texts(new.take(new_rows), new.column_names).to_pylist()
+    return (
+        _without_equal(old_rows, old_texts, Counter(new_texts)),
+        _without_equal(new_rows, new_texts, Counter(old_texts)),
+    )
+
+
+def _without_equal(rows: Rows, texts: Sequence[str], others: Counter[str]) -> Rows:
+    kept = []
+    for row, text in zip(rows, texts, strict=True):
+        if others[text]:
+            others[text] -= 1
+        else:
+            kept.append(row)
+    return np.asarray(kept, np.int64)
+
+
+def _repeated(keys: pa.Array) -> pa.Array:
+    counted = keys.value_counts()
+    values: pa.Array = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
+    return values
+
+
+def _is_in(keys: pa.Array, wanted: pa.Array) -> npt.NDArray[np.bool_]:
+    return np.asarray(pc.is_in(keys, value_set=wanted))
+
+
+def _texts(table: pa.Table, names: Sequence[str]) -> pa.Array:
+    """One text per row that tells the values of some columns apart from all others."""
+    return json_text(_struct(table, names))
+
+
+def _text(table: pa.Table, name: str) -> pa.Array:
+    return json_text(_struct(table, [name]))
+
+
+def _struct(table: pa.Table, names: Sequence[str]) -> pa.StructArray:
+    columns = [table.column(name).combine_chunks() for name in names]
+    fields = [table.schema.field(name) for name in names]
+    return pa.StructArray.from_arrays(columns, fields=fields)
+
+
+def _part(
+    change: str,
+    keys: Sequence[str],
+    compared: Sequence[str],
+    *,
+    before: pa.Table | None = None,
+    after: pa.Table | None = None,
+    changed: list[list[str]] | None = None,
+) -> pa.Table:
+    present = after if after is not None else before
+    assert present is not None  # a change has at least one side
+    count = present.num_rows
+    images = [
+        pa.nulls(count, _struct(present, compared).type)
+        if side is None
+        else _struct(side, compared)
+        for side in (before, after)
+    ]
+    changed_columns = (
+        pa.array(changed, pa.list_(pa.string()))
+        if changed is not None
+        else (pa.nulls(count, pa.list_(pa.string())))
+    )
+    return pa.table(
+        {
+            "change": pa.array([change] * count, pa.string()),
+            **{name: present.column(name) for name in keys},
+            "changed_columns": changed_columns,
+            "before": images[0],
+            "after": images[1],
+        }
+    )

@@ -1,0 +1,334 @@
+"""What the doctor says of golden tables, whole and damaged in ways that are known."""
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_pyspark import HudiTable, TableNotFoundError
+from hudi_pyspark.doctor.examination import examine_table
+from hudi_pyspark.doctor.finding import Finding, Severity
+from hudi_pyspark.storage import ArrowStorage
+from tests.conftest import GOLDEN
+from tests.damage import damage_column, data_file, set_property, unpack
+
+MOR = "v9_mor_clustering"
+V6 = "v6_mor_part_basic"  # with a metadata table
+COW = "v8_cow_schema_evolution"
+ALL_CASES = sorted(path.parent.name for path in GOLDEN.glob("*/case.json"))
+
+
+def examine(table, *, deep=False) -> list[Finding]:
+    return list(examine_table(ArrowStorage.parse(str(table)), deep=deep))
+
+
+def of(findings, *severities):
+    return [(f.check, f.subject) for f in findings if f.severity in severities]
+
+
+def problems(findings):
+    return of(findings, Severity.PROBLEM)
+
+
+def the_one(findings, severity=Severity.PROBLEM) -> Finding:
+    found: list[Finding] = [f for f in findings if f.severity is severity]
+    assert len(found) == 1
+    return found[0]
+
+
+def relative(table, file):
+    return str(file.relative_to(table))
+
+
+@pytest.mark.parametrize("case", ALL_CASES)
+def test_no_table_that_hudi_wrote_has_a_problem(golden_table, case):
+    assert problems(examine(golden_table(case), deep=True)) == []
+
+
+def test_a_whole_table_has_an_ok_from_every_check(golden_table):
+    findings = examine(golden_table(V6))
+    assert of(findings, Severity.WARNING, Severity.PROBLEM) == []
+    assert {f.check for f in findings if f.severity is Severity.OK} == {
+        "properties",
+        "timeline",
+        "files",
+        "sizes",
+        "log files",
+        "base files",
+        "metadata table",
+    }
+
+
+def test_a_table_tells_the_same_when_it_is_open(golden_table):
+    table = golden_table(V6)
+    assert HudiTable(str(table)).doctor() == tuple(examine(table))
+
+
+def test_no_table_is_refused(tmp_path):
+    with pytest.raises(TableNotFoundError):
+        examine(tmp_path)
+
+
+@pytest.mark.parametrize("version", ["10", "0", "many"])
+def test_unknown_table_version_is_the_only_problem_that_can_be_told(tmp_path, version):
+    table = unpack(COW, tmp_path)
+    set_property(table, "hoodie.table.version", version)
+    found = the_one(examine(table))
+    assert (found.check, found.subject) == ("properties", ".hoodie/hoodie.properties")
+    assert f"hoodie.table.version is '{version}'" in found.message
+
+
+def test_checksum_that_does_not_fit_the_name(tmp_path):
+    table = unpack(COW, tmp_path)
+    set_property(table, "hoodie.table.name", "renamed")
+    found = the_one(examine(table))
+    assert (found.check, found.subject) == ("properties", "hoodie.table.checksum")
+    assert "'renamed'" in found.message
+
+
+def test_missing_checksum_is_only_noted(tmp_path):
+    table = unpack(COW, tmp_path)
+    set_property(table, "hoodie.table.checksum", None)
+    assert ("properties", "hoodie.table.checksum") in of(examine(table), Severity.NOTE)
+
+
+def test_properties_read_from_their_backup(tmp_path):
+    table = unpack(COW, tmp_path)
+    file = table / ".hoodie" / "hoodie.properties"
+    file.rename(file.with_name("hoodie.properties.backup"))
+    assert problems(examine(table)) == [("properties", ".hoodie/hoodie.properties")]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00broken", b"{}"], ids=["empty", "noise", "nothing"])
+def test_commit_that_cannot_be_decoded(tmp_path, content):
+    table = unpack(MOR, tmp_path)
+    commit = sorted((table / ".hoodie" / "timeline").glob("*.deltacommit"))[0]
+    commit.write_bytes(content)
+    assert problems(examine(table))[0] == ("timeline", relative(table, commit))
+
+
+def test_pending_commit_is_a_warning_and_a_planned_compaction_a_note(golden_table):
+    pending = examine(golden_table("v6_mor_compaction_pending"))
+    assert ("timeline", "20261121061754983") in of(pending, Severity.NOTE)
+    assert of(pending, Severity.WARNING) == []
+    inflight = examine(golden_table("flink_v6_mor_cdc"))
+    assert [check for check, _ in of(inflight, Severity.WARNING)] == ["timeline"]
+
+
+def test_pending_clustering_before_layout_2_does_not_block_time_travel(golden_table):
+    findings = examine(golden_table("v6_cow_clustering_pending"))
+    assert of(findings, Severity.WARNING) == []
+    assert ("timeline", "20261121061857104") in of(findings, Severity.NOTE)
+
+
+def test_missing_file_of_the_latest_slice(tmp_path):
+    table = unpack(V6, tmp_path)
+    set_property(table, "hoodie.table.metadata.partitions", "")
+    file = data_file(table, "*.parquet")
+    file.unlink()
+    found = the_one(examine(table))
+    assert (found.check, found.subject) == ("files", relative(table, file))
+    assert file.stem.rpartition("_")[2] in found.message
+
+
+def test_missing_file_of_an_older_slice_is_a_warning(tmp_path):
+    table = unpack(MOR, tmp_path)
+    clustered = next(
+        path for path in table.rglob("*.parquet") if path.stem.endswith("20261121062949338")
+    )
+    clustered.unlink()
+    findings = examine(table)
+    assert problems(findings) == []
+    assert of(findings, Severity.WARNING) == [("files", relative(table, clustered))]
+
+
+def test_file_that_no_commit_knows(tmp_path):
+    table = unpack(MOR, tmp_path)
+    file = data_file(table, "*.parquet")
+    stray = file.with_name(file.name.replace("20261121062950559", "20261121062950560"))
+    stray.write_bytes(file.read_bytes())
+    found = the_one(examine(table), Severity.WARNING)
+    assert (found.check, found.subject) == ("files", relative(table, stray))
+
+
+def test_file_that_is_not_of_hudi_is_noted(tmp_path):
+    table = unpack(MOR, tmp_path)
+    (table / "amer" / "notes.txt").write_text("hello")
+    findings = examine(table)
+    assert of(findings, Severity.WARNING, Severity.PROBLEM) == []
+    assert any("amer/notes.txt" in f.message for f in findings)
+
+
+def test_partition_that_lost_its_marker(tmp_path):
+    table = unpack(MOR, tmp_path)
+    (table / "amer" / ".hoodie_partition_metadata").unlink()
+    assert ("files", "amer") in of(examine(table), Severity.WARNING)
+
+
+@pytest.mark.parametrize("pattern", ["*.parquet", ".*.log.*"])
+def test_file_that_was_cut_short(tmp_path, pattern):
+    table = unpack(MOR, tmp_path)
+    file = data_file(table, pattern)
+    file.write_bytes(file.read_bytes()[:-1])
+    found = problems(examine(table))
+    assert found[0] == ("sizes", relative(table, file))
+    assert {subject for _, subject in found} == {relative(table, file)}
+
+
+def test_base_file_that_was_overwritten(tmp_path):
+    table = unpack(MOR, tmp_path)
+    file = data_file(table, "*.parquet")
+    pq.write_table(pa.table({"x": list(range(10_000))}), file)
+    assert problems(examine(table)) == [("sizes", relative(table, file))]
+
+
+def test_base_file_that_is_no_parquet_file(tmp_path):
+    table = unpack(MOR, tmp_path)
+    file = data_file(table, "*.parquet")
+    file.write_bytes(b"x" * file.stat().st_size)
+    found = the_one(examine(table))
+    assert (found.check, found.subject) == ("base files", relative(table, file))
+
+
+def test_damage_is_found_in_base_files_of_archived_commits(tmp_path):
+    table = unpack("v9_mor_archived", tmp_path)
+    set_property(table, "hoodie.table.metadata.partitions", "")
+    first = min(file.name[:17] for file in (table / ".hoodie" / "timeline").glob("2*commit"))
+    data_files = [file for file in table.rglob("*.parquet") if ".hoodie" not in file.parts]
+    old = [file for file in data_files if file.stem.rpartition("_")[2] < first]
+    for file in old:
+        file.write_bytes(b"x" * file.stat().st_size)
+    assert old
+    assert {subject for _, subject in problems(examine(table))} == {
+        relative(table, file) for file in old
+    }
+
+
+def test_damage_is_found_in_log_files_of_commits_that_left_the_timeline(tmp_path):
+    table = unpack(MOR, tmp_path)
+    for file in (table / ".hoodie" / "timeline").glob("2*"):
+        if file.name < "20261121062950559":
+            file.unlink()
+    old = list(table.rglob(".*_20261121062950170.log.*"))
+    for file in old:
+        file.write_bytes(b"#HUDI#" + bytes(file.stat().st_size))
+    assert old
+    assert {subject for _, subject in problems(examine(table))} == {
+        relative(table, file) for file in old
+    }
+
+
+def test_half_a_file_of_a_second_attempt_is_not_opened(tmp_path):
+    table = unpack(MOR, tmp_path)
+    file = data_file(table, "*.parquet")
+    file_id, _, rest = file.name.split("_")
+    file.with_name(f"{file_id}_9-9-9_{rest}").write_bytes(b"PAR1")
+    assert problems(examine(table)) == []
+
+
+def test_pages_are_only_read_if_asked_for(tmp_path):
+    table = unpack(MOR, tmp_path)
+    damaged = damage_column(table, "name")
+    assert problems(examine(table)) == []
+    assert len(problems(examine(table, deep=True))) == damaged
+
+
+def test_log_block_inside_of_what_was_committed_cannot_be_framed(tmp_path):
+    table = unpack(MOR, tmp_path)
+    file = data_file(table, ".*.log.*")
+    content = bytearray(file.read_bytes())
+    content[13] ^= 0x01  # of the block's length
+    file.write_bytes(content)
+    found = the_one(examine(table))
+    assert (found.check, found.subject) == ("log files", relative(table, file))
+    assert f"bytes 0 to {len(content)}" in found.message
+
+
+def test_log_file_that_does_not_begin_with_a_block(tmp_path):
+    table = unpack(MOR, tmp_path)
+    file = data_file(table, ".*.log.*")
+    file.write_bytes(b"PAR1__" + file.read_bytes()[6:])
+    found = the_one(examine(table))
+    assert found.message == "at byte 0: expected magic b'#HUDI#', found b'PAR1__'"
+
+
+def test_records_are_only_decoded_if_asked_for(tmp_path):
+    table = unpack(MOR, tmp_path)
+    file = next(
+        path
+        for path in sorted(table.rglob(".*.log.*"))
+        if b"k00" in path.read_bytes() and b"DELETE" not in path.read_bytes()
+    )
+    content = file.read_bytes()
+    # The length of the first record, just after content version and record count.
+    schema_end = content.rindex(b"}") + 1
+    at = schema_end + content[schema_end:].index(b"\x00\x00\x00\x03\x00\x00\x00") + 8
+    file.write_bytes(content[:at] + b"\xff\xff" + content[at + 2 :])
+    assert problems(examine(table)) == []
+    assert problems(examine(table, deep=True)) == [("log files", relative(table, file))]
+
+
+def test_bytes_after_what_was_committed_are_no_problem(tmp_path):
+    table = unpack(MOR, tmp_path)
+    file = data_file(table, ".*.log.*")
+    file.write_bytes(file.read_bytes() + b"#HUDI#torn")
+    findings = examine(table)
+    assert problems(findings) == []
+    assert of(findings, Severity.WARNING) == [("sizes", relative(table, file))]
+    assert ("log files", relative(table, file)) in of(findings, Severity.NOTE)
+
+
+class TestMetadataTable:
+    def test_missing_although_the_properties_name_it(self, tmp_path):
+        table = unpack(V6, tmp_path)
+        shutil.rmtree(table / ".hoodie" / "metadata")
+        assert problems(examine(table)) == [("metadata table", ".hoodie/metadata")]
+
+    def test_partition_that_is_being_built(self, tmp_path):
+        table = unpack(V6, tmp_path)
+        set_property(table, "hoodie.table.metadata.partitions.inflight", "record_index")
+        found = the_one(examine(table), Severity.WARNING)
+        assert found.check == "metadata table"
+        assert "record_index" in found.message
+
+    def test_partition_without_a_folder(self, tmp_path):
+        table = unpack(V6, tmp_path)
+        set_property(table, "hoodie.table.metadata.partitions", "files,record_index")
+        assert problems(examine(table)) == [("metadata table", ".hoodie/metadata/record_index")]
+
+    def test_lists_a_file_that_is_gone(self, tmp_path):
+        table = unpack(V6, tmp_path)
+        file = data_file(table, "*.parquet")
+        file.unlink()
+        subject = relative(table, file)
+        assert problems(examine(table)) == [("files", subject), ("metadata table", subject)]
+
+    def test_is_behind_the_timeline(self, tmp_path):
+        table = unpack(V6, tmp_path)
+        timeline = table / ".hoodie" / "metadata" / ".hoodie"
+        last = sorted(timeline.glob("*.deltacommit"))[-1]
+        last.unlink()
+        findings = examine(table)
+        assert ("metadata table", last.name.split(".")[0]) in of(findings, Severity.WARNING)
+
+    def test_that_cannot_be_read(self, tmp_path):
+        table = unpack(V6, tmp_path)
+        files = table / ".hoodie" / "metadata" / "files"
+        for file in files.glob("*.hfile"):
+            file.write_bytes(b"x" * file.stat().st_size)
+        found = the_one(examine(table))
+        assert found.check == "metadata table"
+
+
+def test_log_files_that_were_appended_to_another_are_not_missing(golden_table):
+    table = golden_table("v6_mor_appended_logs")
+    named = {
+        stat["path"]
+        for commit in (table / ".hoodie").glob("*.deltacommit")
+        for stats in json.loads(commit.read_text())["partitionToWriteStats"].values()
+        for stat in stats
+    }
+    assert any(not (table / path).exists() for path in named)
+    assert of(examine(table), Severity.WARNING, Severity.PROBLEM) == []
