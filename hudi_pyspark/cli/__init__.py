@@ -1,0 +1,21 @@
+"""The command `hudi-py`: the public calls of this package, printed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+_MISSING = (
+    "hudi-py needs the packages typer and rich, which the extra 'cli' brings:\n"
+    "    pip install 'hudi-pyspark[cli]'\n"
+)
+
+
+def main() -> None:
+    """Run the command line of this process; never returns."""
+    if any(importlib.util.find_spec(name) is None for name in ("typer", "rich")):
+        sys.stderr.write(_MISSING)
+        sys.exit(5)
+    from hudi_pyspark.cli.app import run  # noqa: PLC0415  (imports typer and rich)
+
+    run()

@@ -1,0 +1,110 @@
+"""The commands of `hudi-py`, and how each of them ends."""
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from typer.core import TyperGroup
+
+from hudi_pyspark import __version__
+from hudi_pyspark.cli import health, logs, look, rows
+from hudi_pyspark.cli.exits import ExitCode, exit_code_of
+from hudi_pyspark.errors import HudiError
+
+
+class _Commands(TyperGroup):
+    """Ends every command with its exit code, and with one message instead of a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (the context of the click that Typer has)
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of the pipe has seen enough, e.g. `| head`: what is left goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(ExitCode.OK) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+        except (HudiError, OSError, ImportError) as error:
+            _tell("error", "bold red", str(error) or type(error).__name__)
+            raise typer.Exit(exit_code_of(error)) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Look into Apache Hudi tables and read them, without Java.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+log_app = typer.Typer(help="Look into one log file, also a damaged one.", no_args_is_help=True)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "describe": look.describe,
+    "timeline": look.timeline,
+    "commits": look.commits,
+    "commit": look.commit,
+    "slices": look.slices,
+    "files": look.files,
+    "history": look.history,
+    "services": look.services,
+    "schema": look.schema,
+    "partitions": look.partitions,
+    "metadata": look.metadata,
+    "column-statistics": look.column_statistics,
+    "stats": look.stats,
+    "properties": look.properties,
+    "head": rows.head,
+    "count": rows.count,
+    "scan": rows.scan,
+    "diff": rows.diff,
+    "doctor": health.doctor,
+    "demo": health.demo,
+}
+for _name, _function in COMMANDS.items():
+    app.command(_name)(_function)
+log_app.command("blocks")(logs.blocks)
+log_app.command("records")(logs.records)
+app.add_typer(log_app, name="log")
+
+
+def run() -> None:
+    """Run the command line of this process; never returns."""
+    if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+        assert isinstance(sys.stdout, io.TextIOWrapper)  # that of a process always is
+        sys.stdout.reconfigure(errors="backslashreplace")
+    app(prog_name="hudi-py")
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001  (Typer calls it so)
+    if wanted:
+        typer.echo(f"hudi-py {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    version: Annotated[  # noqa: ARG001  (its callback does the work)
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    warnings.showwarning = _show_warning
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning is for the user: which line of this package gave it does not matter."""
+    _tell("warning", "yellow", str(message))
+
+
+def _tell(word: str, style: str, message: str) -> None:
+    console = Console(stderr=True, highlight=False, markup=False)
+    console.print("hudi-py ", Text(word, style=style), ": ", message, sep="", soft_wrap=True)

@@ -1,0 +1,85 @@
+"""Arguments and options that several commands share."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from hudi_pyspark.cli.printing import Output
+from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.scan import Scan
+
+PathArgument = Annotated[
+    str, typer.Argument(metavar="PATH", help="Base path of the table: a folder, or a URI.")
+]
+OutputOption = Annotated[
+    Output, typer.Option("--output", "-o", help="How to print.", show_default=True)
+]
+WideOption = Annotated[
+    bool, typer.Option("--wide", "-w", help="Print all columns; JSON and CSV always have them.")
+]
+ColumnsOption = Annotated[
+    str | None, typer.Option("--columns", "-c", help="Names of columns, with commas between.")
+]
+FilterOption = Annotated[
+    str | None,
+    typer.Option("--filter", "-f", help="Only rows such as \"city = 'sf' and fare > 10\"."),
+]
+AsOfOption = Annotated[
+    str | None, typer.Option("--as-of", help="The table as it was at this instant, inclusive.")
+]
+BeginOption = Annotated[
+    str | None, typer.Option("--begin", help="Rows written after this instant, or 'earliest'.")
+]
+EndOption = Annotated[
+    str | None, typer.Option("--end", help="Rows written up to this instant, inclusive.")
+]
+QueryTypeOption = Annotated[
+    str | None,
+    typer.Option("--query-type", help="snapshot (default), read_optimized or incremental."),
+]
+ReadOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="Any other read option; may be repeated."),
+]
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a command was told to read."""
+
+    path: str
+    columns: str | None = None
+    filter: str | None = None
+    as_of: str | None = None
+    begin: str | None = None
+    end: str | None = None
+    query_type: str | None = None
+    options: tuple[str, ...] = ()
+
+    def scan(self, limit: int | None = None) -> Scan:
+        """The scan, checked but not begun."""
+        is_range = self.begin is not None or self.end is not None
+        named = {
+            "columns": self.columns,
+            "filter": self.filter,
+            "as_of": self.as_of,
+            "begin": self.begin,
+            "end": self.end,
+            "query_type": self.query_type or ("incremental" if is_range else None),
+        }
+        given = dict(map(_key_and_value, self.options))
+        for name, value in named.items():
+            if value is None:
+                continue
+            if name in given:
+                raise typer.BadParameter(f"{name} is given twice", param_hint="'--option'")
+            given[name] = value
+        return HudiTable(self.path).scan_with(given, limit=limit)
+
+
+def _key_and_value(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise typer.BadParameter(f"expected KEY=VALUE, found {text!r}", param_hint="'--option'")
+    return key, value

@@ -1,0 +1,37 @@
+"""Exit codes, and which error ends with which."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    HudiError,
+    InvalidOptionError,
+    TableNotFoundError,
+)
+
+
+class ExitCode(IntEnum):
+    """What `hudi-py` tells its caller; `docs/cli.md` lists them."""
+
+    OK = 0
+    PROBLEM = 1  # the doctor found a problem, or the table's files are damaged
+    USAGE = 2  # unknown command, option, column or instant
+    NO_TABLE = 3  # there is no table at the path
+    REFUSED = 4  # the table or the query is not supported, or can no longer be answered
+    SYSTEM = 5  # storage, permissions, or a package that is not installed
+    INTERRUPTED = 130  # Ctrl-C
+
+
+def exit_code_of(error: Exception) -> ExitCode:
+    """The exit code of an error that ends a command."""
+    if isinstance(error, TableNotFoundError):
+        return ExitCode.NO_TABLE
+    if isinstance(error, InvalidOptionError):
+        return ExitCode.USAGE
+    if isinstance(error, CorruptTableError):
+        return ExitCode.PROBLEM
+    if isinstance(error, HudiError):
+        return ExitCode.REFUSED
+    return ExitCode.SYSTEM

@@ -1,0 +1,130 @@
+"""Commands that check a table and this machine, and one that shows a table to try things on."""
+
+import os
+import tempfile
+import zipfile
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+from rich.text import Text
+
+from hudi_pyspark.cli.arguments import OutputOption
+from hudi_pyspark.cli.exits import ExitCode
+from hudi_pyspark.cli.look import describe, slices, timeline
+from hudi_pyspark.cli.printing import Output, printable, say, show, styled
+from hudi_pyspark.cli.progress import track
+from hudi_pyspark.cli.rows import count, head
+from hudi_pyspark.doctor.environment import Machine, examine_environment
+from hudi_pyspark.doctor.examination import examine_table
+from hudi_pyspark.doctor.finding import Finding, Severity, counted
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage_options import from_environment
+
+DEMO_TABLE = "orders"
+
+
+def doctor(
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="PATH", help="Base path of a table; none checks this machine."),
+    ] = None,
+    *,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also decode every record and read every column.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Warnings too end with exit code 1.")
+    ] = False,
+    environment: Annotated[
+        bool | None,
+        typer.Option(
+            "--environment/--no-environment",
+            help="Check this machine as well, or not; without PATH it is checked by default.",
+            show_default=False,
+        ),
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Check a table: timeline, files, sizes, log files, metadata table; and this machine."""
+    findings: list[Finding] = []
+    if path is not None:
+        storage = ArrowStorage.parse(path, environment=from_environment(os.environ))
+        findings += examine_table(storage, deep=deep, track=track)
+    if environment or (environment is None and path is None):
+        findings += examine_environment(Machine.here(os.environ))
+    if output is Output.TABLE:
+        _print_findings(findings)
+    else:
+        show(_as_table(findings), output)
+    bad = {Severity.PROBLEM, Severity.WARNING} if strict else {Severity.PROBLEM}
+    if any(finding.severity in bad for finding in findings):
+        raise typer.Exit(ExitCode.PROBLEM)
+
+
+def _as_table(findings: list[Finding]) -> pa.Table:
+    names = ("severity", "check", "subject", "message", "advice")
+    rows = [{**{n: getattr(f, n) for n in names}, "severity": f.severity.value} for f in findings]
+    return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in names]))
+
+
+def _print_findings(findings: list[Finding]) -> None:
+    for finding in findings:
+        where = f"{finding.check}: {finding.subject}: " if finding.subject else f"{finding.check}: "
+        sign = styled(finding.severity.value)
+        sign.pad_right(8 - len(sign))
+        say(Text.assemble(sign, " ", printable(where), printable(finding.message)))
+        if finding.advice:
+            say(Text(f"{'':9}→ {printable(finding.advice)}", style="dim"))
+    counts = {s: sum(f.severity is s for f in findings) for s in Severity}
+    problems, warnings = counts[Severity.PROBLEM], counts[Severity.WARNING]
+    verdict = "no problem found" if not problems else f"{counted(problems, 'problem')} found"
+    say("")
+    say(f"{verdict}, {counted(warnings, 'warning')}")
+
+
+def demo(
+    folder: Annotated[
+        str | None,
+        typer.Argument(metavar="FOLDER", help="Keep the table here; by default it is removed."),
+    ] = None,
+) -> None:
+    """Unpack a small table that comes with this package, and show what can be asked of it."""
+    if folder is not None:
+        target = Path(folder)
+        if (target / DEMO_TABLE).exists():
+            raise typer.BadParameter(f"{target / DEMO_TABLE} exists", param_hint="'FOLDER'")
+        _show_demo(target, keeps=True)
+        return
+    with tempfile.TemporaryDirectory(prefix="hudi-py-") as temporary:
+        _show_demo(Path(temporary), keeps=False)
+
+
+def _show_demo(folder: Path, *, keeps: bool) -> None:
+    archive = resources.files("hudi_pyspark.cli") / f"{DEMO_TABLE}.zip"
+    with archive.open("rb") as file, zipfile.ZipFile(file) as zipped:
+        zipped.extractall(folder)
+    path = str(folder / DEMO_TABLE)
+    say("A MERGE_ON_READ table that Apache Hudi wrote; every line below is a command to try.")
+    _announce("describe", path)
+    describe(path)
+    _announce("timeline", path)
+    timeline(path)
+    _announce("slices", path)
+    slices(path)
+    _announce("head", path)
+    head(path)
+    _announce("count", path)
+    count(path)
+    say("")
+    if keeps:
+        say(f"The table stays at {path}.")
+    else:
+        say("The table is removed again; hudi-py demo FOLDER keeps one.")
+
+
+def _announce(command: str, path: str) -> None:
+    say("")
+    say(Text(f"$ hudi-py {command} {path}", style="bold"))

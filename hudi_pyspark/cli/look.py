@@ -1,0 +1,230 @@
+"""Commands that tell what a table is and what happened to it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from enum import Enum
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+
+from hudi_pyspark.cli.arguments import AsOfOption, OutputOption, PathArgument, WideOption
+from hudi_pyspark.cli.printing import Output, number_text, say_aside, show, show_pairs
+from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.plot import Picture
+
+InstantArgument = Annotated[
+    str, typer.Argument(metavar="INSTANT", help="Requested or completion time of a commit.")
+]
+SaveOption = Annotated[
+    str | None,
+    typer.Option("--save", metavar="FILE", help="Draw it into an .svg, .png or .html file."),
+]
+ArchivedOption = Annotated[
+    bool, typer.Option("--archived", help="Also what has left the active timeline.")
+]
+# What a printed table shows of the many columns that there are; --wide shows the others too.
+_TIMELINE = ("requested_time", "completion_time", "action", "state", "archived")
+_COMMITS = ("requested_time", "action", "operation", "files", "inserts", "updates", "deletes")
+_COMMIT = ("path", "kind", "records", "inserts", "updates", "deletes", "bytes")
+_SLICES = ("partition_path", "file_id", "base_instant_time", "base_bytes", "log_count", "log_bytes")
+_FILES = ("path", "kind", "bytes", "committed_by", "in_latest_slice")
+_HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
+_PARTITIONS = ("partition_path", "slices", "base_files", "log_files", "bytes", "last_commit")
+_SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed", "columns")
+
+
+class ServiceAction(str, Enum):
+    """Table services that have a table of their own."""
+
+    COMPACTIONS = "compactions"
+    CLUSTERING = "clustering"
+    CLEANS = "cleans"
+    ROLLBACKS = "rollbacks"
+    SAVEPOINTS = "savepoints"
+
+
+def describe(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
+    """Tell what a table is: type, version, keys, partitions, last commit, size."""
+    table = HudiTable(path)
+    description = table.description
+    if output is not Output.TABLE:
+        show_pairs(asdict(description), output)
+        return
+    columns = [f"{field.name} {field.type}" for field in table.schema]
+    pending = len(table.view.timeline.pending)
+    pairs = {
+        "name": description.name,
+        **dict(description.rows()),
+        "pending": f"{pending} instants" if pending else "nothing",
+        "columns": columns,
+    }
+    show_pairs(pairs, output)
+
+
+def timeline(
+    path: PathArgument,
+    *,
+    archived: Annotated[
+        bool, typer.Option(help="Also instants that have left the active timeline.")
+    ] = True,
+    save: SaveOption = None,
+    wide: WideOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List what happened to a table, oldest first."""
+    table = HudiTable(path)
+    if save is not None:
+        _save(table.plot.timeline(), save)
+        return
+    show(table.inspect.timeline(archived=archived), output, brief=() if wide else _TIMELINE)
+
+
+def commits(
+    path: PathArgument,
+    *,
+    archived: ArchivedOption = False,
+    wide: WideOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List completed commits with what each wrote."""
+    found = HudiTable(path).inspect.commits(archived=archived)
+    show(found, output, brief=() if wide else _COMMITS)
+
+
+def commit(
+    path: PathArgument,
+    instant: InstantArgument,
+    *,
+    wide: WideOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List the files that one commit wrote."""
+    found = HudiTable(path).inspect.commit_files(instant)
+    show(found, output, brief=() if wide else _COMMIT)
+
+
+def slices(
+    path: PathArgument,
+    *,
+    as_of: AsOfOption = None,
+    save: SaveOption = None,
+    wide: WideOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List the file slices that make up the table."""
+    table = HudiTable(path)
+    if save is not None:
+        _save(table.plot.file_groups(), save)
+        return
+    show(table.inspect.file_slices(as_of), output, brief=() if wide else _SLICES)
+
+
+def files(
+    path: PathArgument, *, wide: WideOption = False, output: OutputOption = Output.TABLE
+) -> None:
+    """List every data file on the storage, older ones included."""
+    show(HudiTable(path).inspect.files(), output, brief=() if wide else _FILES)
+
+
+def history(
+    path: PathArgument,
+    file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="Of a file group.")],
+    *,
+    wide: WideOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Tell which instants touched one file group."""
+    found = HudiTable(path).inspect.history(file_id)
+    show(found, output, brief=() if wide else _HISTORY)
+
+
+def services(
+    path: PathArgument,
+    action: Annotated[ServiceAction, typer.Argument(help="Which of the table services.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List compactions, clusterings, cleans, rollbacks or savepoints."""
+    inspect = HudiTable(path).inspect
+    found = {
+        ServiceAction.COMPACTIONS: inspect.compactions,
+        ServiceAction.CLUSTERING: inspect.clustering,
+        ServiceAction.CLEANS: inspect.cleans,
+        ServiceAction.ROLLBACKS: inspect.rollbacks,
+        ServiceAction.SAVEPOINTS: inspect.savepoints,
+    }
+    show(found[action](), output)
+
+
+def schema(
+    path: PathArgument,
+    *,
+    changes: Annotated[
+        bool, typer.Option("--history", help="How the columns have changed, commit by commit.")
+    ] = False,
+    as_of: AsOfOption = None,
+    wide: WideOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List the columns, or how they have changed."""
+    table = HudiTable(path)
+    if changes:
+        show(table.inspect.schema_history(), output, brief=() if wide else _SCHEMA_HISTORY)
+        return
+    found = table.schema if as_of is None else table.scan(as_of=as_of).schema
+    rows = [
+        {"column": field.name, "type": str(field.type), "nullable": field.nullable}
+        for field in found
+    ]
+    show(pa.Table.from_pylist(rows), output)
+
+
+def partitions(
+    path: PathArgument, *, wide: WideOption = False, output: OutputOption = Output.TABLE
+) -> None:
+    """List the partitions and what they hold."""
+    show(HudiTable(path).inspect.partitions(), output, brief=() if wide else _PARTITIONS)
+
+
+def metadata(
+    path: PathArgument,
+    partition: Annotated[
+        str | None,
+        typer.Argument(metavar="PARTITION", help="Of the metadata table, e.g. files."),
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Print the records of the metadata table."""
+    show(HudiTable(path).inspect.metadata_records(partition), output)
+
+
+def column_statistics(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
+    """Print smallest and largest value and nulls of each column and file, where they are known."""
+    show(HudiTable(path).inspect.column_statistics(), output)
+
+
+def stats(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
+    """Tell sizes and ratios: log to base, small files, write amplification."""
+    found = HudiTable(path).inspect.statistics()
+    if output is Output.TABLE:
+        show_pairs(_texts(found.to_pylist()[0]), output)
+    else:
+        show(found, output)
+
+
+def properties(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
+    """Print hoodie.properties."""
+    found = HudiTable(path).inspect.properties()
+    show(found.sort_by("key"), output)
+
+
+def _texts(row: Mapping[str, object]) -> dict[str, object]:
+    return {
+        name: number_text(name, value) if isinstance(value, int) else value
+        for name, value in row.items()
+    }
+
+
+def _save(picture: Picture, file: str) -> None:
+    picture.save(file)
+    say_aside(f"saved as {file}")

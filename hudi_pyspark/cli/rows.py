@@ -1,0 +1,279 @@
+"""Commands that read rows: head, count, scan, diff."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Annotated
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import typer
+from pyarrow.fs import FileType
+
+from hudi_pyspark.cli.arguments import (
+    AsOfOption,
+    BeginOption,
+    ColumnsOption,
+    EndOption,
+    FilterOption,
+    OutputOption,
+    PathArgument,
+    Query,
+    QueryTypeOption,
+    ReadOptions,
+)
+from hudi_pyspark.cli.printing import (
+    ByteSink,
+    Output,
+    emit,
+    json_lines,
+    say,
+    say_aside,
+    show,
+    write_csv_header,
+    write_csv_rows,
+)
+from hudi_pyspark.cli.progress import counting
+from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.read.json_text import json_text
+from hudi_pyspark.scan import Scan
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage_options import from_environment
+from hudi_pyspark.table.schema import META_COLUMNS
+
+NULL = "null"
+STANDARD_OUTPUT = "-"
+
+
+class FileFormat(str, Enum):
+    """What `scan --to` writes."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSON = "json"
+
+
+def head(
+    path: PathArgument,
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="Most rows to print.")] = 10,
+    columns: ColumnsOption = None,
+    filter_text: FilterOption = None,
+    as_of: AsOfOption = None,
+    begin: BeginOption = None,
+    end: EndOption = None,
+    query_type: QueryTypeOption = None,
+    options: ReadOptions = None,
+    output: OutputOption = Output.TABLE,
+    meta: Annotated[bool, typer.Option("--meta", help="Also the _hoodie_* columns.")] = False,
+) -> None:
+    """Print the first rows that a scan finds; rows come in no promised order."""
+    query = Query(path, columns, filter_text, as_of, begin, end, query_type, tuple(options or ()))
+    table = query.scan(limit).to_arrow()
+    if columns is None and not meta:
+        table = _without_meta_columns(table)
+    show(table, output, null=NULL)
+
+
+def count(
+    path: PathArgument,
+    *,
+    filter_text: FilterOption = None,
+    as_of: AsOfOption = None,
+    begin: BeginOption = None,
+    end: EndOption = None,
+    query_type: QueryTypeOption = None,
+    options: ReadOptions = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Print the number of rows."""
+    query = Query(path, None, filter_text, as_of, begin, end, query_type, tuple(options or ()))
+    rows = query.scan().count()
+    if output is Output.TABLE:
+        say(str(rows))
+    else:
+        show(pa.table({"rows": [rows]}), output)
+
+
+def scan(
+    path: PathArgument,
+    *,
+    to: Annotated[
+        FileFormat | None, typer.Option("--to", help="Write the rows as a file of this format.")
+    ] = None,
+    file: Annotated[
+        str,
+        typer.Option("--file", help="Where to write: a path, a URI, or - for standard output."),
+    ] = STANDARD_OUTPUT,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file if there is one.")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Tell what would be read, and why; read nothing.")
+    ] = False,
+    columns: ColumnsOption = None,
+    filter_text: FilterOption = None,
+    as_of: AsOfOption = None,
+    begin: BeginOption = None,
+    end: EndOption = None,
+    query_type: QueryTypeOption = None,
+    options: ReadOptions = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
+    query = Query(path, columns, filter_text, as_of, begin, end, query_type, tuple(options or ()))
+    chosen = query.scan()
+    if explain:
+        emit(f"{chosen.explain()}\n")
+    elif to is None:
+        show(_all_rows(chosen), output, null=NULL)
+    else:
+        _export(chosen, to, file, overwrite=overwrite)
+
+
+def diff(
+    path: PathArgument,
+    earlier: Annotated[str, typer.Argument(metavar="INSTANT", help="As of this instant …")],
+    later: Annotated[str, typer.Argument(metavar="INSTANT", help="… and as of this one.")],
+    *,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", "-c", help="Compare these columns only, with commas between."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, help="Most rows of a printed table.")
+    ] = 100,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Tell which rows were inserted, updated and deleted between two instants."""
+    names = [name.strip() for name in columns.split(",")] if columns is not None else None
+    changes = HudiTable(path).diff(earlier, later, columns=names)
+    if output is not Output.TABLE:
+        show(changes, output)
+        return
+    counts = {kind: _count_of(changes, kind) for kind in ("insert", "update", "delete")}
+    say(
+        f"{counts['insert']} inserted, {counts['update']} updated, {counts['delete']} deleted "
+        f"(two snapshots compared by record key: as of {earlier}, and as of {later})"
+    )
+    if changes.num_rows:
+        say("")
+        show(_change_lines(changes.slice(0, limit)), output)
+    if changes.num_rows > limit:
+        say(f"… and {changes.num_rows - limit} more (--limit)")
+
+
+def _count_of(changes: pa.Table, kind: str) -> int:
+    counted: int = pc.sum(pc.equal(changes.column("change"), kind)).as_py() or 0
+    return counted
+
+
+def _change_lines(changes: pa.Table) -> pa.Table:
+    """Changes as people read them: the row, or old and new value of what was changed."""
+    before, after = (_member_texts(changes.column(name)) for name in ("before", "after"))
+    lines = []
+    for row, (change, names) in enumerate(
+        zip(
+            changes.column("change").to_pylist(),
+            changes.column("changed_columns").to_pylist(),
+            strict=True,
+        )
+    ):
+        if change == "update":
+            told = [f"{n}: {before[n][row]} → {after[n][row]}" for n in names]
+        else:
+            told = [
+                f"{n}: {texts[row]}"
+                for n, texts in (after if change == "insert" else before).items()
+            ]
+        lines.append(", ".join(told))
+    keys = [n for n in changes.column_names if n not in ("changed_columns", "before", "after")]
+    named = changes.select(keys).rename_columns([name.removeprefix("_hoodie_") for name in keys])
+    return named.append_column("columns", pa.array(lines, pa.string()))
+
+
+def _member_texts(column: pa.ChunkedArray) -> dict[str, list[str]]:
+    """The JSON text of each member of a struct column, by its name."""
+    structs = column.combine_chunks()
+    return {
+        field.name: json_text(structs.field(position)).to_pylist()
+        for position, field in enumerate(structs.type)
+    }
+
+
+def _all_rows(scan: Scan) -> pa.Table:
+    return pa.Table.from_batches(_watched(scan), schema=scan.schema)
+
+
+def _watched(scan: Scan) -> Iterator[pa.RecordBatch]:
+    with counting("Reading", "rows") as count:
+        for batch in scan.to_batches():
+            yield batch
+            count(batch.num_rows)
+
+
+def _without_meta_columns(table: pa.Table) -> pa.Table:
+    names = [name for name in table.column_names if name not in META_COLUMNS]
+    return table.select(names)
+
+
+def _export(scan: Scan, file_format: FileFormat, place: str, *, overwrite: bool) -> None:
+    if place == STANDARD_OUTPUT and file_format is FileFormat.PARQUET and sys.stdout.isatty():
+        raise typer.BadParameter("Parquet on a terminal: give --file", param_hint="'--to'")
+    with _opened(place, overwrite=overwrite) as sink:
+        rows = sum(_WRITERS[file_format](scan, sink))
+    if place != STANDARD_OUTPUT:
+        say_aside(f"{rows} rows written to {place}")
+
+
+@contextmanager
+def _opened(place: str, *, overwrite: bool) -> Iterator[ByteSink]:
+    """A file to write, or standard output; a file that is not finished is removed again."""
+    if place == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = ArrowStorage.parse(place, environment=from_environment(os.environ))
+    path, filesystem = target.base_path, target.filesystem
+    if not overwrite and filesystem.get_file_info(path).type != FileType.NotFound:
+        raise typer.BadParameter(
+            f"{place} exists; give --overwrite to replace it", param_hint="'--file'"
+        )
+    try:
+        with filesystem.open_output_stream(path) as sink:
+            yield sink
+    except BaseException:
+        if filesystem.get_file_info(path).type == FileType.File:
+            filesystem.delete_file(path)
+        raise
+
+
+def _write_parquet(scan: Scan, sink: ByteSink) -> Iterator[int]:
+    with pq.ParquetWriter(sink, scan.schema) as writer:
+        for batch in _watched(scan):
+            writer.write_batch(batch)
+            yield batch.num_rows
+
+
+def _write_csv(scan: Scan, sink: ByteSink) -> Iterator[int]:
+    write_csv_header(scan.schema, sink)
+    for batch in _watched(scan):
+        write_csv_rows(pa.Table.from_batches([batch]), sink)
+        yield batch.num_rows
+
+
+def _write_json(scan: Scan, sink: ByteSink) -> Iterator[int]:
+    for batch in _watched(scan):
+        lines = json_lines(pa.Table.from_batches([batch]))
+        sink.write("".join(f"{line}\n" for line in lines).encode())
+        yield batch.num_rows
+
+
+_WRITERS: dict[FileFormat, Callable[[Scan, ByteSink], Iterator[int]]] = {
+    FileFormat.PARQUET: _write_parquet,
+    FileFormat.CSV: _write_csv,
+    FileFormat.JSON: _write_json,
+}

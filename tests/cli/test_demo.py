@@ -1,0 +1,91 @@
+"""`hudi-py demo`, and the command as a wheel installs it."""
+
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from hudi_pyspark import HudiTable
+from tests.cli.command import environment, hudi_py
+from tests.conftest import PROJECT
+
+
+def test_demo_shows_the_rows_that_hudi_reads(tmp_path):
+    ended = hudi_py("demo", str(tmp_path))
+    assert (ended.code, ended.err) == (0, "")
+    # Golden case v9_mor_cdc_op_key_only: seven commits, and Apache Hudi 1.2.0 reads nine rows.
+    assert ended.out.count("completed") == 7
+    assert f"$ hudi-py count {tmp_path}/orders\n9\n" in ended.out
+    assert HudiTable(str(tmp_path / "orders")).scan().count() == 9
+
+
+def test_demo_table_is_whole(tmp_path):
+    hudi_py("demo", str(tmp_path))
+    assert hudi_py("doctor", "--deep", "--strict", str(tmp_path / "orders")).code == 0
+
+
+def test_demo_keeps_what_is_there(tmp_path):
+    (tmp_path / "orders").mkdir()
+    ended = hudi_py("demo", str(tmp_path))
+    assert ended.code == 2
+    assert list((tmp_path / "orders").iterdir()) == []
+
+
+def test_demo_without_folder_leaves_nothing_behind(tmp_path):
+    ended = hudi_py("demo", TMPDIR=str(tmp_path))
+    assert ended.code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_lacks_typer_is_told_how_to_get_it():
+    blocked = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name: None if name == 'typer' else find(name)\n"
+        "import hudi_pyspark.cli\n"
+        "hudi_pyspark.cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", blocked],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5
+    assert "pip install 'hudi-pyspark[cli]'" in done.stderr
+
+
+def test_core_is_imported_without_typer_and_rich():
+    code = "import hudi_pyspark, sys; sys.exit(bool({'typer', 'rich'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), check=False)
+    assert done.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built without a network: hatchling comes with the developers' tools."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    build = "import hatchling.build, sys; print(hatchling.build.build_wheel(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=PROJECT, check=True)
+    return next(folder.glob("*.whl"))
+
+
+def test_wheel_has_the_command_and_its_table(wheel, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    points = next(tmp_path.glob("*.dist-info/entry_points.txt")).read_text()
+    assert "hudi-py = hudi_pyspark.cli:main" in points
+    script = "import sys; from hudi_pyspark.cli import main; sys.argv[0] = 'hudi-py'; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "demo"],
+        cwd=tmp_path,
+        env=environment(PYTHONPATH=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\n9\n" in done.stdout

@@ -1,0 +1,207 @@
+"""JSON, CSV and Parquet, read again by others' parsers and compared with Apache Hudi's rows."""
+
+import csv
+import io
+import json
+import subprocess
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_pyspark.cli.printing import write_csv_header, write_csv_rows
+from tests.cli.command import COMMAND, environment, hudi_py, in_process
+from tests.conftest import GOLDEN
+from tests.damage import damage_column, unpack
+from tests.golden.case import load_case
+
+CASES = ("v9_mor_clustering", "v6_mor_part_basic", "v8_mor_nbcc")
+QUERIES = [
+    pytest.param(query, id=query.key)
+    for case in CASES
+    for query in load_case(GOLDEN / case).queries
+    if query.is_covered and query.rows is not None
+]
+
+
+def option_arguments(options):
+    return [part for key, value in options.items() for part in ("--option", f"{key}={value}")]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_count_is_that_of_hudi(golden_table, query):
+    table = str(golden_table(query.case))
+    ended = in_process("count", table, *option_arguments(query.options), "-o", "json")
+    assert json.loads(ended.out) == [{"rows": query.expected_rows().num_rows}]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_commits_are_those_of_the_case(golden_table, case):
+    told = json.loads((GOLDEN / case / "case.json").read_text())["timeline"]
+    shown = json.loads(in_process("commits", str(golden_table(case)), "-o", "json").out)
+    assert [
+        f"{row['requested_time']}_{row['completion_time'] or row['requested_time']}.{row['action']}"
+        for row in shown
+    ] == told
+
+
+def expected(case, query="snapshot"):
+    rows = pq.read_table(GOLDEN / case / "expected" / f"{query}.parquet")
+    return {row["id"]: row for row in rows.to_pylist()}
+
+
+@pytest.fixture(scope="module")
+def table(golden_table):
+    return str(golden_table("v9_mor_clustering"))
+
+
+def test_scan_to_json_lines(table):
+    lines = hudi_py("scan", table, "--to", "json").out.splitlines()
+    rows = {row["id"]: row for row in map(json.loads, lines)}
+    assert rows == expected("v9_mor_clustering")
+
+
+def test_scan_prints_json(table):
+    rows = json.loads(hudi_py("scan", table, "-o", "json").out)
+    assert {row["id"]: row for row in rows} == expected("v9_mor_clustering")
+
+
+def test_scan_to_csv(table):
+    text = hudi_py("scan", table, "--to", "csv", "--columns", "id,amount,qty").out
+    rows = list(csv.DictReader(io.StringIO(text)))
+    known = expected("v9_mor_clustering")
+    assert len(rows) == len(known)
+    for row in rows:
+        assert float(row["amount"]) == known[row["id"]]["amount"]
+        assert (int(row["qty"]) if row["qty"] else None) == known[row["id"]]["qty"]
+
+
+def test_scan_to_parquet(table, tmp_path):
+    file = tmp_path / "rows.parquet"
+    ended = hudi_py("scan", table, "--to", "parquet", "--file", str(file))
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == f"23 rows written to {file}\n"
+    rows = pq.read_table(file).to_pylist()
+    assert {row["id"]: row for row in rows} == expected("v9_mor_clustering")
+
+
+def test_parquet_through_a_pipe_is_a_whole_file(table):
+    done = subprocess.run(
+        [*COMMAND, "scan", table, "--to", "parquet"],
+        env=environment(),
+        capture_output=True,
+        check=True,
+    )
+    assert pq.read_table(pa.BufferReader(done.stdout)).num_rows == 23
+
+
+def test_uri_is_a_place_to_read_and_to_write(table, tmp_path):
+    ended = hudi_py("scan", f"file://{table}", "--to", "csv", "--file", f"file://{tmp_path}/x.csv")
+    assert ended.code == 0
+    assert len((tmp_path / "x.csv").read_text().splitlines()) == 24
+
+
+def test_file_is_replaced_only_if_told(table, tmp_path):
+    file = tmp_path / "rows.json"
+    file.write_text("mine")
+    arguments = ("scan", table, "--to", "json", "--file", str(file))
+    refused = hudi_py(*arguments)
+    assert (refused.code, file.read_text()) == (2, "mine")
+    assert hudi_py(*arguments, "--overwrite").code == 0
+    assert len(file.read_text().splitlines()) == 23
+
+
+def test_file_that_is_not_finished_is_removed(tmp_path):
+    base = unpack("v9_mor_clustering", tmp_path)
+    damage_column(base, "name")
+    file = tmp_path / "rows.csv"
+    assert hudi_py("scan", str(base), "--to", "csv", "--file", str(file)).code == 1
+    assert not file.exists()
+
+
+def test_nested_values_are_json_within_csv(golden_table):
+    table = str(golden_table("v9_mor_all_types"))
+    text = hudi_py("scan", table, "--to", "csv").out
+    known = expected("v9_mor_all_types")
+    for row in csv.DictReader(io.StringIO(text)):
+        struct = known[int(row["id"])]["c_struct"]
+        if struct is None:
+            assert row["c_struct"] == ""
+        else:
+            assert set(json.loads(row["c_struct"])) == set(struct)
+
+
+def test_null_and_empty_text_differ_in_csv():
+    sink = io.BytesIO()
+    rows = pa.table({"a": pa.array(["", None, 'x"y\n'])})
+    write_csv_header(rows.schema, sink)
+    write_csv_rows(rows, sink)
+    assert sink.getvalue() == b'"a"\n""\n\n"x""y\n"\n'
+
+
+def test_every_command_prints_json_and_csv_that_parse(table):
+    instant = "20261121062951305"
+    file_id = json.loads(hudi_py("slices", table, "-o", "json").out)[0]["file_id"]
+    for arguments in (
+        ["timeline", table],
+        ["commits", table],
+        ["commit", table, instant],
+        ["slices", table],
+        ["files", table],
+        ["history", table, file_id],
+        ["services", table, "cleans"],
+        ["schema", table],
+        ["partitions", table],
+        ["stats", table],
+        ["properties", table],
+        ["diff", table, "20261121062949338", instant],
+        ["doctor", table],
+    ):
+        rows = json.loads(in_process(*arguments, "-o", "json").out)
+        lines = list(csv.reader(io.StringIO(in_process(*arguments, "-o", "csv").out)))
+        assert len(lines) == len(rows) + 1, arguments
+        assert all(list(row) == lines[0] for row in rows), arguments
+
+
+def test_describe_as_json(table):
+    told = json.loads(hudi_py("describe", table, "-o", "json").out)
+    assert (told["name"], told["version"], told["commits"]) == ("v9_mor_clustering", 9, 6)
+    assert told["record_key_fields"] == ["id"]
+
+
+def test_columns_and_limit(table):
+    rows = json.loads(hudi_py("head", table, "-n", "4", "-c", "id, qty", "-o", "json").out)
+    known = expected("v9_mor_clustering")
+    assert len(rows) == 4
+    assert all(row == {"id": row["id"], "qty": known[row["id"]]["qty"]} for row in rows)
+
+
+def test_filter_keeps_the_rows_that_hudis_rows_say(table):
+    condition = "amount > 10 and region = 'emea'"
+    rows = json.loads(hudi_py("scan", table, "--filter", condition, "-o", "json").out)
+    known = expected("v9_mor_clustering")
+    kept = {
+        key
+        for key, row in known.items()
+        if row["region"] == "emea" and row["amount"] is not None and row["amount"] > 10
+    }
+    assert kept
+    assert {row["id"] for row in rows} == kept
+
+
+def test_range_of_an_incremental_query(table):
+    arguments = ("--begin", "20261121062949715", "--end", "20261121062950848")
+    assert hudi_py("count", table, *arguments).out == "14\n"  # query incr_mid of the case
+
+
+def test_unknown_hudi_option_warns_on_standard_error(table):
+    ended = hudi_py("count", table, "--option", "hoodie.datasource.query.tipe=snapshot")
+    assert (ended.code, ended.out) == (0, "23\n")
+    assert ended.err.startswith("hudi-py warning: unknown option hoodie.datasource.query.tipe")
+
+
+def test_sum_of_a_column_is_that_of_hudi(table):
+    rows = json.loads(hudi_py("scan", table, "-c", "amount", "-o", "json").out)
+    known = pa.array([row["amount"] for row in expected("v9_mor_clustering").values()])
+    assert sum(row["amount"] for row in rows) == pytest.approx(pc.sum(known).as_py())

@@ -1,0 +1,114 @@
+"""Colours, widths and control characters: what people see."""
+
+import re
+
+import pyarrow as pa
+import pytest
+from rich.cells import cell_len
+
+from hudi_pyspark.cli.app import COMMANDS
+from hudi_pyspark.cli.printing import Output, printable, show
+from tests.cli.command import hudi_py, in_process, on_terminal
+
+MOR = "v9_mor_clustering"
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture(scope="module")
+def table(golden_table):
+    return str(golden_table(MOR))
+
+
+def test_terminal_has_colours(table):
+    ended = on_terminal("timeline", table)
+    assert ended.code == 0
+    assert "\x1b[32mcompleted\x1b[0m" in ended.out
+
+
+def test_no_color_is_obeyed(table):
+    plain = on_terminal("timeline", table, NO_COLOR="1").out
+    assert "\x1b[32m" not in plain
+    assert "completed" in plain
+
+
+def test_pipe_has_no_escape_sequences(table):
+    for arguments in (["timeline", table], ["doctor", table]):
+        ended = hudi_py(*arguments)
+        assert "\x1b" not in ended.out + ended.err
+
+
+@pytest.mark.parametrize("columns", [40, 100])
+@pytest.mark.parametrize("command", ["timeline", "slices", "files"])
+def test_no_line_is_wider_than_the_terminal(table, command, columns):
+    shown = COLOUR.sub("", on_terminal(command, table, columns=columns).out)
+    assert max(cell_len(line) for line in shown.splitlines()) <= columns
+
+
+@pytest.mark.parametrize("columns", [40, 120])
+def test_nothing_is_cut_off_on_a_narrow_terminal(table, columns):
+    shown = COLOUR.sub("", on_terminal("slices", table, columns=columns).out)
+    rows = hudi_py("slices", table).out.splitlines()[1:]
+    assert rows
+    for cell in (cell for row in rows for cell in row.split()):
+        assert cell in re.sub(r"\s+", " ", shown) or cell in re.sub(r"\s+", "", shown)
+
+
+def test_wide_terminal_has_a_table_and_a_narrow_one_a_block_per_row(table):
+    assert "1 of 3" not in on_terminal("slices", table, columns=140).out
+    narrow = COLOUR.sub("", on_terminal("slices", table, columns=60).out)
+    assert [line.rstrip("-").strip() for line in narrow.splitlines() if " of " in line] == [
+        "1 of 3",
+        "2 of 3",
+        "3 of 3",
+    ]
+
+
+def test_one_column_that_is_too_wide_is_folded(table):
+    shown = COLOUR.sub("", on_terminal("files", table, columns=100).out)
+    assert shown.splitlines()[0].split() == [
+        "path",
+        "kind",
+        "bytes",
+        "committed_by",
+        "in_latest_slice",
+    ]
+
+
+def test_progress_is_not_shown_where_standard_error_is_no_terminal(table):
+    assert on_terminal("doctor", table).err == ""
+
+
+def test_pipe_is_never_wrapped(golden_table):
+    lines = hudi_py("files", str(golden_table(MOR)), COLUMNS="20").out.splitlines()
+    assert len(lines) == 15  # the names and 14 files, by the commits of the case
+
+
+def test_characters_that_a_terminal_obeys_are_shown_instead():
+    assert printable("a\x1b[31mb\nc\td\x07é✓") == "a\\x1b[31mb\\nc\\td\\x07é✓"
+
+
+def test_rows_with_control_characters_stay_on_their_line(capsysbinary):
+    show(pa.table({"text": ["one\ntwo", "\x1b[2J", None, ""]}), Output.TABLE, null="null")
+    lines = capsysbinary.readouterr().out.decode().splitlines()
+    assert lines == ["text", "one\\ntwo", "\\x1b[2J", "null", ""]
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "log blocks", "log records"])
+def test_every_command_has_help(command):
+    ended = in_process(*command.split(), "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert f"hudi-py {command}" in ended.out
+
+
+def test_completion_script_can_be_had():
+    ended = hudi_py("--show-completion", "bash")
+    shown = ended if ended.code == 0 else hudi_py("--show-completion", SHELL="/bin/bash")
+    assert shown.code == 0
+    assert "_HUDI_PY_COMPLETE" in shown.out
+
+
+def test_completion_completes():
+    completed = hudi_py(
+        _HUDI_PY_COMPLETE="complete_bash", COMP_WORDS="hudi-py desc", COMP_CWORD="1"
+    )
+    assert completed.out.split() == ["describe"]
