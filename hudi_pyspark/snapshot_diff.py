@@ -37,14 +37,16 @@ def diff_snapshots(
         change (``insert``, ``update`` or ``delete``); the key columns; changed_columns (of an
         update; null otherwise); before and after (the compared columns as a struct; null where
         there was, or is, no such row). Updates come first, then inserts, then deletes, each in the
-        order of their snapshot. A key that several rows have, on either side, gives no update: what
+        order of their keys. A key that several rows have, on either side, gives no update: what
         was there is deleted, and what is there now is inserted.
 
     Raises:
         SchemaEvolutionError: a column's old values do not fit its new type.
     """
     schema = _common_schema(before.schema, after.schema, [*keys, *compared])
-    old, new = _conform(before, schema), _conform(after, schema)
+    # Scans give rows in any order; the answer has that of the keys.
+    order = [(name, "ascending") for name in keys]
+    old, new = (_conform(side, schema).sort_by(order) for side in (before, after))
     old_rows, new_rows, deleted, inserted = _match(_texts(old, keys), _texts(new, keys), old, new)
     was, now = old.take(old_rows), new.take(new_rows)
     differs = {

@@ -37,18 +37,19 @@ COMMANDS = {
     "metadata-none": ["metadata", MOR],
     "stats": ["stats", CDC],
     "properties": ["properties", MOR],
-    "head": ["head", MOR, "--limit", "3"],
-    "head-json": ["head", "v9_mor_all_types", "--limit", "2", "--output", "json"],
-    "head-csv": ["head", "v9_mor_all_types", "--limit", "2", "--output", "csv"],
+    "head": ["head", "v9_mor_corrupt_log_block", "--limit", "3"],
+    "scan-json": ["scan", "v9_mor_all_types", "--output", "json"],
+    "scan-csv": ["scan", "v9_mor_all_types", "--to", "csv"],
     "count-json": ["count", MOR, "--query-type", "read_optimized", "-o", "json"],
     "scan": ["scan", CDC, "--columns", "id,name,amount,ts", "--as-of", "20261121063211642"],
-    "explain": ["scan", MOR, "--explain"],
     "diff": ["diff", CDC, "20261121063211338", "20261121063212107"],
     "diff-json": ["diff", CDC, "20261121063212498", "20261121063212948", "-o", "json"],
     "doctor": ["doctor", MOR, "--deep"],
     "doctor-torn-block": ["doctor", "v9_mor_corrupt_log_block"],
     "doctor-pending": ["doctor", "v6_mor_compaction_pending"],
 }
+# File slices are read by several threads: their rows come in any order.
+UNORDERED = {"scan", "scan-json", "scan-csv"}
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,10 @@ def compare(name: str, text: str) -> None:
 def test_output_is_as_stored(name, tables, monkeypatch):
     monkeypatch.chdir(tables)
     ended = in_process(*COMMANDS[name])
-    shown = f"$ hudi-py {' '.join(COMMANDS[name])}\n{ended.out}"
+    lines = ended.out.splitlines()
+    if name in UNORDERED:
+        lines[1:] = sorted(line.rstrip(",") for line in lines[1:])
+    shown = "\n".join([f"$ hudi-py {' '.join(COMMANDS[name])}", *lines, ""])
     assert (ended.code, ended.err) == (0, "")
     compare(name, shown.replace(f"{tables}/", ""))
 

@@ -100,11 +100,11 @@ def test_every_command_has_help(command):
     assert f"hudi-py {command}" in ended.out
 
 
-def test_completion_script_can_be_had():
-    ended = hudi_py("--show-completion", "bash")
-    shown = ended if ended.code == 0 else hudi_py("--show-completion", SHELL="/bin/bash")
-    assert shown.code == 0
-    assert "_HUDI_PY_COMPLETE" in shown.out
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script_can_be_had(shell):
+    ended = hudi_py(_HUDI_PY_COMPLETE=f"source_{shell}")
+    assert ended.code == 0
+    assert "_HUDI_PY_COMPLETE" in ended.out
 
 
 def test_completion_completes():
