@@ -214,13 +214,14 @@ class Scan:
         return cdc_schema(self._table_schema, as_struct=self._options.incremental.cdc_as_struct)
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
-        """Stream the answer; rows come in no promised order.
+        """Stream the answer; rows come in no promised order, but changes commit by commit.
 
         Planning starts with the first batch, and reading stops wherever the reader is left.
 
         Args:
             threads: file slices that are read at a time, each of which takes memory; by default as
-                many as there are processors, but four at most, and one where there is a limit.
+                many as there are processors, but four at most; one for changes, and where there is
+                a limit.
         """
         return pa.RecordBatchReader.from_batches(self._result, self._batches(threads))
 
@@ -329,7 +330,8 @@ class Scan:
                     return
 
     def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
-        usual = min(os.cpu_count() or 1, _MOST_THREADS) if self._limit is None else 1
+        is_ordered = self._limit is not None or self._is_cdc  # changes come commit by commit
+        usual = 1 if is_ordered else min(os.cpu_count() or 1, _MOST_THREADS)
         return read_side_by_side(tasks, self.storage, threads or usual)
 
     def __repr__(self) -> str:
