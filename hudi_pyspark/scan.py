@@ -305,6 +305,7 @@ class Scan:
                 rule=self._rule,
                 by_column_id=self._schema_on_read is not None,
                 skip_merge=self._options.skip_merge,
+                predicate=self._predicate,
             )
         )
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hudi_pyspark.read.incremental import CommitRange
+    from hudi_pyspark.read.predicate import Predicate
     from hudi_pyspark.read.task import ReadTask
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
@@ -36,6 +37,7 @@ class Explained:
     rule: MergeRule
     by_column_id: bool
     skip_merge: bool
+    predicate: Predicate | None  # only rows for which it is true; None for all
 
     @property
     def tasks(self) -> list[ReadTask]:
@@ -67,6 +69,9 @@ def explain(scan: Explained) -> str:
     else:
         lines.append(f"files      {_files(scan.slices)}")
         lines.append(f"merge      {_merge(scan)}")
+    if scan.predicate is not None:
+        lines.append(f"filter     {scan.predicate}")
+        lines.append(f"pruned     {_pruned(scan)}")
     lines.append(f"cost       {_cost(scan)}")
     lines.append(f"listing    {_listing(config)}")
     lines.append(f"columns    {', '.join(scan.columns)}")
@@ -93,6 +98,25 @@ def _files(slices: Sequence[FileSlice]) -> str:
         f"{sum(s.base_file is not None for s in slices)} base files, "
         f"{sum(len(s.log_files) for s in slices)} log files in {merged} slices"
     )
+
+
+def _pruned(scan: Explained) -> str:
+    """What the filter spares; how many row groups and log blocks, only the read itself can tell."""
+    read = {(t.file_slice.partition_path, t.file_slice.file_id) for t in scan.scans}
+    parts = []
+    if not scan.is_cdc:
+        count = len(scan.slices) - len(read)
+        parts.append(f"{count} of {len(scan.slices)} file slices, by their partition paths")
+    keys = {task.record_keys for task in scan.scans if task.record_keys is not None}
+    if keys:
+        parts.append(
+            f"all but {len(max(keys, key=len))} possible record keys, by Bloom filters of base "
+            "files and the keys of log records"
+        )
+    before = [task for task in scan.scans if not task.file_slice.log_files]
+    if before:
+        parts.append(f"row groups of {len(before)} slices without log files, by their statistics")
+    return "; ".join(parts) or "nothing"
 
 
 def _cost(scan: Explained) -> str:

@@ -71,3 +71,12 @@ def test_table_without_metadata_table_says_so(golden_table):
     assert "hoodie.table.metadata.partitions=files" not in properties
     listing = fact(HudiTable(str(path)).scan().explain(), "listing")
     assert listing.endswith("has no metadata table that may be read")
+
+
+def test_filter_is_told_with_what_it_spares(path):
+    text = HudiTable(str(path)).scan(filter="region = 'amer' and id = 'k1'").explain()
+    assert fact(text, "filter") == "region = 'amer' AND id = 'k1'"
+    pruned = fact(text, "pruned")
+    assert pruned.startswith("3 of 5 file slices, by their partition paths; all but ")
+    assert "possible record keys, by Bloom filters" in pruned
+    assert "pruned" not in HudiTable(str(path)).scan().explain()
