@@ -36,7 +36,9 @@ class Usage:
 def watched(pid: int) -> Iterator[Usage]:
     """What is used while the block runs; complete when it ends."""
     usage, stop, tree = Usage(), threading.Event(), _Tree(pid)
-    before = tree.cpu_seconds()
+    tree.find()
+    tree.look(usage)
+    before = tree.cpu_seconds
 
     def watch() -> None:
         looks = 0
@@ -44,7 +46,7 @@ def watched(pid: int) -> Iterator[Usage]:
             looks += 1
             if looks % CHILDREN_EVERY == 0:
                 tree.find()
-            usage.see(*tree.resident())
+            tree.look(usage)
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -54,8 +56,8 @@ def watched(pid: int) -> Iterator[Usage]:
         stop.set()
         thread.join()
         tree.find()
-        usage.see(*tree.resident())
-        usage.cpu_seconds = tree.cpu_seconds() - before
+        tree.look(usage)
+        usage.cpu_seconds = tree.cpu_seconds - before
 
 
 class _Tree:
@@ -63,7 +65,15 @@ class _Tree:
 
     def __init__(self, pid: int) -> None:
         self._root = psutil.Process(pid)
-        self.find()
+        self._drivers: list[psutil.Process] = []
+        self._workers: list[psutil.Process] = []
+        # Kept for processes that have ended, too: not all of them have a parent that tells of it.
+        self._spent: dict[psutil.Process, float] = {}
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Of all processes that were ever seen, up to when they were last looked at."""
+        return sum(self._spent.values())
 
     def find(self) -> None:
         found: list[psutil.Process] = []
@@ -77,24 +87,14 @@ class _Tree:
         self._drivers = [self._root, *java]
         self._workers = [process for process in found if process not in java]
 
-    def resident(self) -> tuple[int, int]:
-        """Bytes of drivers and workers."""
-        return _resident(self._drivers), _resident(self._workers)
+    def look(self, usage: Usage) -> None:
+        usage.see(self._resident(self._drivers), self._resident(self._workers))
 
-    def cpu_seconds(self) -> float:
-        """Since they started; those of ended children are in their parents' time."""
-        total = 0.0
-        for process in (*self._drivers, *self._workers):
+    def _resident(self, processes: list[psutil.Process]) -> int:
+        total = 0
+        for process in processes:
             with suppress(psutil.NoSuchProcess):
+                total += process.memory_info().rss
                 times = process.cpu_times()
-                total += times.user + times.system
-                total += times.children_user + times.children_system
+                self._spent[process] = times.user + times.system
         return total
-
-
-def _resident(processes: list[psutil.Process]) -> int:
-    total = 0
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            total += process.memory_info().rss
-    return total
