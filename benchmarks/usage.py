@@ -76,16 +76,14 @@ class _Tree:
         return sum(self._spent.values())
 
     def find(self) -> None:
-        found: list[psutil.Process] = []
-        java: list[psutil.Process] = []
+        names: dict[psutil.Process, str] = {}
         with suppress(psutil.NoSuchProcess):
-            found = self._root.children(recursive=True)
-        for process in found:
-            with suppress(psutil.NoSuchProcess):
-                if process.name() == "java":
-                    java.append(process)
-        self._drivers = [self._root, *java]
-        self._workers = [process for process in found if process not in java]
+            for process in self._root.children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    names[process] = process.name().lower()
+        # A child of any other name is a JVM that is about to start a command: the JVM once more.
+        self._drivers = [self._root, *(p for p, name in names.items() if name == "java")]
+        self._workers = [p for p, name in names.items() if name.startswith("python")]
 
     def look(self, usage: Usage) -> None:
         usage.see(self._resident(self._drivers), self._resident(self._workers))
