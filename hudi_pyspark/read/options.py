@@ -52,151 +52,302 @@ class OnDamage(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One read option: Hudi's key, the short alias, and what it means."""
+    """One read option: its names, and what `docs/options.md` says of it, as Markdown."""
 
     key: str  # as Hudi writes it; "" for an option that Hudi does not have
     alias: str  # "" when there is none
+    values: str
+    default: str
     meaning: str
 
 
 OPTIONS = (
-    Option("path", "", "Base path of the table."),
-    Option(QUERY_TYPE, "query_type", "snapshot (default), read_optimized or incremental."),
-    Option(_OLD_QUERY_TYPE, "", "Older name of the query type."),
-    Option(AS_OF, "as_of", "Read the table as of this instant, inclusive."),
     Option(
-        "hoodie.datasource.merge.type",
-        "merge_type",
-        "payload_combine (default), or skip_merge: base rows and log rows, not merged.",
-    ),
-    Option(
+        "path",
         "",
-        "payload_merger",
-        "module:function that merges the records of a payload class that Hudi does not have.",
+        values="one base path, no glob",
+        default="required",
+        meaning="the folder that has `.hoodie` in it",
     ),
     Option(
-        "hoodie.merge.use.record.positions",
-        "use_record_positions",
-        "Merge by row position where log blocks carry usable positions (default true).",
+        QUERY_TYPE,
+        "query_type",
+        values="`snapshot`, `read_optimized`, `incremental`",
+        default="`snapshot`",
+        meaning="base files merged with their log files, the latest base files alone, or what a "
+        "range of commits wrote",
     ),
     Option(
-        "hoodie.datasource.read.extract.partition.values.from.path",
-        "partition_values_from_path",
-        "Take partition columns from the path even where files hold them (default false).",
-    ),
-    Option(
-        "hoodie.schema.on.read.enable",
-        "schema_on_read",
-        "Match columns by id where they were changed so; the table decides by default.",
-    ),
-    Option(
-        "hoodie.metadata.enable",
-        "use_metadata_table",
-        "Accepted; files are found by listing directories, which gives the same files.",
-    ),
-    Option("hoodie.enable.data.skipping", "data_skipping", "Accepted; nothing is skipped yet."),
-    Option(_BEGIN, "begin", "Incremental query: from this instant on, exclusive, or earliest."),
-    Option(_END, "end", "Incremental query: up to this instant, inclusive; the latest by default."),
-    Option(
-        _INCREMENTAL_FORMAT,
-        "incremental_format",
-        "latest_state (default): rows as they are at the end of the range; cdc: changes.",
-    ),
-    Option("", "cdc", "true asks for an incremental query in format cdc (default false)."),
-    Option("", "cdc_format", "CDC images as json text (default) or as struct columns."),
-    Option(
-        _FALLBACK,
-        "incremental_fallback",
-        "Where files of the range are gone, read the latest rows that were written in it (default "
-        "true); false refuses.",
-    ),
-    Option("", "on_missing", "The same choice: full_scan, fail, or earliest (begin where it can)."),
-    Option(
-        "hoodie.datasource.read.incr.path.glob",
-        "incremental_path_glob",
-        "Incremental query: only files whose full path ends like this glob.",
-    ),
-    Option(
-        _SKIP_COMPACTION,
-        "skip_compaction",
-        "Incremental query: leave out commit actions of a MERGE_ON_READ table (default false).",
-    ),
-    Option(
-        _SKIP_CLUSTERING,
-        "skip_clustering",
-        "Incremental query: leave out clusterings (default false).",
-    ),
-    Option(
-        "hoodie.datasource.read.incr.table.version",
+        _OLD_QUERY_TYPE,
         "",
-        "Incremental query: below 8 ranges compare requested times, from 8 on completion times.",
+        values="the same",
+        default="",
+        meaning="older name of the query type",
     ),
     Option(
-        _USE_END_SCHEMA,
-        "use_end_schema",
-        "Incremental query: the schema at the end of the range, not the latest (default false).",
-    ),
-    Option(
-        "hoodie.read.timeline.holes.resolution.policy",
-        "hollow_commits",
-        "Incremental query before version 8, with a pending commit inside the range: fail "
-        "(default), block (end before it), or use_transition_time (read on).",
-    ),
-    Option(
-        "hoodie.datasource.streaming.startOffset",
-        "start_offset",
-        "Stream: earliest (default), latest, or an instant, exclusive.",
-    ),
-    Option("", "maxCommitsPerTrigger", "Stream: most commits of one batch; all by default."),
-    Option(
-        "",
-        "maxBytesPerTrigger",
-        "Stream: most bytes that the commits of one batch wrote, but one commit at least.",
-    ),
-    Option(DELETE_FIELD, "delete_field", "Column that marks deletes; the table's by default."),
-    Option(DELETE_MARKER, "delete_marker", "Its value on deletes; the table's by default."),
-    Option(
-        "",
-        "bootstrap_base_path",
-        "Where the source files of a bootstrapped table are, instead of the recorded folder.",
-    ),
-    Option(
-        "",
-        "filter",
-        "Rows to read, as in a WHERE clause: comparisons of columns with literals, IN, BETWEEN, "
-        "LIKE, IS NULL, AND, OR, NOT.",
+        AS_OF,
+        "as_of",
+        values="an instant, see below",
+        default="now",
+        meaning="the table as it was, its schema included",
     ),
     Option(
         "",
         INSPECT,
-        "A table about the table instead of its rows, e.g. timeline; inspect.<argument> for what "
-        "its function takes.",
+        values="`timeline`, `commits`, …",
+        default="",
+        meaning="instead of its rows, a [table about the table](looking-inside.md); what its "
+        "function takes comes as `inspect.instant`, `inspect.file` and so on",
     ),
-    Option("", "columns", "Comma-separated columns to read and decode; all by default."),
-    Option("", "batch_rows", "Rows per Arrow batch (default 65536)."),
+    Option(
+        "",
+        "columns",
+        values="names with commas between",
+        default="all",
+        meaning="columns to read, in this order; the others are neither read nor decoded",
+    ),
+    Option(
+        "",
+        "filter",
+        values="a condition, as in a WHERE clause",
+        default="all rows",
+        meaning="rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS "
+        "NULL`, `AND`, `OR`, `NOT`",
+    ),
+    Option(
+        "",
+        "include_meta_columns",
+        values="`true`, `false`",
+        default="`true`",
+        meaning="`false` leaves the `_hoodie_*` columns out",
+    ),
+    Option(
+        "",
+        "batch_rows",
+        values="1 to 2147483647",
+        default="65536",
+        meaning="rows of an Arrow batch",
+    ),
     Option(
         "",
         "task_bytes",
-        "Bytes that a Spark task should read (default 64 MiB): smaller file slices share a task, "
-        "larger base files without logs are read by several.",
+        values="1 to 2147483647",
+        default="67108864",
+        meaning="bytes that a Spark task should read: smaller file slices share a task, larger "
+        "base files without logs are read by several",
     ),
     Option(
         _MERGE_MEMORY,
         "merge_memory",
-        "Bytes that the log records of a slice may take; past it they go to local disk (default 1 "
-        "GiB, or a third of spark.executor.pyspark.memory if that is less).",
+        values="bytes, from 1 on",
+        default="1 GiB, or a third of `spark.executor.pyspark.memory` per task if that is less",
+        meaning="what the log records of a file slice may take while it is merged, and of each of "
+        "several that `to_batches` reads at a time; past it they go to local disk",
     ),
     Option(
         _SPILL_FOLDER,
         "spill_folder",
-        "Local folder for log records that do not fit into memory (default Spark's own).",
+        values="a local folder",
+        default="`SPARK_LOCAL_DIRS`, else that for temporary files",
+        meaning="where they go; made if there is none. The file has no name, and goes with the "
+        "process",
     ),
-    Option("", "include_meta_columns", "false leaves out the _hoodie_* columns (default true)."),
     Option(
         "",
         "on_damage",
-        "A log file that is shorter than its commit says, or corrupt inside a committed range: "
-        "fail (default), warn, or ignore as Apache Hudi does.",
+        values="`fail`, `warn`, `ignore`",
+        default="`fail`",
+        meaning="what to do about a log file that is shorter than its commit says, or that is "
+        "corrupt within committed blocks; `ignore` is what Apache Hudi does",
+    ),
+    Option(
+        "hoodie.datasource.merge.type",
+        "merge_type",
+        values="`payload_combine`, `skip_merge`",
+        default="`payload_combine`",
+        meaning="merge log records into base records, or give the rows of both side by side, where "
+        "deletes delete nothing",
+    ),
+    Option(
+        "",
+        "payload_merger",
+        values="`module:function`",
+        default="",
+        meaning="[merges the records](custom-mergers.md) of a payload class that Apache Hudi does "
+        "not have",
+    ),
+    Option(
+        "hoodie.merge.use.record.positions",
+        "use_record_positions",
+        values="`true`, `false`",
+        default="`true`",
+        meaning="merge by row position where the log blocks carry positions that can be used",
+    ),
+    Option(
+        "hoodie.datasource.read.extract.partition.values.from.path",
+        "partition_values_from_path",
+        values="`true`, `false`",
+        default="`false`",
+        meaning="take partition columns from the path even where the files hold them",
+    ),
+    Option(
+        "hoodie.schema.on.read.enable",
+        "schema_on_read",
+        values="`true`, `false`",
+        default="the table decides",
+        meaning="match columns by id where they were renamed or dropped with schema on read; "
+        "`false` matches them by name",
+    ),
+    Option(
+        DELETE_FIELD,
+        "delete_field",
+        values="a column",
+        default="the table's",
+        meaning="the column that marks deletes; only together with the marker",
+    ),
+    Option(
+        DELETE_MARKER,
+        "delete_marker",
+        values="a text",
+        default="the table's",
+        meaning="its value in deleted records",
+    ),
+    Option(
+        "",
+        "bootstrap_base_path",
+        values="a path or URI",
+        default="found, see below",
+        meaning="the folder that stands for `hoodie.bootstrap.base.path` of a bootstrapped table",
+    ),
+    Option(
+        _BEGIN,
+        "begin",
+        values="an instant, digits of any length, `earliest`",
+        default="required",
+        meaning="incremental and CDC queries: what was written after it",
+    ),
+    Option(
+        _END,
+        "end",
+        values="the same",
+        default="the latest",
+        meaning="up to it, inclusive",
+    ),
+    Option(
+        _INCREMENTAL_FORMAT,
+        "incremental_format",
+        values="`latest_state`, `cdc`",
+        default="`latest_state`",
+        meaning="the rows of a range as they are at its end, or its changes with their images",
+    ),
+    Option(
+        "",
+        "cdc",
+        values="`true`, `false`",
+        default="`false`",
+        meaning="`true` asks for an incremental query in format `cdc`",
+    ),
+    Option(
+        "",
+        "cdc_format",
+        values="`json`, `struct`",
+        default="`json`",
+        meaning="images of changes as JSON text, or as structs of the table's columns",
+    ),
+    Option(
+        _FALLBACK,
+        "incremental_fallback",
+        values="`true`, `false`",
+        default="`true`",
+        meaning="where commits or files of the range are gone: the latest rows that were written "
+        "in it, with a warning; `false` refuses",
+    ),
+    Option(
+        "",
+        "on_missing",
+        values="`full_scan`, `fail`, `earliest`",
+        default="by the fallback",
+        meaning="the same choice; `earliest` begins where it can, with a warning. Changes cannot "
+        "be told by a full scan: they fail, or begin at the earliest",
+    ),
+    Option(
+        "hoodie.datasource.read.incr.path.glob",
+        "incremental_path_glob",
+        values="a glob",
+        default="all",
+        meaning="incremental query: only file slices with a file whose full path ends like it",
+    ),
+    Option(
+        _SKIP_COMPACTION,
+        "skip_compaction",
+        values="`true`, `false`",
+        default="`false`",
+        meaning="incremental query: leave out `commit` actions of a MERGE_ON_READ table",
+    ),
+    Option(
+        _SKIP_CLUSTERING,
+        "skip_clustering",
+        values="`true`, `false`",
+        default="`false`",
+        meaning="incremental query: leave out clusterings",
+    ),
+    Option(
+        "hoodie.datasource.read.incr.table.version",
+        "",
+        values="a table version",
+        default="the table's",
+        meaning="incremental query: below 8 ranges compare requested times, from 8 on completion "
+        "times",
+    ),
+    Option(
+        _USE_END_SCHEMA,
+        "use_end_schema",
+        values="`true`, `false`",
+        default="`false`",
+        meaning="incremental query: the schema at the end of the range, not the latest",
+    ),
+    Option(
+        "hoodie.read.timeline.holes.resolution.policy",
+        "hollow_commits",
+        values="`fail`, `block`, `use_transition_time`",
+        default="`fail`",
+        meaning="incremental query before version 8, with a pending commit inside the range: "
+        "refuse, end before it, or read on",
+    ),
+    Option(
+        "hoodie.datasource.streaming.startOffset",
+        "start_offset",
+        values="`earliest`, `latest`, an instant",
+        default="`earliest`",
+        meaning="stream: where it starts, exclusive",
+    ),
+    Option(
+        "",
+        "maxCommitsPerTrigger",
+        values="from 1 on",
+        default="all",
+        meaning="stream: most commits of one batch",
+    ),
+    Option(
+        "",
+        "maxBytesPerTrigger",
+        values="from 1 on",
+        default="all",
+        meaning="stream: most bytes that the commits of one batch wrote, but one commit at least",
+    ),
+    Option(
+        "hoodie.metadata.enable",
+        "use_metadata_table",
+        values="`true`, `false`",
+        default="`true`",
+        meaning="accepted without effect: files are found by listing, which gives the same ones",
+    ),
+    Option(
+        "hoodie.enable.data.skipping",
+        "data_skipping",
+        values="`true`, `false`",
+        default="`true`",
+        meaning="accepted without effect: nothing is skipped yet",
     ),
 )
 # Query features of Apache Hudi that this release refuses by name instead of ignoring them.

@@ -1,18 +1,65 @@
+"""docs/options.md says what the code does."""
+
 import re
-from pathlib import Path
 
+import pytest
+
+from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.read.hudi_rs_options import HUDI_RS_IGNORED, HUDI_RS_KEYS
-from hudi_pyspark.read.options import OPTIONS
+from hudi_pyspark.read.options import OPTIONS, QUERY_TYPE, ReadOptions
+from hudi_pyspark.read.stream import StreamOptions
 from hudi_pyspark.storage_options import SETTINGS
+from tests.project.options_page import PAGE, render
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
+START_OFFSET = "hoodie.datasource.streaming.startOffset"
+# Options that belong to a range have a meaning only in one; so has every other, but the query type.
+RANGE = {QUERY_TYPE: "incremental", "begin": "earliest"}
+WORDS = {
+    option.key or option.alias: re.findall(r"`([^`]+)`", option.values)
+    for option in OPTIONS
+    if re.fullmatch(r"(`\w+`(, )?)+", option.values)
+}
+DEFAULTS = {
+    option.key or option.alias: option.default.strip("`")
+    for option in OPTIONS
+    if re.fullmatch(r"`\w+`|\d+", option.default)
+}
+WITHOUT_EFFECT = {o.key for o in OPTIONS if o.meaning.startswith("accepted without effect")}
 
 
-def test_page_lists_every_option_with_its_alias_and_no_other():
-    table = PAGE.read_text(encoding="utf-8").split("## ")[0]
-    listed = set(re.findall(r"^\| `([^`]+)` \| (?:`(\w+)`)? ?\|", table, re.MULTILINE))
-    known = {(option.key, option.alias) if option.key else (option.alias, "") for option in OPTIONS}
-    assert listed == known
+def parsed(name, **given):
+    if name == START_OFFSET:
+        return StreamOptions.parse(given)
+    return ReadOptions.parse(given if name == QUERY_TYPE else RANGE | given)
+
+
+def test_table_of_the_page_is_up_to_date():
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == render(page), "run: make docs"
+
+
+def test_options_with_words_and_defaults_are_found():
+    assert len(WORDS) >= 15
+    assert len(DEFAULTS) >= 15
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [(name, word) for name, words in WORDS.items() for word in words]
+)
+def test_every_word_of_the_table_is_accepted(name, word):
+    given = RANGE if word == "incremental" else {}
+    parsed(name, **given | {name: word})
+
+
+@pytest.mark.parametrize("name", sorted(WORDS.keys() - WITHOUT_EFFECT))
+def test_no_other_word_is_accepted(name):
+    with pytest.raises(InvalidOptionError, match="other"):
+        parsed(name, **{name: "other"})
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_default_of_the_table_is_what_counts_without_the_option(name):
+    assert parsed(name, **{name: DEFAULTS[name]}) == parsed(name)
 
 
 def section(title: str) -> str:
