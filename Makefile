@@ -10,7 +10,7 @@ CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
 .PHONY: help install demo test test-fast test-spark test-property golden \
-	check lint types format bench bench-full docs build zip
+	check lint types format bench bench-full docs site build zip
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -75,7 +75,12 @@ bench-full: $(BENCH) ## the same at full size: hours, 5 GB on disk, 16 GB of mem
 
 docs: $(VENV)/.group-test ## write the generated pages and pictures of docs/
 	@$(PYTHON) -m tests.project.errors_page
+	@$(PYTHON) -m tests.project.options_page
 	@$(PYTHON) -m tests.project.pictures
+
+site: $(VENV)/.group-docs ## build the site of README and docs/ into build/site
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
+	@echo "build/site/index.html"
 
 build: $(VENV)/.group-dev ## build the wheel and the source distribution into dist/
 	@rm -rf dist

@@ -1,0 +1,31 @@
+"""Hooks of mkdocs: beside docs/, the site has the files of the project that its pages link to.
+
+The links lead to the files of a checkout, so that they work there and where Git hosts show it. On
+the site everything lies below the folder that docs/ becomes, so links lose their ``docs/`` or
+``../``.
+"""
+
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the files; README is the front page."""
+    others = [PROJECT / "CHANGELOG.md", PROJECT / "LICENSE"]
+    others += [PROJECT / "tests" / "golden_extra" / "README.md"]
+    others += sorted((PROJECT / "examples").glob("*.ipynb"))
+    for path in others:
+        name = path.relative_to(PROJECT).as_posix()
+        files.append(File.generated(config, name, abs_src_path=str(path)))
+    front = File.generated(config, "index.md", abs_src_path=str(PROJECT / "README.md"))
+    files.append(front)
+    return files
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Links as they are on the site."""
+    return markdown.replace("](docs/", "](").replace("](../", "](")
