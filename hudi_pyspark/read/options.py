@@ -347,7 +347,7 @@ OPTIONS = (
         "data_skipping",
         values="`true`, `false`",
         default="`true`",
-        meaning="accepted without effect: nothing is skipped yet",
+        meaning="accepted without effect: what statistics rule out is always skipped",
     ),
 )
 # Query features of Apache Hudi that this release refuses by name instead of ignoring them.
