@@ -81,6 +81,7 @@ def read(
     path: str,
     columns: Sequence[str] | None = None,
     *,
+    filter: str | None = None,  # noqa: A002  (the option's name)
     as_of: str | None = None,
     query_type: str = "snapshot",
     **options: str | bool | float,
@@ -94,22 +95,25 @@ def read(
         spark: the session; the source is registered with it.
         path: base path of the table.
         columns: names of the columns to read, in this order; all by default.
+        filter: rows to read, as in a WHERE clause; all by default.
         as_of: instant of a time-travel query, inclusive.
         query_type: ``snapshot``, ``read_optimized``, or ``incremental`` with the option ``begin``.
         options: any other read option by its alias.
     """
     from hudi_pyspark.spark import session  # noqa: PLC0415
 
-    given = {"as_of": as_of, "columns": ",".join(columns) if columns is not None else None}
+    listed = ",".join(columns) if columns is not None else None
+    given = {"as_of": as_of, "columns": listed, "filter": filter}
     chosen = {name: value for name, value in given.items() if value is not None}
     return session.read(spark, path, query_type=query_type, **chosen, **options)
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("hudi-py")`` known to a session.
+    """Make ``format("hudi-py")`` known to a session, and let it give filters to Python sources.
 
     Needed with Spark Connect, and wherever Spark does not look for Python data sources itself; it
-    does no harm elsewhere.
+    does no harm elsewhere. Filters are pushed down from Spark 4.1 on
+    (``spark.sql.python.filterPushdown.enabled``).
     """
     from hudi_pyspark.spark import session  # noqa: PLC0415
 

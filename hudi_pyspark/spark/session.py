@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+_PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+
+
 def register(spark: SparkSession) -> None:
     """Register the data source with a session, along with all registered payload mergers."""
+    spark.conf.set(_PUSHDOWN, "true")
     mergers = registered_payloads()
     if not mergers:
         _try_to_register(spark, HudiDataSource)

@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from pyspark.sql import functions as sf
 
+import hudi_pyspark
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 
@@ -81,3 +82,16 @@ def test_small_slices_share_a_task(spark, golden_table):
     apart = spark.read.format("hudi-py").option("task_bytes", 1).load(path)
     assert apart.rdd.getNumPartitions() == 5
     assert Counter(frame.collect()) == Counter(apart.collect())
+
+
+def test_read_and_register_turn_pushdown_on_and_take_a_filter(spark, golden_table):
+    key = "spark.sql.python.filterPushdown.enabled"
+    spark.conf.unset(key)
+    known = expected(MOR)
+    name = known[0]["_hoodie_record_key"]
+    condition = f"_hoodie_record_key = '{name}'"
+    frame = hudi_pyspark.read(spark, str(golden_table(MOR)), ["id"], filter=condition)
+    assert spark.conf.get(key) == "true"
+    assert frame.columns == ["id"]
+    assert frame.count() == 1
+    spark.conf.unset(key)
