@@ -27,6 +27,7 @@ from hudi_pyspark.table.schema import (
     RECORD_KEY_COLUMN,
     resolve_schema,
 )
+from hudi_pyspark.table.timeline import load_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,6 +79,10 @@ class HudiTable:
             else ArrowStorage.on(filesystem, path)
         )
         self._view: TableView = open_table(self._storage)
+
+    def is_current(self) -> bool:
+        """Whether nothing has happened to the table since it was opened; one listing."""
+        return load_timeline(self._storage, self.config) == self._view.timeline
 
     @property
     def config(self) -> TableConfig:

@@ -49,7 +49,7 @@ class HudiDataSource(DataSource):
         return SHORT_NAME
 
     # Spark carries the source from the process that asked for its schema to the one that plans, so
-    # that the timeline is read once for both, and they see the same table.
+    # that commits are read once for both. It looks whether the table has grown in between.
     _opened: HudiTable | None = None
 
     def schema(self) -> StructType:
@@ -97,7 +97,8 @@ class HudiDataSource(DataSource):
         return self._table().scan_with(self.options, self.payload_mergers)
 
     def _table(self) -> HudiTable:
-        if self._opened is None:
+        """The table as it is now; unless it has grown, nothing is read again but its timeline."""
+        if self._opened is None or not self._opened.is_current():
             settings = storage_options_of(self.options)
             self._opened = HudiTable(self._path(), storage_options=settings)
         return self._opened

@@ -218,20 +218,18 @@ def test_column_that_is_not_asked_for_is_not_read(spark, tmp_path, choose):
 def test_log_blocks_are_decoded_only_in_the_columns_that_count(make_reader, monkeypatch):
     decoded = []
 
-    def spy(block, columns):
+    def spy(block, columns, only):
         decoded.append(set(columns))
-        return decode_data_block(block, columns)
+        return decode_data_block(block, columns, only)
 
     monkeypatch.setattr(import_module("hudi_pyspark.read.log_records"), "decode_data_block", spy)
     reader = make_reader(ALL_TYPES, StructType([StructField("c_str", StringType())]))
     for partition in reader.partitions():
         list(reader.read(partition))
     assert decoded
-    # The record key and the ordering field are what merging needs.
+    # The ordering field is what merging needs, and the record key where positions do not tell.
     marks = {"_hoodie_is_deleted", "_hoodie_operation"}
-    assert {frozenset(columns - marks) for columns in decoded} == {
-        frozenset({"c_str", "_hoodie_record_key", "ts"})
-    }
+    assert {frozenset(columns - marks) for columns in decoded} == {frozenset({"c_str", "ts"})}
 
 
 def test_read_takes_columns_and_time_travel_as_arguments(spark, golden_table):
@@ -284,9 +282,9 @@ def test_partition_that_spark_makes_of_an_empty_list_has_no_rows(make_reader):
     assert list(reader.read(None)) == []
 
 
-def test_every_file_slice_is_one_partition(load):
-    assert load(SLICES).rdd.getNumPartitions() == 5
-    assert load("v9_mor_all_types").rdd.getNumPartitions() == 4
+def test_every_file_slice_is_one_partition_where_a_task_is_to_read_little(load):
+    assert load(SLICES, task_bytes=1).rdd.getNumPartitions() == 5
+    assert load("v9_mor_all_types", task_bytes=1).rdd.getNumPartitions() == 4
 
 
 def test_collecting_twice_gives_the_same_rows(load):
