@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ENGINES = ("hudi-jvm", "hudi-py-spark", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow")
+OURS = {"hudi-py-spark", "hudi-py"}
 FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)
 
 
@@ -262,8 +263,9 @@ def main(arguments: list[str]) -> int:
     for run in runs(settings):
         save(run, stem)
     print(f"\n{markdown(run)}\n{stem}.md, .json, .png, .svg")
-    wrong = any(disagreements(table, run.engines) for table in run.tables)
-    return 1 if wrong else 0
+    # A peer that answers otherwise than Apache Hudi is told of, too, but does not make it fail.
+    wrong = {engine for table in run.tables for engine, _ in disagreements(table, run.engines)}
+    return 1 if wrong & OURS else 0
 
 
 if __name__ == "__main__":
