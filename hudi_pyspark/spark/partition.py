@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
 
 
+_FIRST_BATCH = 256  # rows: few, for a query that stops after some
+
+
 class HudiPartition(InputPartition):
     """Some file slices, parts of them, or changes of commits to them."""
 
@@ -33,8 +36,13 @@ def read_partition(
     # Spark makes one None partition of an empty list of partitions.
     if not isinstance(partition, HudiPartition):
         return
+    is_first = True
     for task in partition.tasks:
         for table in read_task(task, storage):
             # Spark compares the first batch's schema with its own to the letter.
             conformed = conform(table, schema, {}, source="the result")
-            yield from conformed.replace_schema_metadata(None).to_batches()
+            rows = conformed.replace_schema_metadata(None)
+            if is_first and rows.num_rows:
+                yield from rows.slice(0, _FIRST_BATCH).to_batches()
+                rows, is_first = rows.slice(_FIRST_BATCH), False
+            yield from rows.to_batches()
