@@ -72,7 +72,7 @@ NOTEBOOKS_WITHOUT_SPARK = {
         "'columns now': ['id', 'added', 'title', 'price', 'qty', 's', 'ts', 'region', 'note']}"
     ),
     "looking_inside.ipynb": (
-        "{'instants': 6, 'file groups': 7, 'log files': 17, 'base': [['n42', nan, 100]], "
+        "{'instants': 6, 'file groups': 7, 'log files': 17, 'base': [['n42', None, 100]], "
         "'merged': [['n692', 89, 120]]}"
     ),
 }
