@@ -70,7 +70,11 @@ def session(condition: str = "DATA_SOURCE_ALREADY_EXISTS") -> Any:
     def refuse(source: Any) -> None:
         raise AnalysisException(f"[{condition}] Data source {source.name()!r}")
 
-    return SimpleNamespace(dataSource=SimpleNamespace(register=refuse))
+    settings: dict[str, str] = {}  # any key may be set, also one that this Spark does not know
+    return SimpleNamespace(
+        dataSource=SimpleNamespace(register=refuse),
+        conf=SimpleNamespace(set=settings.__setitem__),
+    )
 
 
 def test_source_that_spark_has_found_by_itself_needs_no_registration(monkeypatch):
