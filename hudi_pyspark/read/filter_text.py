@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from hudi_pyspark.read.predicate import (
     compare,
     field_type,
     is_in,
+    parse_time,
 )
 
 if TYPE_CHECKING:
@@ -303,13 +304,9 @@ def _unescaped(match: re.Match[str]) -> str:
     return match[0] if match[1] in "%_" else _ESCAPES.get(match[1], match[1])
 
 
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text.removesuffix("Z") + ("+00:00" if text[-1:] == "Z" else ""))
-
-
 _TYPED_TEXTS: dict[str, Callable[[str], Literal]] = {
     "DATE": date.fromisoformat,
-    "TIMESTAMP": _time,
-    "TIMESTAMP_NTZ": _time,
+    "TIMESTAMP": parse_time,
+    "TIMESTAMP_NTZ": parse_time,
     "X": bytes.fromhex,
 }

@@ -346,10 +346,18 @@ def _date(kind: pa.DataType, literal: Literal) -> pa.Scalar:
     return pa.scalar(value, kind)
 
 
+def parse_time(text: str) -> datetime:
+    """ISO 8601 to a time; Python 3.10 does not know ``Z``.
+
+    Raises:
+        ValueError: no such time.
+    """
+    return datetime.fromisoformat(text.removesuffix("Z") + ("+00:00" if text[-1:] == "Z" else ""))
+
+
 def _timestamp(kind: pa.DataType, literal: Literal) -> pa.Scalar:
     if isinstance(literal, str):
-        text = literal.removesuffix("Z") + ("+00:00" if literal.endswith("Z") else "")
-        literal = datetime.fromisoformat(text)
+        literal = parse_time(literal)
     if not isinstance(literal, datetime):
         raise TypeError("expected a time such as '2024-01-31 12:00:00'")
     if kind.tz and literal.tzinfo is None:

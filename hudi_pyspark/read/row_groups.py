@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING
@@ -93,7 +94,8 @@ class RowGroupFilter:
 def _columns_by_path(file: pq.ParquetFile) -> dict[str, int]:
     """Dotted path to ordinal of the leaf columns; without paths that two of them share."""
     paths = [file.schema.column(i).path for i in range(len(file.schema))]
-    return {path: i for i, path in enumerate(paths) if paths.count(path) == 1}
+    counts = Counter(paths)
+    return {path: i for i, path in enumerate(paths) if counts[path] == 1}
 
 
 def _middle(row_group: pq.RowGroupMetaData) -> int:

@@ -130,7 +130,8 @@ def _without_keys(task: ScanTask) -> ScanTask:
 
 
 def _merged_passes(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterator[pa.Table]:
-    base = _base_tables(task, storage, _before_merge(task, blocks))
+    predicate = _before_merge(task, blocks)
+    base = (matching(predicate, table) for table in _base_tables(task, storage, predicate))
     yield from _in_passes(task, blocks, base, merge, batch_rows=task.batch_rows)
 
 
@@ -165,7 +166,7 @@ def _is_partial_update(block: LogBlock) -> bool:
 def _base_tables(
     task: ScanTask, storage: Storage, predicate: Predicate | None
 ) -> Iterator[pa.Table]:
-    """Rows of the base file; without those that the predicate or the wanted keys rule out."""
+    """Rows of the base file; without row groups and keys that the predicate rules out."""
     base = task.file_slice.base_file
     if base is None:
         return
@@ -187,7 +188,7 @@ def _base_tables(
             rows = with_record_key(rows, task.key_fields)
             if keys is not None:
                 rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys))
-        yield matching(predicate, rows)
+        yield rows
 
 
 def _stored_tables(
