@@ -43,7 +43,8 @@ class EngineProcess:
             self._process = subprocess.Popen(
                 peer.command,
                 cwd=PROJECT,
-                env={**os.environ, **peer.env},
+                # Installed packages are compiled; those of a checkout are by their first import.
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **peer.env},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
+import hudi_pyspark.read  # noqa: F401  (a folder of the package: else its first import hides `read`)
 from hudi_pyspark.errors import (
     CorruptAvroError,
     CorruptBaseFileError,
@@ -30,14 +32,15 @@ from hudi_pyspark.errors import (
     UnsupportedTypeError,
     UnsupportedVersionError,
 )
-from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.read.custom_merger import register_payload
-from hudi_pyspark.scan import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from hudi_pyspark.hudi_table import HudiTable
+    from hudi_pyspark.read.custom_merger import register_payload
+    from hudi_pyspark.scan import Scan
 
 __version__ = "0.1.0.dev0"
 __all__ = [
@@ -74,8 +77,29 @@ __all__ = [
 ]
 
 
+# Spark starts Python processes again and again: what only some of them need is loaded when it is
+# first named.
+_LOADED_WHEN_NAMED: Final = {
+    "HudiTable": "hudi_pyspark.hudi_table",
+    "Scan": "hudi_pyspark.scan",
+    "register_payload": "hudi_pyspark.read.custom_merger",
+}
+
+
+def __getattr__(name: str) -> object:
+    module = _LOADED_WHEN_NAMED.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(module), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LOADED_WHEN_NAMED})
+
+
 # pyspark is imported when one of these is called: executors and Spark-free users need not load it.
-# `read` has the name of a folder of this package; it is bound after that folder's first import.
 def read(
     spark: SparkSession,
     path: str,

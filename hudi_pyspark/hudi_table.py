@@ -7,16 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.description import Description, describe
-from hudi_pyspark.doctor.examination import examine
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.inspection import Inspection
-from hudi_pyspark.plot import Plots
 from hudi_pyspark.read.custom_merger import registered_payloads
 from hudi_pyspark.read.options import ReadOptions
 from hudi_pyspark.read.stream import range_options
 from hudi_pyspark.scan import Scan
-from hudi_pyspark.snapshot_diff import diff_snapshots
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment
 from hudi_pyspark.table.open import open_table
@@ -34,13 +29,18 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from hudi_pyspark.description import Description
     from hudi_pyspark.doctor.finding import Finding
+    from hudi_pyspark.inspection import Inspection
+    from hudi_pyspark.plot import Plots
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.view import TableView
 
 
+# What looks at a table, rather than reads it, is imported where it is asked for: every Python
+# process that Spark starts for planning loads this module.
 class HudiTable:
     """An Apache Hudi table at a base path.
 
@@ -193,6 +193,8 @@ class HudiTable:
             TimeTravelError: the state at one of the instants cannot be answered.
             UnsupportedQueryError: rows cannot be told apart, since the table has no record key.
         """
+        from hudi_pyspark.snapshot_diff import diff_snapshots  # noqa: PLC0415
+
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
         known = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
         keys = self._key_columns(known)
@@ -229,16 +231,22 @@ class HudiTable:
         Args:
             deep: also decode every record and every column.
         """
+        from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415
+
         return tuple(examine(self._view, deep=deep))
 
     @property
     def inspect(self) -> Inspection:
         """Tables about the table."""
+        from hudi_pyspark.inspection import Inspection  # noqa: PLC0415
+
         return Inspection(self._view)
 
     @property
     def plot(self) -> Plots:
         """Pictures of the table (extra ``plot``)."""
+        from hudi_pyspark.plot import Plots  # noqa: PLC0415
+
         return Plots(f"{self.config.name} ({self.config.table_type.value})", self.inspect)
 
     def scan_with(
@@ -315,6 +323,8 @@ class HudiTable:
 
         The first call reads the metadata of the last ten commits.
         """
+        from hudi_pyspark.description import describe  # noqa: PLC0415
+
         return describe(self._view)
 
     def __repr__(self) -> str:

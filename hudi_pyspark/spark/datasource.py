@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import DataSource
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.inspection import InspectionCall
 from hudi_pyspark.read.options import INSPECT
 from hudi_pyspark.read.stream import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.scan import SHORT_NAME
-from hudi_pyspark.spark.inspection import InspectionReader
-from hudi_pyspark.spark.partition import HudiPartition, read_partition
-from hudi_pyspark.spark.pushdown import is_pushdown_on, to_predicate
-from hudi_pyspark.spark.schema import (
-    arrow_schema_of,
-    requested_columns,
-    spark_schema,
-    unchanged_columns,
-)
+from hudi_pyspark.spark.pushdown import is_pushdown_on
+from hudi_pyspark.spark.reader import FilteringReader, HudiReader
+from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema
 from hudi_pyspark.spark.stream import HudiStreamReader
 from hudi_pyspark.storage_options import storage_options_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
-    import pyarrow as pa
-    from pyspark.sql.datasource import Filter, InputPartition
+    from pyspark.sql.datasource import DataSourceReader
     from pyspark.sql.types import StructType
 
+    from hudi_pyspark.inspection import InspectionCall
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.scan import Scan
-    from hudi_pyspark.storage import Storage
 
 _NO_CATALOG_TABLES = "Spark does not tell a Python data source the path of a catalog table"
 
@@ -61,6 +53,8 @@ class HudiDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         if self._inspects():
+            from hudi_pyspark.spark.inspection import InspectionReader  # noqa: PLC0415
+
             return InspectionReader(
                 self._path(),
                 storage_options_of(self.options),
@@ -90,7 +84,10 @@ class HudiDataSource(DataSource):
     def _inspects(self) -> bool:
         return INSPECT in {key.lower() for key in self.options}
 
+    # Imported only for such a read, as every Python process that plans loads this module.
     def _inspection(self) -> InspectionCall:
+        from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415
+
         return InspectionCall.parse(self.options)
 
     def _scan(self) -> Scan:
@@ -116,48 +113,3 @@ class HudiDataSource(DataSource):
                 f"temporary view; {_NO_CATALOG_TABLES}"
             )
         return path
-
-
-class HudiReader(DataSourceReader):
-    """Plans on the driver, reads on the executors.
-
-    Spark sends the instance to every executor, before it asks for the partitions: what only the
-    driver needs stays there.
-    """
-
-    def __init__(self, scan: Scan, columns: Sequence[str], schema: pa.Schema) -> None:
-        self._scan: Scan | None = scan
-        self._columns = columns
-        self._schema = schema
-        self._storage: Storage = scan.storage
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_scan": None}
-
-    def partitions(self) -> list[InputPartition]:
-        if self._scan is None:
-            raise RuntimeError("partitions are planned on the driver only")
-        try:
-            return [HudiPartition(tasks) for tasks in self._scan.plan_groups(self._columns)]
-        except NotImplementedError as error:
-            # Spark takes a NotImplementedError for "this reader has no partitions()" and goes on
-            # with one None partition: what cannot be read would look like an empty table.
-            raise RuntimeError(f"{type(error).__name__}: {error}") from error
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield from read_partition(partition, self._storage, self._schema)
-
-
-class FilteringReader(HudiReader):
-    """Takes filters from Spark; only for Sparks that have filter pushdown switched on."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
-        if self._scan is None:
-            raise RuntimeError("filters are pushed on the driver only")
-        columns = unchanged_columns(self._scan.schema, self._schema)
-        for pushed in filters:
-            predicate = to_predicate(pushed, columns)
-            if predicate is None:
-                yield pushed
-            else:
-                self._scan = self._scan.where(predicate)

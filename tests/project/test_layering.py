@@ -41,6 +41,15 @@ MAY_IMPORT = {
     "": {"errors", "hudi_table", "read", "scan", "spark"},  # hudi_pyspark/__init__.py
 }
 
+MAY_IMPORT_LATE = {
+    "hudi_pyspark",  # keeps pyspark out of the core
+    "hudi_pyspark.cli",  # tells those who lack typer how to get it
+    # Spark starts Python processes again and again: each loads what it needs.
+    "hudi_pyspark.hudi_table",
+    "hudi_pyspark.spark.datasource",
+    "hudi_pyspark.spark.reader",
+}
+
 MODULES = {
     ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
@@ -110,8 +119,8 @@ def test_only_the_spark_folder_imports_pyspark(module):
 
 @each_module
 def test_no_import_of_our_own_hides_in_a_function(module):
-    if module in ("hudi_pyspark", "hudi_pyspark.cli"):
-        return  # lazy imports keep pyspark out of the core, and typer out of who lacks it
+    if module in MAY_IMPORT_LATE:
+        return
     assert first_party(imports(module)) == first_party(imports(module, in_functions=False))
 
 
@@ -132,8 +141,29 @@ def test_no_module_imports_itself_through_others():
 
 
 def test_core_is_imported_without_pyspark():
-    code = "import hudi_pyspark, sys; sys.exit('pyspark' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=False).returncode == 0
+    assert "pyspark" not in modules_after("hudi_pyspark.HudiTable, hudi_pyspark.Scan")
+
+
+def test_python_worker_of_spark_loads_what_reads():
+    loaded = modules_after("hudi_pyspark.spark.reader", "import hudi_pyspark.spark.reader")
+    assert "hudi_pyspark.read.task" in loaded
+    others = ("hudi_table", "scan", "inspection", "doctor", "plot", "description", "snapshot_diff")
+    assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)
+
+
+def test_planning_process_of_spark_loads_what_plans():
+    loaded = modules_after("pyspark_hudi.DefaultSource", "import pyspark_hudi")
+    assert "hudi_pyspark.scan" in loaded
+    others = ("inspection", "doctor", "plot", "description", "snapshot_diff")
+    assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)
+
+
+def modules_after(expression: str, statement: str = "import hudi_pyspark") -> set[str]:
+    code = f"import sys; {statement}; {expression}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, check=True, capture_output=True, text=True
+    )
+    return set(done.stdout.split())
 
 
 def test_shim_is_small_since_spark_imports_it_in_every_session():

@@ -19,7 +19,8 @@ import hudi_pyspark
 from hudi_pyspark import HudiTable
 from hudi_pyspark.format.data_block import decode_data_block
 from hudi_pyspark.read.base_file import read_base_file
-from hudi_pyspark.spark.datasource import HudiDataSource, HudiReader
+from hudi_pyspark.spark.datasource import HudiDataSource
+from hudi_pyspark.spark.reader import HudiReader
 from tests.bad_inputs import BAD_INPUTS_BY_NAME
 from tests.conftest import GOLDEN
 from tests.damage import damage_column, unpack

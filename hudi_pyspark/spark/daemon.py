@@ -1,0 +1,24 @@
+"""Spark's daemon of Python workers, which here has loaded this package before it forks them.
+
+    spark.python.daemon.module   hudi_pyspark.spark.daemon
+
+Spark ends a Python worker whose rows it does not want to the end, as after a ``LIMIT``; the next
+query then starts another, which is ready at once with this module instead of after its imports.
+It is named before a session starts, and the package has to be installed on every executor.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import pyarrow.compute
+import pyarrow.parquet  # noqa: F401  (loaded for the workers, as the next ones)
+from pyspark import daemon
+
+import hudi_pyspark.spark.reader  # noqa: F401
+
+if __name__ == "__main__":
+    # Workers share the memory of what is loaded as long as no garbage collection writes into it.
+    gc.collect()
+    gc.freeze()
+    daemon.manager()

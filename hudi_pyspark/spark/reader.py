@@ -1,0 +1,67 @@
+"""Reads of batches: what Spark sends to its executors, which load no more than this module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader
+
+from hudi_pyspark.spark.partition import HudiPartition, read_partition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.datasource import Filter, InputPartition
+
+    from hudi_pyspark.scan import Scan
+    from hudi_pyspark.storage import Storage
+
+
+class HudiReader(DataSourceReader):
+    """Plans on the driver, reads on the executors.
+
+    Spark sends the instance to every executor, before it asks for the partitions: what only the
+    driver needs stays there.
+    """
+
+    def __init__(self, scan: Scan, columns: Sequence[str], schema: pa.Schema) -> None:
+        self._scan: Scan | None = scan
+        self._columns = columns
+        self._schema = schema
+        self._storage: Storage = scan.storage
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_scan": None}
+
+    def partitions(self) -> list[InputPartition]:
+        if self._scan is None:
+            raise RuntimeError("partitions are planned on the driver only")
+        try:
+            return [HudiPartition(tasks) for tasks in self._scan.plan_groups(self._columns)]
+        except NotImplementedError as error:
+            # Spark takes a NotImplementedError for "this reader has no partitions()" and goes on
+            # with one None partition: what cannot be read would look like an empty table.
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield from read_partition(partition, self._storage, self._schema)
+
+
+class FilteringReader(HudiReader):
+    """Takes filters from Spark; only for Sparks that have filter pushdown switched on."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
+        if self._scan is None:
+            raise RuntimeError("filters are pushed on the driver only")
+        # Of the driver only.
+        from hudi_pyspark.spark.pushdown import to_predicate  # noqa: PLC0415
+        from hudi_pyspark.spark.schema import unchanged_columns  # noqa: PLC0415
+
+        columns = unchanged_columns(self._scan.schema, self._schema)
+        for pushed in filters:
+            predicate = to_predicate(pushed, columns)
+            if predicate is None:
+                yield pushed
+            else:
+                self._scan = self._scan.where(predicate)
