@@ -39,6 +39,10 @@ class Storage(Protocol):
     Implementations are picklable, since scan tasks take them to the executors.
     """
 
+    @property
+    def is_local(self) -> bool:
+        """Whether reading is no request to another machine, so that reading twice is cheap."""
+
     def list_directory(self, directory: str) -> list[FileInfo]:
         """Files and folders directly in a folder, in no promised order; [] if there is none."""
 
@@ -128,6 +132,10 @@ class ArrowStorage:
             filesystem = pafs.PyFileSystem(pafs.FSSpecHandler(filesystem))
         return cls(filesystem, _trim(rest if separator else path), scheme if separator else "")
 
+    @property
+    def is_local(self) -> bool:
+        return isinstance(self.filesystem, pafs.LocalFileSystem)
+
     def list_directory(self, directory: str) -> list[FileInfo]:
         selector = pafs.FileSelector(self._absolute(directory), allow_not_found=True)
         return [
@@ -168,6 +176,8 @@ class ArrowStorage:
 
 class MemoryStorage:
     """Files in a mapping, for tests: ``MemoryStorage({".hoodie/hoodie.properties": b"…"})``."""
+
+    is_local = True
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = dict(files)

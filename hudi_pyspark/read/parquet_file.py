@@ -9,10 +9,15 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro_annotation import annotated_schema
+from hudi_pyspark.read.key_filter import keys_array
+from hudi_pyspark.read.picked_rows import pick_rows
+from hudi_pyspark.read.twin_columns import record_key_twin
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from hudi_pyspark.read.file_parts import File
     from hudi_pyspark.read.row_groups import RowGroupFilter
     from hudi_pyspark.storage import Storage
 
@@ -32,14 +37,46 @@ def read_parquet_file(
             wanted = [name for name in columns if name in schema.names]
             target = pa.schema([schema.field(name) for name in wanted])
             chosen = row_groups.choose(parquet)
-            # Slices are read side by side, by Spark's tasks or by threads: more threads for the
-            # columns of one would only get in each other's way.
-            batches = parquet.iter_batches(batch_rows, chosen, wanted, use_threads=False)
-            for batch in batches if chosen else ():
-                table = pa.Table.from_batches([batch])
-                yield table.select(wanted).cast(target) if wanted else table
+            twin = record_key_twin(file, parquet, chosen, wanted) if storage.is_local else None
+            stored = [name for name in wanted if name != twin]
+            for table in _stored_tables(
+                file,
+                parquet,
+                chosen,
+                stored,
+                batch_rows=batch_rows,
+                keys=keys_array(row_groups.record_keys),
+            ):
+                whole = table
+                if twin is not None:
+                    whole = table.append_column(twin, table.column(RECORD_KEY_COLUMN))
+                yield whole.select(wanted).cast(target) if wanted else whole
     except FileNotFoundError:
         raise
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         problem = f"not readable as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
+
+
+def _stored_tables(
+    file: File,
+    parquet: pq.ParquetFile,
+    groups: Sequence[int],
+    columns: Sequence[str],
+    *,
+    batch_rows: int,
+    keys: pa.Array | None,
+) -> Iterator[pa.Table]:
+    """Columns of some row groups; rows with other keys may be missing."""
+    whole = []
+    for group in groups:
+        picked = pick_rows(file, parquet, group, columns, keys) if keys is not None else None
+        if picked is None:
+            whole.append(group)
+        else:
+            yield picked
+    # Slices are read side by side, by Spark's tasks or by threads: more threads for the columns of
+    # one would only get in each other's way.
+    batches = parquet.iter_batches(batch_rows, whole, columns, use_threads=False)
+    for batch in batches if whole else ():
+        yield pa.Table.from_batches([batch])

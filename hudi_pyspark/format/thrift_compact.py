@@ -1,0 +1,206 @@
+"""Thrift's compact protocol ↔ values: the metadata of Parquet files is written in it."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias, Union, cast
+
+from hudi_pyspark.format.protobuf import ProtobufError, parse_varint
+
+ThriftValue: TypeAlias = Union[bool, int, float, bytes, "ThriftList", "ThriftStruct"]
+
+_DOUBLE = struct.Struct("<d")
+_LONG_LIST = 15  # lists of so many elements or more have their length behind the header
+_DEEPEST = 32  # of what is nested
+
+
+class ThriftType(IntEnum):
+    """What a value is; the numbers are those of the format."""
+
+    TRUE = 1
+    FALSE = 2
+    BYTE = 3
+    I16 = 4
+    I32 = 5
+    I64 = 6
+    DOUBLE = 7
+    BINARY = 8
+    LIST = 9
+    SET = 10
+    STRUCT = 12
+
+
+_INTEGERS = (ThriftType.I16, ThriftType.I32, ThriftType.I64)
+_BOOLEANS = (ThriftType.TRUE, ThriftType.FALSE)
+_NOTHING = (None, None)
+
+
+class ThriftError(ValueError):
+    """Bytes that are not a struct in the compact protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThriftList:
+    """Values of one type."""
+
+    kind: ThriftType
+    items: tuple[ThriftValue, ...]
+
+
+class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
+    """Fields by their numbers, in their order, each with its type.
+
+    What asks for a field of a type raises ThriftError where there is none.
+    """
+
+    def integer(self, number: int) -> int:
+        kind, value = self.get(number, _NOTHING)
+        if kind not in _INTEGERS:
+            raise ThriftError(f"field {number} is no integer")
+        return cast("int", value)
+
+    def list(self, number: int) -> ThriftList:
+        value = self.get(number, _NOTHING)[1]
+        if not isinstance(value, ThriftList):
+            raise ThriftError(f"field {number} is no list")
+        return value
+
+    def struct(self, number: int) -> ThriftStruct:
+        value = self.get(number, _NOTHING)[1]
+        if not isinstance(value, ThriftStruct):
+            raise ThriftError(f"field {number} is no struct")
+        return value
+
+    def structs(self, number: int) -> tuple[ThriftStruct, ...]:
+        found = self.list(number)
+        if found.kind is not ThriftType.STRUCT:
+            raise ThriftError(f"field {number} is no list of structs")
+        return cast("tuple[ThriftStruct, ...]", found.items)
+
+
+def parse_struct(data: bytes | memoryview, offset: int = 0) -> tuple[ThriftStruct, int]:
+    """A struct, and the offset after it.
+
+    Raises:
+        ThriftError: there is none, or it does not end within the data.
+    """
+    try:
+        return _parse_struct(memoryview(data), offset, 0)
+    except (IndexError, ValueError, struct.error, ProtobufError) as error:
+        raise ThriftError(f"no Thrift struct at byte {offset}: {error}") from error
+
+
+def struct_bytes(fields: ThriftStruct) -> bytes:
+    """The inverse of `parse_struct`."""
+    out = bytearray()
+    _write_struct(out, fields)
+    return bytes(out)
+
+
+def varint_bytes(value: int) -> bytes:
+    """The inverse of `parse_varint`."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _parse_struct(view: memoryview, offset: int, depth: int) -> tuple[ThriftStruct, int]:
+    if depth > _DEEPEST:
+        raise ThriftError(f"nested more than {_DEEPEST} deep")
+    fields = ThriftStruct()
+    number = 0
+    while header := view[offset]:
+        offset += 1
+        kind = ThriftType(header & 15)
+        if header >> 4:
+            number += header >> 4
+        else:
+            number, offset = _parse_integer(view, offset)
+        fields[number] = kind, False
+        if kind in _BOOLEANS:  # which are their types
+            fields[number] = kind, kind is ThriftType.TRUE
+        else:
+            value, offset = _parse_value(view, offset, kind, depth)
+            fields[number] = kind, value
+    return fields, offset + 1
+
+
+def _parse_value(
+    view: memoryview, offset: int, kind: ThriftType, depth: int
+) -> tuple[ThriftValue, int]:
+    if kind in _INTEGERS:
+        return _parse_integer(view, offset)
+    if kind is ThriftType.BINARY:
+        size, begin = parse_varint(view, offset)
+        if begin + size > len(view):
+            raise ThriftError("it is cut off")
+        return bytes(view[begin : begin + size]), begin + size
+    if kind is ThriftType.STRUCT:
+        return _parse_struct(view, offset, depth + 1)
+    if kind in (ThriftType.LIST, ThriftType.SET):
+        return _parse_list(view, offset, depth)
+    if kind is ThriftType.DOUBLE:
+        return _DOUBLE.unpack_from(view, offset)[0], offset + _DOUBLE.size
+    return view[offset], offset + 1  # a byte, and a boolean within a list
+
+
+def _parse_list(view: memoryview, offset: int, depth: int) -> tuple[ThriftList, int]:
+    kind, size = ThriftType(view[offset] & 15), view[offset] >> 4
+    offset += 1
+    if size == _LONG_LIST:
+        size, offset = parse_varint(view, offset)
+    items = []
+    for _ in range(size):
+        item, offset = _parse_value(view, offset, kind, depth)
+        items.append(item)
+    return ThriftList(kind, tuple(items)), offset
+
+
+def _parse_integer(view: memoryview, offset: int) -> tuple[int, int]:
+    zigzag, offset = parse_varint(view, offset)
+    return (zigzag >> 1) ^ -(zigzag & 1), offset
+
+
+def _write_struct(out: bytearray, fields: ThriftStruct) -> None:
+    last = 0
+    for number, (kind, value) in fields.items():
+        if 0 < number - last < 16:
+            out.append((number - last) << 4 | kind)
+        else:
+            out.append(kind)
+            _write_integer(out, number)
+        last = number
+        if kind not in _BOOLEANS:
+            _write_value(out, kind, value)
+    out.append(0)
+
+
+def _write_value(out: bytearray, kind: ThriftType, value: ThriftValue) -> None:
+    match value:
+        case ThriftList():
+            size = len(value.items)
+            out.append(min(size, _LONG_LIST) << 4 | value.kind)
+            if size >= _LONG_LIST:
+                out += varint_bytes(size)
+            for item in value.items:
+                _write_value(out, value.kind, item)
+        case ThriftStruct():
+            _write_struct(out, value)
+        case bytes():
+            out += varint_bytes(len(value))
+            out += value
+        case float():
+            out += _DOUBLE.pack(value)
+        case int() if kind in _INTEGERS:
+            _write_integer(out, value)
+        case int():
+            out.append(value)
+
+
+def _write_integer(out: bytearray, value: int) -> None:
+    out += varint_bytes(value << 1 if value >= 0 else ~(value << 1))

@@ -1,0 +1,30 @@
+"""Parquet files in memory, as parquet-mr writes them: with an offset index, no schema of Arrow."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def parquet_bytes(table: pa.Table, **options: object) -> bytes:
+    """The table as a file; options are those of `pyarrow.parquet.write_table`."""
+    defaults = {
+        "store_schema": False,
+        "write_page_index": True,
+        "compression": "gzip",
+        "data_page_size": 20_000,
+        "write_batch_size": 100,
+    }
+    out = io.BytesIO()
+    pq.write_table(table, out, **{**defaults, **options})
+    return out.getvalue()
+
+
+def keys(count: int) -> list[str]:
+    """Record keys that do not compress well."""
+    return [f"{i * 2654435761 % 2**32:08x}{i * 40503 % 65536:04x}-{i:06d}" for i in range(count)]
