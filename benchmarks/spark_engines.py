@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 
 from benchmarks.filter_switch import FILTER_OPTION
 from benchmarks.queries import CHECKED, GROUPED, SUMMED, Kind, Query
-from benchmarks.spark_session import hudi_session, plain_session
+from benchmarks.spark_session import HUDI_PY, hudi_session, plain_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,7 +62,7 @@ class HudiPySpark(SparkEngine):
     """This project; columns are named, as Spark does not tell them."""
 
     def __init__(self) -> None:
-        super().__init__(plain_session())
+        super().__init__(plain_session(HUDI_PY))
 
     def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:
         reader = self.session.read.format("hudi-py").option(QUERY_TYPE, query.query_type)

@@ -20,6 +20,7 @@ HUDI = {  # as Apache Hudi's quick start has them
     "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
 }
+HUDI_PY = {"spark.python.daemon.module": "hudi_pyspark.spark.daemon"}  # see spark-conf/
 
 
 def plain_session(more: dict[str, str] | None = None) -> SparkSession:

@@ -23,6 +23,7 @@ from hudi_pyspark.read.predicate import conjunction, conjuncts
 from hudi_pyspark.read.projection import result_schema, scan_schema
 from hudi_pyspark.read.schema_on_read import SchemaOnRead
 from hudi_pyspark.read.side_by_side import read_side_by_side
+from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import column_defaults
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 _MOST_THREADS = 4
-SHORT_NAME = "hudi-py"  # of the data source in Spark
 
 
 class Scan:

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import gc
 
+import pyarrow as pa
 import pyarrow.compute
-import pyarrow.parquet  # noqa: F401  (loaded for the workers, as the next ones)
+import pyarrow.parquet
 from pyspark import daemon
 
 import hudi_pyspark.spark.reader  # noqa: F401
 
 if __name__ == "__main__":
+    pa.array([0])  # the first array that pyarrow makes loads pandas, where it is installed
     # Workers share the memory of what is loaded as long as no garbage collection writes into it.
     gc.collect()
     gc.freeze()

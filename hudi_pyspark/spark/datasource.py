@@ -1,4 +1,8 @@
-"""The Spark data source: thin, without any knowledge of Hudi."""
+"""The Spark data source: thin, without any knowledge of Hudi.
+
+Every Spark session that looks for a data source imports this module, whatever it then reads: what
+reads Hudi tables is imported when one is read.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import DataSource
 
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.read.options import INSPECT
-from hudi_pyspark.read.stream import LAST_OFFSET, StreamOptions, schema_options
-from hudi_pyspark.scan import SHORT_NAME
-from hudi_pyspark.spark.pushdown import is_pushdown_on
-from hudi_pyspark.spark.reader import FilteringReader, HudiReader
-from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema
-from hudi_pyspark.spark.stream import HudiStreamReader
-from hudi_pyspark.storage_options import storage_options_of
+from hudi_pyspark.short_name import SHORT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,11 +18,9 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceReader
     from pyspark.sql.types import StructType
 
-    from hudi_pyspark.inspection import InspectionCall
     from hudi_pyspark.read.custom_merger import PayloadMerger
-    from hudi_pyspark.scan import Scan
-
-_NO_CATALOG_TABLES = "Spark does not tell a Python data source the path of a catalog table"
+    from hudi_pyspark.spark.planner import Planner
+    from hudi_pyspark.spark.stream import HudiStreamReader
 
 
 class HudiDataSource(DataSource):
@@ -36,80 +29,24 @@ class HudiDataSource(DataSource):
     # Users' mergers; see hudi_pyspark.spark.session.register.
     payload_mergers: ClassVar[Mapping[str, PayloadMerger]] = {}
 
+    _planner: Planner | None = None
+
     @classmethod
     def name(cls) -> str:
         return SHORT_NAME
 
-    # Spark carries the source from the process that asked for its schema to the one that plans, so
-    # that commits are read once for both. It looks whether the table has grown in between.
-    _opened: HudiTable | None = None
-
     def schema(self) -> StructType:
-        if self._inspects():
-            return spark_schema(self._inspection().schema(self._table().view))
-        # Spark asks batches and streams alike; a stream names no begin, which the columns do not
-        # depend on.
-        return spark_schema(self._table().scan_with(schema_options(self.options)).schema)
+        return self._planned().schema()
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        if self._inspects():
-            from hudi_pyspark.spark.inspection import InspectionReader  # noqa: PLC0415
-
-            return InspectionReader(
-                self._path(),
-                storage_options_of(self.options),
-                self._inspection(),
-                arrow_schema_of(schema),
-            )
-        scan = self._scan()
-        reader = FilteringReader if is_pushdown_on() else HudiReader
-        return reader(scan, requested_columns(schema, scan.schema), arrow_schema_of(schema))
+        return self._planned().reader(schema, self.payload_mergers)
 
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
-        StreamOptions.parse(self.options)  # what a stream cannot have is refused by name
-        # The scan of an empty batch: what no batch could have is refused before the first one.
-        scan = self._table().scan_range(
-            self.options, LAST_OFFSET, LAST_OFFSET, self.payload_mergers
-        )
-        source = scan.schema
-        return HudiStreamReader(
-            self._path(),
-            self.options,
-            mergers=self.payload_mergers,
-            source=source,
-            columns=requested_columns(schema, source),
-            schema=arrow_schema_of(schema),
-        )
+        return self._planned().stream_reader(schema, self.payload_mergers)
 
-    def _inspects(self) -> bool:
-        return INSPECT in {key.lower() for key in self.options}
+    def _planned(self) -> Planner:
+        if self._planner is None:
+            from hudi_pyspark.spark.planner import Planner  # noqa: PLC0415
 
-    # Imported only for such a read, as every Python process that plans loads this module.
-    def _inspection(self) -> InspectionCall:
-        from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415
-
-        return InspectionCall.parse(self.options)
-
-    def _scan(self) -> Scan:
-        return self._table().scan_with(self.options, self.payload_mergers)
-
-    def _table(self) -> HudiTable:
-        """The table as it is now; unless it has grown, nothing is read again but its timeline."""
-        if self._opened is None or not self._opened.is_current():
-            settings = storage_options_of(self.options)
-            self._opened = HudiTable(self._path(), storage_options=settings)
-        return self._opened
-
-    def _path(self) -> str:
-        if {"provider", "location"} <= self.options.keys():  # only CREATE TABLE gives these
-            raise UnsupportedQueryError(
-                f"this would make a catalog table, and {_NO_CATALOG_TABLES}: use CREATE TEMPORARY "
-                f"VIEW … USING `{SHORT_NAME}` OPTIONS (path '…')"
-            )
-        path = self.options.get("path")
-        if not path:
-            raise InvalidOptionError(
-                "no path: give the table's base path to .load(...), or in SQL to the OPTIONS of a "
-                f"temporary view; {_NO_CATALOG_TABLES}"
-            )
-        return path
+            self._planner = Planner(self.options)
+        return self._planner

@@ -51,6 +51,8 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
             f".schema(...) names {', '.join(map(repr, unknown))}, which the table does not have; "
             f"it has {', '.join(table.names)}"
         )
+    if unchanged_columns(table, wanted).names == wanted.names:
+        return list(wanted.names)
     available = pa.schema([table.field(name) for name in wanted.names]).empty_table()
     try:
         conform(available, wanted, {}, source=".schema(...)")

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.read.custom_merger import registered_payloads
-from hudi_pyspark.scan import SHORT_NAME
+from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "format": {"errors", "format"},
     "table": {"errors", "format", "storage", "table"},
     "read": CORE,
-    "scan": CORE,
+    "short_name": set(),
+    "scan": {*CORE, "short_name"},
     "inspection": {*CORE, "scan"},
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},
@@ -37,7 +38,7 @@ MAY_IMPORT = {
         "snapshot_diff",
     },
     "cli": {*CORE, "scan", "description", "plot", "doctor", "hudi_table", ""},
-    "spark": {*CORE, "scan", "inspection", "hudi_table", "spark"},
+    "spark": {*CORE, "short_name", "scan", "inspection", "hudi_table", "spark"},
     "": {"errors", "hudi_table", "read", "scan", "spark"},  # hudi_pyspark/__init__.py
 }
 
@@ -47,6 +48,7 @@ MAY_IMPORT_LATE = {
     # Spark starts Python processes again and again: each loads what it needs.
     "hudi_pyspark.hudi_table",
     "hudi_pyspark.spark.datasource",
+    "hudi_pyspark.spark.planner",
     "hudi_pyspark.spark.reader",
 }
 
@@ -151,8 +153,13 @@ def test_python_worker_of_spark_loads_what_reads():
     assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)
 
 
-def test_planning_process_of_spark_loads_what_plans():
+def test_session_that_looks_for_data_sources_loads_next_to_nothing():
     loaded = modules_after("pyspark_hudi.DefaultSource", "import pyspark_hudi")
+    assert loaded.isdisjoint({"pyarrow", "numpy", "fastavro", "hudi_pyspark.scan"})
+
+
+def test_planning_process_of_spark_loads_what_plans():
+    loaded = modules_after("hudi_pyspark.spark.planner", "import hudi_pyspark.spark.planner")
     assert "hudi_pyspark.scan" in loaded
     others = ("inspection", "doctor", "plot", "description", "snapshot_diff")
     assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)

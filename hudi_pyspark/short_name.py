@@ -1,0 +1,5 @@
+"""What the data source is called in Spark."""
+
+from __future__ import annotations
+
+SHORT_NAME = "hudi-py"
