@@ -64,9 +64,20 @@ class ColumnPages:
     sizes: Rows  # bytes, with their headers
     begin: int  # of the chunk: in front of the first page there may be a dictionary
 
-    def holding(self, rows: Mask) -> Mask:
-        """The pages that hold one of the rows; one flag per row of the row group."""
-        return np.logical_or.reduceat(rows, self.first_rows)
+    def holding(self, rows: Rows) -> Mask:
+        """The pages that hold one of some rows of the row group."""
+        chosen = np.zeros(len(self.first_rows), np.bool_)
+        chosen[self._pages_of(rows)] = True
+        return chosen
+
+    def places(self, rows: Rows, chosen: Mask) -> Rows:
+        """Where rows stand in what chosen pages hold together."""
+        pages = self._pages_of(rows)
+        counts = np.where(chosen, self.row_counts, 0)
+        return (np.cumsum(counts) - counts)[pages] + rows - self.first_rows[pages]
+
+    def _pages_of(self, rows: Rows) -> Rows:
+        return np.searchsorted(self.first_rows, rows, side="right") - 1
 
     def spans(self, pages: Mask) -> list[tuple[int, int]]:
         """Begin and end of what has to be read for some pages, the dictionary first."""
@@ -93,7 +104,10 @@ class ParquetPages:
         """Ordinals of the leaf columns that a top-level column has in a row group."""
         chunks = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)
         paths = [chunk.struct(_META_DATA).list(_PATH) for chunk in chunks]
-        return [i for i, path in enumerate(paths) if path.items[:1] == (column.encode(),)]
+        found = [i for i, path in enumerate(paths) if path.items[:1] == (column.encode(),)]
+        if not found:
+            raise ParquetPagesError(f"there is no column {column!r}")
+        return found
 
     def index_span(self, group: int, leaf: int) -> tuple[int, int]:
         """Begin and end of a leaf column's offset index."""

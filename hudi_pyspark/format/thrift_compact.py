@@ -34,6 +34,7 @@ class ThriftType(IntEnum):
 
 _INTEGERS = (ThriftType.I16, ThriftType.I32, ThriftType.I64)
 _BOOLEANS = (ThriftType.TRUE, ThriftType.FALSE)
+_TYPES = {int(kind): kind for kind in ThriftType}
 _NOTHING = (None, None)
 
 
@@ -116,7 +117,7 @@ def _parse_struct(view: memoryview, offset: int, depth: int) -> tuple[ThriftStru
     number = 0
     while header := view[offset]:
         offset += 1
-        kind = ThriftType(header & 15)
+        kind = _type(header)
         if header >> 4:
             number += header >> 4
         else:
@@ -128,6 +129,13 @@ def _parse_struct(view: memoryview, offset: int, depth: int) -> tuple[ThriftStru
             value, offset = _parse_value(view, offset, kind, depth)
             fields[number] = kind, value
     return fields, offset + 1
+
+
+def _type(header: int) -> ThriftType:
+    kind = _TYPES.get(header & 15)
+    if kind is None:
+        raise ThriftError(f"no type {header & 15} is known")
+    return kind
 
 
 def _parse_value(
@@ -150,7 +158,7 @@ def _parse_value(
 
 
 def _parse_list(view: memoryview, offset: int, depth: int) -> tuple[ThriftList, int]:
-    kind, size = ThriftType(view[offset] & 15), view[offset] >> 4
+    kind, size = _type(view[offset]), view[offset] >> 4
     offset += 1
     if size == _LONG_LIST:
         size, offset = parse_varint(view, offset)

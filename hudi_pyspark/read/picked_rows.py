@@ -17,12 +17,8 @@ from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    from hudi_pyspark.format.parquet_pages import ColumnPages
+    from hudi_pyspark.format.parquet_pages import ColumnPages, Mask, Rows
     from hudi_pyspark.read.file_parts import File
-
-    Mask = npt.NDArray[np.bool_]
 
 _FEWEST_BYTES = 1 << 20  # uncompressed: what is smaller is read as fast as its pages are looked for
 _MOST_PAGES = 0.8  # of all bytes; when nearly every page is wanted, none is looked for
@@ -56,7 +52,7 @@ def pick_rows(
     ):
         return None
     rows, found = _rows_with(parquet, group, keys)
-    if not rows.any():
+    if not len(rows):
         return parquet.schema_arrow.empty_table().select(columns)
     others = [name for name in columns if name != RECORD_KEY_COLUMN]
     try:
@@ -66,19 +62,19 @@ def pick_rows(
     return pa.table({**picked, RECORD_KEY_COLUMN: found}).select(columns) if picked else None
 
 
-def _rows_with(parquet: pq.ParquetFile, group: int, keys: pa.Array) -> tuple[Mask, pa.ChunkedArray]:
-    """Which rows have one of the keys, and the keys of these."""
+def _rows_with(parquet: pq.ParquetFile, group: int, keys: pa.Array) -> tuple[Rows, pa.ChunkedArray]:
+    """Ordinals of the rows that have one of the keys, and the keys of these."""
     batches = parquet.iter_batches(_BATCH_ROWS, [group], [RECORD_KEY_COLUMN], use_threads=False)
     masks, found = [], []
     for batch in batches:
         mask = pc.is_in(batch.column(0), value_set=keys)
         masks.append(mask.to_numpy(zero_copy_only=False))
         found.append(batch.column(0).filter(mask))
-    return np.concatenate(masks), pa.chunked_array(found)
+    return np.flatnonzero(np.concatenate(masks)), pa.chunked_array(found)
 
 
 def _read_pages(
-    file: File, group: int, columns: Sequence[str], rows: Mask
+    file: File, group: int, columns: Sequence[str], rows: Rows
 ) -> dict[str, pa.ChunkedArray]:
     """The rows, from their pages; none where nearly all pages hold some of them."""
     footer = ParquetPages.parse(read_footer(file))
@@ -87,9 +83,10 @@ def _read_pages(
     spans = {leaf: footer.index_span(group, leaf) for leaf in every}
     indexes = FileParts(file, spans.values())
     pages = {leaf: footer.pages(group, leaf, indexes(*spans[leaf])) for leaf in every}
-    chosen = {}
+    chosen: dict[int, Mask] = {}
     for found in leaves.values():
-        chosen.update(_choose([pages[leaf] for leaf in found], found, rows))
+        masks = _choose([pages[leaf] for leaf in found], rows)
+        chosen.update(zip(found, masks, strict=True))
     size = sum(int(pages[leaf].sizes[chosen[leaf]].sum()) for leaf in every)
     if size > _MOST_PAGES * sum(int(pages[leaf].sizes.sum()) for leaf in every):
         return {}
@@ -98,26 +95,25 @@ def _read_pages(
     for column, found in leaves.items():
         chunks = {leaf: (pages[leaf], chosen[leaf]) for leaf in found}
         some = footer.file_of(group, column, chunks, parts)
-        held = _rows_in(*chunks[found[0]])
-        picked[column] = _read_column(some, int(held.sum())).take(
-            pa.array((np.cumsum(held) - 1)[rows])
-        )
+        held, of_which = chunks[found[0]]
+        whole = _read_column(some, int(held.row_counts[of_which].sum()))
+        picked[column] = whole.take(pa.array(held.places(rows, of_which)))
     return picked
 
 
-def _choose(leaves: Sequence[ColumnPages], ordinals: Sequence[int], rows: Mask) -> dict[int, Mask]:
+def _choose(leaves: Sequence[ColumnPages], rows: Rows) -> list[Mask]:
     """Pages of a top-level column's leaves that hold the rows, and all the same other rows."""
     while True:
         chosen = [pages.holding(rows) for pages in leaves]
-        held = [_rows_in(pages, mask) for pages, mask in zip(leaves, chosen, strict=True)]
-        union = np.logical_or.reduce(held)
-        if all(np.array_equal(union, mask) for mask in held):
-            return dict(zip(ordinals, chosen, strict=True))
-        rows = union
-
-
-def _rows_in(pages: ColumnPages, chosen: Mask) -> Mask:
-    return np.repeat(chosen, pages.row_counts)
+        if len(leaves) == 1:
+            return chosen
+        held = [
+            np.flatnonzero(np.repeat(mask, pages.row_counts))
+            for pages, mask in zip(leaves, chosen, strict=True)
+        ]
+        if all(np.array_equal(held[0], others) for others in held[1:]):
+            return chosen
+        rows = np.unique(np.concatenate(held))
 
 
 def _read_column(some: bytes, rows: int) -> pa.ChunkedArray:
