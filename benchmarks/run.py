@@ -241,7 +241,9 @@ def parse_settings(arguments: list[str]) -> tuple[Settings, Path]:
     parser.add_argument("--data", type=Path, default=default_data, help="keeps tables, Spark 3.5")
     parser.add_argument("--output", type=Path, help="by default DATA/results")
     given = parser.parse_args(arguments)
-    unknown = {*given.tables} - {*TABLES} or {*given.engines} - {*ENGINES}
+    asked = {FIRST, *(q.name for q in queries_of(TABLES["a"].at(1), {"last_commit_after": ""}))}
+    unknown = ({*given.tables} - {*TABLES}) | ({*given.engines} - {*ENGINES})
+    unknown |= {*given.queries} - asked
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     output = given.output or given.data / "results"

@@ -125,7 +125,7 @@ OPTIONS = (
         "",
         "batch_rows",
         values="1 to 2147483647",
-        default="65536",
+        default="16384",
         meaning="rows of an Arrow batch",
     ),
     Option(
@@ -424,7 +424,7 @@ class ReadOptions:
     delete_field: str = ""
     delete_marker: str = ""
     bootstrap_base_path: str = ""  # "" for the recorded folder, or the table's sibling
-    batch_rows: int = 65_536
+    batch_rows: int = 16_384
     task_bytes: int = 64 << 20
     merge_memory: int = 0  # bytes; 0 for the worker's default
     spill_folder: str = ""  # "" for the worker's default
@@ -479,7 +479,7 @@ class ReadOptions:
             delete_field=field,
             delete_marker=marker,
             bootstrap_base_path=given.get("bootstrap_base_path", ""),
-            batch_rows=_positive(given, "batch_rows", default=65_536),
+            batch_rows=_positive(given, "batch_rows", default=16_384),
             task_bytes=_positive(given, "task_bytes", default=64 << 20),
             merge_memory=(
                 _positive(given, _MERGE_MEMORY, default=1, most=_MAX_LONG)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.read.row_groups import RowGroupFilter
     from hudi_pyspark.storage import Storage
 
+_BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
+
 
 def read_parquet_file(
     storage: Storage,
@@ -32,7 +34,13 @@ def read_parquet_file(
     """Stream the chosen row groups of a Parquet file; see `read_base_file`."""
     try:
         with storage.open_input(path) as file:
-            parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="us", pre_buffer=True)
+            # Of another machine all columns are asked for at once, which takes their memory.
+            parquet = pq.ParquetFile(
+                file,
+                coerce_int96_timestamp_unit="us",
+                pre_buffer=not storage.is_local,
+                buffer_size=_BUFFER if storage.is_local else 0,
+            )
             schema = annotated_schema(parquet.schema_arrow)
             wanted = [name for name in columns if name in schema.names]
             target = pa.schema([schema.field(name) for name in wanted])

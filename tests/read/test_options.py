@@ -19,7 +19,7 @@ def test_defaults():
         schema_on_read=None,
         delete_field="",
         delete_marker="",
-        batch_rows=65_536,
+        batch_rows=16_384,
         include_meta_columns=True,
         on_damage=OnDamage.FAIL,
     )
