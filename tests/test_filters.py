@@ -8,6 +8,7 @@ from hudi_pyspark.storage import ArrowStorage
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.compare import differences
+from tests.golden.filters import filtered_differences, filters_of
 
 MOR = "v9_mor_compaction_inline"
 
@@ -66,6 +67,17 @@ def test_record_key_is_found_in_base_and_log_files(table, expected):
         key = row["_hoodie_record_key"]
         found = table.scan(filter=f"_hoodie_record_key = '{key}'").to_arrow()
         assert found.to_pylist() == [row]
+
+
+@pytest.mark.parametrize("case", ["v6_mor_insert_duplicates", "v9_mor_insert_duplicates"])
+def test_filter_finds_the_rows_of_a_key_that_a_base_file_has_twice(golden_table, case):
+    """Which of the two a log record replaces, positions tell, or else their order in the file."""
+    path = golden_table(case)
+    query = next(q for q in load_case(GOLDEN / path.name).queries if q.name == "snapshot")
+    keys = query.expected_rows().column("_hoodie_record_key").to_pylist()
+    assert len(set(keys)) < len(keys)
+    for made in filters_of(query.expected_rows(), per_column=8):
+        assert not filtered_differences(query, path, made), made.text
 
 
 def test_columns_are_named_in_any_case_and_unknown_ones_are_refused(table):

@@ -75,16 +75,19 @@ def _stored_tables(
     batch_rows: int,
     keys: pa.Array | None,
 ) -> Iterator[pa.Table]:
-    """Columns of some row groups; rows with other keys may be missing."""
-    whole = []
-    for group in groups:
-        picked = pick_rows(file, parquet, group, columns, keys) if keys is not None else None
-        if picked is None:
-            whole.append(group)
-        else:
-            yield picked
+    """Columns of some row groups, in file order; rows with other keys may be missing."""
     # Slices are read side by side, by Spark's tasks or by threads: more threads for the columns of
     # one would only get in each other's way.
-    batches = parquet.iter_batches(batch_rows, whole, columns, use_threads=False)
-    for batch in batches if whole else ():
-        yield pa.Table.from_batches([batch])
+    if keys is None:
+        if groups:
+            for batch in parquet.iter_batches(batch_rows, groups, columns, use_threads=False):
+                yield pa.Table.from_batches([batch])
+        return
+    for group in groups:
+        picked = pick_rows(file, parquet, group, columns, keys)
+        if picked is not None:
+            yield picked
+        else:
+            yield from _stored_tables(
+                file, parquet, [group], columns, batch_rows=batch_rows, keys=None
+            )

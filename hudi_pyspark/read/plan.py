@@ -135,9 +135,7 @@ def plan(
             partition_values=_partition_values(file_slice, config, table_schema, options),
             # Files of such a table may hold the columns all the same, null (rewritten by a merge).
             values_from_path=options.partition_values_from_path or config.drop_partition_columns,
-            # Positions count the rows of the whole base file, of which a filter leaves some.
-            use_record_positions=options.use_record_positions
-            and (predicate is None or not has_fixed_keys),
+            use_record_positions=options.use_record_positions,
             batch_rows=options.batch_rows,
             on_damage=options.on_damage,
             merge_memory=options.merge_memory,

@@ -30,7 +30,8 @@ class RowGroupFilter:
 
     predicate: Predicate | None = None  # rows for which it is not true are not wanted
     types: pa.Schema | None = None  # types in which the predicate compares
-    stored_names: Mapping[str, str] | None = None  # column to its name in the file; None: the same
+    # Column to its name in the file; others, though it may have them, come from elsewhere. None: all.
+    stored_names: Mapping[str, str] | None = None
     record_keys: tuple[str, ...] | None = None  # rows with other keys are not wanted; None for all
     byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
 
@@ -72,7 +73,7 @@ class RowGroupFilter:
 
         def bounds_of(name: str) -> Bounds | None:
             stored = self._stored_name(name)
-            if stored not in columns:
+            if stored is None or stored not in columns:
                 return None
             kind = field_type(file.schema_arrow, stored)
             # A column that is promoted on the way may be ordered in another way afterwards.
@@ -82,13 +83,15 @@ class RowGroupFilter:
 
         return may_match(predicate, bounds_of)
 
-    def _stored_name(self, name: str) -> str:
+    def _stored_name(self, name: str) -> str | None:
+        """Dotted path in the file; None for a column whose values are not taken from there."""
         if self.stored_names is None:
             return name
         head, dot, rest = name.partition(".")
         if name in self.stored_names:
             return self.stored_names[name]
-        return f"{self.stored_names.get(head, head)}{dot}{rest}"
+        stored = self.stored_names.get(head)
+        return f"{stored}{dot}{rest}" if stored is not None else None
 
 
 def _columns_by_path(file: pq.ParquetFile) -> dict[str, int]:

@@ -22,14 +22,13 @@ from hudi_pyspark.read.log_scan import scan_blocks
 from hudi_pyspark.read.merge import changed_rows, merge, unmerged
 from hudi_pyspark.read.options import OnDamage
 from hudi_pyspark.read.passes import in_passes
-from hudi_pyspark.read.predicate import matching
+from hudi_pyspark.read.predicate import matching, top_level_columns
 from hudi_pyspark.read.record_key import with_record_key
 from hudi_pyspark.read.row_groups import RowGroupFilter
 from hudi_pyspark.read.schema_evolution import conform
 from hudi_pyspark.read.schema_on_read import stored_columns
 from hudi_pyspark.read.spill import MemoryLimits
 from hudi_pyspark.table.log_file import LogFiles
-from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -85,19 +84,21 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
             yield from _merged(task, blocks, storage)
 
 
-def _before_merge(task: ScanTask, blocks: Sequence[LogBlock]) -> Predicate | None:
-    """What base rows have to fulfil to matter at all, known before they are merged.
-
-    By commit time log records win whatever the base rows hold, so that base rows only stand for
-    themselves. In every other mode a base row that the predicate rules out may still beat a log
-    record, or lend it values.
-    """
-    plain = task.rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING and not task.rule.needs_fold
-    lends = any(map(_is_partial_update, blocks))
-    return task.predicate if plain and not lends and not task.key_fields else None
-
-
 def _merged(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterator[pa.Table]:
+    """The rows of a slice with logs; only keys are looked for before the merge.
+
+    Whatever else the predicate rules out may still beat a log record, lend it values, or, where a
+    base file has a key twice, be the one of the two that is replaced.
+    """
+    if task.record_keys is not None and _has_positions(task, blocks, any):
+        # Positions say which of several rows of one key is meant, and keys do not; where no key
+        # comes twice they mean the same.
+        rows = list(_base_tables(task, storage, None))
+        if not _has_duplicates(rows):
+            by_key = replace(task, use_record_positions=False)
+            yield from _in_passes(by_key, blocks, rows, merge, batch_rows=task.batch_rows)
+            return
+        task = replace(task, record_keys=None)
     if _may_go_by_position(task, blocks):
         try:
             yield from _merged_passes(_without_keys(task), blocks, storage)
@@ -108,31 +109,47 @@ def _merged(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterato
     yield from _merged_passes(task, blocks, storage)
 
 
-def _may_go_by_position(task: ScanTask, blocks: list[LogBlock]) -> bool:
-    """Whether the record keys need not be read, by what the headers of the log blocks say."""
+def _merged_passes(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterator[pa.Table]:
+    base = _base_tables(task, storage, None)
+    yield from _in_passes(task, blocks, base, merge, batch_rows=task.batch_rows)
+
+
+def _has_positions(
+    task: ScanTask, blocks: list[LogBlock], some: Callable[[Iterable[bool]], bool]
+) -> bool:
+    """Whether any or all log blocks tell the places of their records in the base file."""
     base = task.file_slice.base_file
-    if base is None or not task.use_record_positions or task.merger is not None:
-        return False
-    is_asked_for = RECORD_KEY_COLUMN in task.result.names or task.predicate is not None
     return (
-        bool(blocks)
-        and not is_asked_for
-        and all(
-            block.record_positions_text and block.positions_base_instant == base.instant_time
+        base is not None
+        and task.use_record_positions
+        and some(
+            bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
             for block in blocks
         )
+    )
+
+
+def _has_duplicates(tables: Sequence[pa.Table]) -> bool:
+    """Whether two of the rows have the same record key."""
+    keys = [key for table in tables for key in table.column(RECORD_KEY_COLUMN).to_pylist()]
+    return len(set(keys)) < len(keys)
+
+
+def _may_go_by_position(task: ScanTask, blocks: list[LogBlock]) -> bool:
+    """Whether the record keys need not be read, by what the headers of the log blocks say."""
+    asked_for = [*task.result.names, *top_level_columns(task.predicate, task.working)]
+    return (
+        bool(blocks)
+        and task.merger is None
+        and task.record_keys is None
+        and RECORD_KEY_COLUMN not in asked_for
+        and _has_positions(task, blocks, all)
     )
 
 
 def _without_keys(task: ScanTask) -> ScanTask:
     columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
     return replace(task, working=pa.schema(columns), key_fields=())
-
-
-def _merged_passes(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterator[pa.Table]:
-    predicate = _before_merge(task, blocks)
-    base = (matching(predicate, table) for table in _base_tables(task, storage, predicate))
-    yield from _in_passes(task, blocks, base, merge, batch_rows=task.batch_rows)
 
 
 def changes_of_log(

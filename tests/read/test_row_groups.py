@@ -59,6 +59,12 @@ def test_renamed_column_is_looked_up_by_its_name_in_the_file(file):
     assert chosen(file, "key = 25", types=types, stored_names=names) == [2]
 
 
+def test_column_whose_values_do_not_come_from_the_file_rules_nothing_out(file):
+    """Partition columns that were dropped on write: files may hold them all the same, null."""
+    assert chosen(file, "id = 25 OR inner.n = 3", stored_names={"name": "name"}) == [0, 1, 2, 3]
+    assert chosen(file, "id = 25", stored_names={"id": "id"}) == [2]
+
+
 def test_parts_of_a_file_have_every_row_group_once(file):
     size = sum(file.metadata.row_group(g).total_byte_size for g in range(4)) * 2
     cuts = [size * n // 7 for n in range(8)]
