@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro_annotation import annotated_schema
-from hudi_pyspark.read.key_filter import keys_array
 from hudi_pyspark.read.picked_rows import pick_rows
 from hudi_pyspark.read.twin_columns import record_key_twin
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hudi_pyspark.read.file_parts import File
+    from hudi_pyspark.read.picked_rows import WantedRows
     from hudi_pyspark.read.row_groups import RowGroupFilter
     from hudi_pyspark.storage import Storage
 
@@ -53,7 +53,7 @@ def read_parquet_file(
                 chosen,
                 stored,
                 batch_rows=batch_rows,
-                keys=keys_array(row_groups.record_keys),
+                rows=row_groups.wanted_rows(parquet.schema_arrow),
             ):
                 whole = table
                 if twin is not None:
@@ -73,21 +73,22 @@ def _stored_tables(
     columns: Sequence[str],
     *,
     batch_rows: int,
-    keys: pa.Array | None,
+    rows: WantedRows | None,
 ) -> Iterator[pa.Table]:
-    """Columns of some row groups, in file order; rows with other keys may be missing."""
+    """Columns of some row groups, in file order; rows that are not wanted may be missing."""
     # Slices are read side by side, by Spark's tasks or by threads: more threads for the columns of
     # one would only get in each other's way.
-    if keys is None:
+    if rows is None:
         if groups:
             for batch in parquet.iter_batches(batch_rows, groups, columns, use_threads=False):
                 yield pa.Table.from_batches([batch])
         return
     for group in groups:
-        picked = pick_rows(file, parquet, group, columns, keys)
-        if picked is not None:
-            yield picked
-        else:
+        picked = pick_rows(file, parquet, group, columns, rows)
+        if picked is None:
             yield from _stored_tables(
-                file, parquet, [group], columns, batch_rows=batch_rows, keys=None
+                file, parquet, [group], columns, batch_rows=batch_rows, rows=None
             )
+            continue
+        for start in range(0, picked.num_rows, batch_rows):
+            yield picked.slice(start, batch_rows)

@@ -2,75 +2,93 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.format.parquet_pages import ParquetPages, ParquetPagesError
 from hudi_pyspark.format.thrift_compact import ThriftError
 from hudi_pyspark.read.file_parts import FileParts, read_footer
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hudi_pyspark.format.parquet_pages import ColumnPages, Mask, Rows
     from hudi_pyspark.read.file_parts import File
 
 _FEWEST_BYTES = 1 << 20  # uncompressed: what is smaller is read as fast as its pages are looked for
 _MOST_PAGES = 0.8  # of all bytes; when nearly every page is wanted, none is looked for
-_BATCH_ROWS = 1 << 16
+_MOST_ROWS = 0.125  # of all rows; nearly every page has some then
+_BATCH_ROWS = 1 << 14
 _ARROW_SCHEMA = b"ARROW:schema"  # types of pyarrow's own, which are told for all columns together
 
 
+@dataclass(frozen=True, slots=True)
+class WantedRows:
+    """How some columns tell which rows are wanted."""
+
+    columns: tuple[str, ...]  # top-level names; a file has each of them once
+    holds: Callable[[pa.Table], Mask]  # per row of a table of these columns
+
+
 def pick_rows(
-    file: File, parquet: pq.ParquetFile, group: int, columns: Sequence[str], keys: pa.Array
+    file: File, parquet: pq.ParquetFile, group: int, columns: Sequence[str], wanted: WantedRows
 ) -> pa.Table | None:
-    """The rows of a row group that have one of some record keys.
+    """The wanted rows of a row group.
 
     Args:
         file: what `parquet` reads.
         parquet: the opened file.
         group: ordinal of the row group.
         columns: names of top-level columns; the file has each of them once.
-        keys: record keys, as strings.
+        wanted: tells the rows.
 
     Returns:
         The columns in the file's own types; None where the row group is to be read whole, since
         that is no slower, or since the file tells too little of its pages.
     """
-    metadata = parquet.metadata
+    others = [name for name in columns if name not in wanted.columns]
     if (
-        set(columns) <= {RECORD_KEY_COLUMN}
-        or metadata.row_group(group).total_byte_size < _FEWEST_BYTES
-        or _ARROW_SCHEMA in (metadata.metadata or {})
-        or RECORD_KEY_COLUMN not in parquet.schema_arrow.names
-        or parquet.schema_arrow.field(RECORD_KEY_COLUMN).type != keys.type
+        not others
+        or parquet.metadata.row_group(group).total_byte_size < _FEWEST_BYTES
+        or _ARROW_SCHEMA in (parquet.metadata.metadata or {})
     ):
         return None
-    rows, found = _rows_with(parquet, group, keys)
+    found = _wanted(parquet, group, wanted)
+    if found is None:
+        return None
+    rows, table = found
     if not len(rows):
         return parquet.schema_arrow.empty_table().select(columns)
-    others = [name for name in columns if name != RECORD_KEY_COLUMN]
     try:
         picked = _read_pages(file, group, others, rows)
     except (ParquetPagesError, ThriftError, pa.ArrowException, OSError):
         return None  # whatever is wrong with the file, reading it whole will tell
-    return pa.table({**picked, RECORD_KEY_COLUMN: found}).select(columns) if picked else None
+    if not picked:
+        return None
+    told = {name: table.column(name) for name in wanted.columns}
+    return pa.table({**told, **picked}).select(columns)
 
 
-def _rows_with(parquet: pq.ParquetFile, group: int, keys: pa.Array) -> tuple[Rows, pa.ChunkedArray]:
-    """Ordinals of the rows that have one of the keys, and the keys of these."""
-    batches = parquet.iter_batches(_BATCH_ROWS, [group], [RECORD_KEY_COLUMN], use_threads=False)
-    masks, found = [], []
+def _wanted(
+    parquet: pq.ParquetFile, group: int, wanted: WantedRows
+) -> tuple[Rows, pa.Table] | None:
+    """Ordinals of the wanted rows, and the columns that told them; None if they are many."""
+    most = parquet.metadata.row_group(group).num_rows * _MOST_ROWS
+    rows, tables, before = [np.empty(0, np.int64)], [], 0
+    batches = parquet.iter_batches(_BATCH_ROWS, [group], list(wanted.columns), use_threads=False)
     for batch in batches:
-        mask = pc.is_in(batch.column(0), value_set=keys)
-        masks.append(mask.to_numpy(zero_copy_only=False))
-        found.append(batch.column(0).filter(mask))
-    return np.flatnonzero(np.concatenate(masks)), pa.chunked_array(found)
+        table = pa.Table.from_batches([batch])
+        mask = wanted.holds(table)
+        tables.append(table.filter(pa.array(mask)))
+        rows.append(np.flatnonzero(mask) + before)
+        before += len(mask)
+        if sum(map(len, rows)) > most:
+            return None
+    return np.concatenate(rows), pa.concat_tables(tables)
 
 
 def _read_pages(

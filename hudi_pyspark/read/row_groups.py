@@ -8,10 +8,14 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
-from hudi_pyspark.read.predicate import field_type
+from hudi_pyspark.read.columns import is_true
+from hudi_pyspark.read.picked_rows import WantedRows
+from hudi_pyspark.read.predicate import field_type, holds, top_level_columns
 from hudi_pyspark.read.pruning import Bounds, may_match
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +34,7 @@ class RowGroupFilter:
 
     predicate: Predicate | None = None  # rows for which it is not true are not wanted
     types: pa.Schema | None = None  # types in which the predicate compares
-    # Column to its name in the file; others, though it may have them, come from elsewhere. None: all.
+    # Column to its name in the file; any others come from elsewhere. None: the same names.
     stored_names: Mapping[str, str] | None = None
     record_keys: tuple[str, ...] | None = None  # rows with other keys are not wanted; None for all
     byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
@@ -48,6 +52,34 @@ class RowGroupFilter:
             return groups
         columns = _columns_by_path(file)
         return [g for g in groups if self._may_match(self.predicate, file, g, columns)]
+
+    def wanted_rows(self, schema: pa.Schema) -> WantedRows | None:
+        """How some columns tell which rows of a file are wanted; None for all, or if they do not.
+
+        Args:
+            schema: of the file.
+        """
+        if self.record_keys is not None:
+            if not _holds(schema, RECORD_KEY_COLUMN, pa.string()):
+                return None
+            keys = pa.array(self.record_keys, pa.string())
+            return WantedRows(
+                (RECORD_KEY_COLUMN,),
+                lambda rows: is_true(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys)),
+            )
+        predicate, types = self.predicate, self.types
+        if predicate is None or types is None:
+            return None
+        names = top_level_columns(predicate, types)
+        # Where a column is promoted or renamed on the way, the predicate is for what it becomes.
+        if not all(
+            name in types.names
+            and self._stored_name(name) == name
+            and _holds(schema, name, types.field(name).type)
+            for name in names
+        ):
+            return None
+        return WantedRows(tuple(names), lambda rows: holds(predicate, rows))
 
     def _has_keys(self, metadata: pq.FileMetaData) -> bool:
         """Whether one of the record keys may be in the file."""
@@ -92,6 +124,11 @@ class RowGroupFilter:
             return self.stored_names[name]
         stored = self.stored_names.get(head)
         return f"{stored}{dot}{rest}" if stored is not None else None
+
+
+def _holds(schema: pa.Schema, name: str, kind: pa.DataType) -> bool:
+    """Whether a file has one column of that name, and in that type."""
+    return len(schema.get_all_field_indices(name)) == 1 and schema.field(name).type == kind
 
 
 def _columns_by_path(file: pq.ParquetFile) -> dict[str, int]:

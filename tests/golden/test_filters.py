@@ -15,6 +15,7 @@ def _small_files_are_read_like_large_ones(monkeypatch):
     """Golden tables are small: what only pays for large files is tried on them all the same."""
     monkeypatch.setattr(picked_rows, "_FEWEST_BYTES", 0)
     monkeypatch.setattr(picked_rows, "_MOST_PAGES", 1.0)
+    monkeypatch.setattr(picked_rows, "_MOST_ROWS", 1.0)
     monkeypatch.setattr(twin_columns, "_FEWEST_BYTES", 0)
 
 

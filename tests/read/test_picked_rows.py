@@ -12,7 +12,9 @@ import pytest
 from hudi_pyspark.format.parquet_pages import ParquetPages, ParquetPagesError
 from hudi_pyspark.read import picked_rows
 from hudi_pyspark.read.file_parts import FileParts, read_footer
+from hudi_pyspark.read.filter_text import parse_filter
 from hudi_pyspark.read.picked_rows import pick_rows
+from hudi_pyspark.read.row_groups import RowGroupFilter
 from tests.read.parquet_bytes import keys, parquet_bytes
 
 ROWS = 30_000
@@ -72,7 +74,9 @@ def file_with(settings):
 
 def pick(data, group, columns, wanted):
     file = pa.BufferReader(data)
-    return pick_rows(file, pq.ParquetFile(file), group, columns, pa.array(wanted, pa.string()))
+    parquet = pq.ParquetFile(file)
+    rows = RowGroupFilter(record_keys=tuple(wanted)).wanted_rows(parquet.schema_arrow)
+    return rows and pick_rows(file, parquet, group, columns, rows)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -80,6 +84,7 @@ def pick(data, group, columns, wanted):
 def test_rows_are_those_of_the_whole_file(settings, choice, monkeypatch):
     monkeypatch.setattr(picked_rows, "_FEWEST_BYTES", 0)
     monkeypatch.setattr(picked_rows, "_MOST_PAGES", 1.0)
+    monkeypatch.setattr(picked_rows, "_MOST_ROWS", 1.0)
     data = file_with(settings)
     wanted = [TABLE[KEY][i].as_py() for i in CHOICES[choice]]
     whole = pq.ParquetFile(io.BytesIO(data))
@@ -131,6 +136,34 @@ def test_file_without_what_it_takes_is_left_to_be_read_whole(settings):
 
 def test_when_nearly_all_pages_are_wanted_all_are_left_to_be_read():
     assert pick(file_with("gzip"), 0, ["number", "text"], TABLE[KEY].to_pylist()[::50]) is None
+
+
+def test_rows_are_told_by_a_filter_too():
+    data = file_with("gzip")
+    text = "number BETWEEN 12000 AND 12300 AND few IS NOT NULL"
+    rows = RowGroupFilter(parse_filter(text, TABLE.schema), TABLE.schema)
+    file = pa.BufferReader(data)
+    parquet = pq.ParquetFile(file)
+    wanted = rows.wanted_rows(parquet.schema_arrow)
+    assert wanted is not None
+    picked = pick_rows(file, parquet, 0, ["text", "number", "place"], wanted)
+    ordinals = [i for i in range(12_000, 12_301) if i % 11]
+    assert picked == TABLE.select(["text", "number", "place"]).take(ordinals)
+
+
+@pytest.mark.parametrize(
+    ("types", "names"),
+    [
+        (pa.schema({"number": pa.float64()}), None),
+        (pa.schema({"number": pa.int64()}), {"number": "a.b"}),
+        (pa.schema({"number": pa.int64()}), {"text": "text"}),
+        (pa.schema({"numbers": pa.int64()}), None),
+    ],
+)
+def test_filter_on_what_becomes_of_a_column_tells_no_rows(types, names):
+    predicate = parse_filter(f"{types.names[0]} = 1", types)
+    rows = RowGroupFilter(predicate, types, names)
+    assert rows.wanted_rows(TABLE.schema) is None
 
 
 def test_small_row_group_is_left_to_be_read_whole():
