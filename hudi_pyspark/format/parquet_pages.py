@@ -128,15 +128,26 @@ class ParquetPages:
         row_group = self.footer.structs(_ROW_GROUPS)[group]
         chunk = row_group.structs(_COLUMNS)[leaf]
         locations = parse_struct(index)[0].structs(_LOCATIONS)
-        first_rows, offsets, sizes = (
-            np.array([location.integer(field) for location in locations], np.int64)
-            for field in (_FIRST_ROW, _PAGE_OFFSET, _PAGE_SIZE)
-        )
+        try:
+            first_rows, offsets, sizes = (
+                np.array([location.integer(field) for location in locations], np.int64)
+                for field in (_FIRST_ROW, _PAGE_OFFSET, _PAGE_SIZE)
+            )
+        except OverflowError as error:
+            raise ParquetPagesError("the offset index has numbers that are too large") from error
         row_counts = np.diff(first_rows, append=row_group.integer(_ROWS))
         meta = chunk.struct(_META_DATA)
         starts = [meta.integer(f) for f in (_DATA_PAGE, _DICTIONARY_PAGE) if f in meta]
-        begin = min(start for start in starts if start > 0)
-        if not len(offsets) or first_rows[0] or row_counts.min() <= 0 or offsets[0] < begin:
+        begin = min((start for start in starts if start > 0), default=0)
+        ends = np.append(offsets[1:], begin + meta.integer(_COMPRESSED))
+        if (
+            not len(offsets)
+            or first_rows[0]
+            or row_counts.min() <= 0
+            or not 0 < begin <= offsets[0]
+            or (sizes <= 0).any()
+            or (offsets + sizes > ends).any()
+        ):
             raise ParquetPagesError("the offset index does not fit the row group")
         return ColumnPages(first_rows, row_counts, offsets, sizes, begin)
 
