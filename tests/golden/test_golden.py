@@ -86,7 +86,7 @@ def test_every_query_that_apache_hudi_fails_on_is_listed():
     failing = {
         f"{case.name}/{entry['name']}"
         for case in CASES
-        for entry in json.loads((case.folder / "case.json").read_text())["queries_that_fail"]
+        for entry in json.loads((case.folder / "case.json").read_text()).get("queries_that_fail", [])
     }
     unanswered = {key for key in failing if QUERIES[key][1].rows is None}
     assert unanswered <= {*REFUSED, *ANSWERED, *certain_answers()}
