@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.parquet_pages import ColumnPages, Mask, Rows
     from hudi_pyspark.read.file_parts import File
 
-_FEWEST_BYTES = 1 << 20  # uncompressed: what is smaller is read as fast as its pages are looked for
+_FEWEST_BYTES = 1 << 16  # uncompressed, of a column on average: smaller ones have a single page
 _MOST_PAGES = 0.8  # of all bytes; when nearly every page is wanted, none is looked for
 _MOST_ROWS = 0.125  # of all rows; nearly every page has some then
 _BATCH_ROWS = 1 << 14
@@ -50,11 +50,12 @@ def pick_rows(
         The columns in the file's own types; None where the row group is to be read whole, since
         that is no slower, or since the file tells too little of its pages.
     """
+    metadata = parquet.metadata
     others = [name for name in columns if name not in wanted.columns]
     if (
         not others
-        or parquet.metadata.row_group(group).total_byte_size < _FEWEST_BYTES
-        or _ARROW_SCHEMA in (parquet.metadata.metadata or {})
+        or metadata.row_group(group).total_byte_size < _FEWEST_BYTES * metadata.num_columns
+        or _ARROW_SCHEMA in (metadata.metadata or {})
     ):
         return None
     found = _wanted(parquet, group, wanted)
