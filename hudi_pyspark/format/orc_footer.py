@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import UnsupportedTypeError
-from hudi_pyspark.format.protobuf import ProtobufError, parse_message, parse_varint
+from hudi_pyspark.format.protobuf import ProtobufError, decode_zigzag, parse_message, parse_varint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,12 +98,8 @@ def _bounds(statistics: Mapping[int, int | memoryview]) -> tuple[int, int] | Non
     for first, last in ((3, 4), (1, 2)):
         least, greatest = statistics.get(first), statistics.get(last)
         if isinstance(least, int) and isinstance(greatest, int):
-            return _zigzag(least), _zigzag(greatest)
+            return decode_zigzag(least), decode_zigzag(greatest)
     return None
-
-
-def _zigzag(number: int) -> int:
-    return (number >> 1) ^ -(number & 1)
 
 
 def _decompress(stored: bytes, compression: str) -> bytes:

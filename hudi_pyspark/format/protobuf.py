@@ -50,3 +50,8 @@ def parse_varint(view: memoryview, offset: int) -> tuple[int, int]:
         if octet < 0x80:
             return number, offset + index + 1
     raise ProtobufError("expected a varint, found none", offset)
+
+
+def decode_zigzag(number: int) -> int:
+    """The signed number that an unsigned one stands for."""
+    return (number >> 1) ^ -(number & 1)

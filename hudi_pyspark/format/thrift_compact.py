@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias, Union, cast
 
-from hudi_pyspark.format.protobuf import ProtobufError, parse_varint
+from hudi_pyspark.format.protobuf import ProtobufError, decode_zigzag, parse_varint
 
 ThriftValue: TypeAlias = Union[bool, int, float, bytes, "ThriftList", "ThriftStruct"]
 
@@ -170,8 +170,8 @@ def _parse_list(view: memoryview, offset: int, depth: int) -> tuple[ThriftList, 
 
 
 def _parse_integer(view: memoryview, offset: int) -> tuple[int, int]:
-    zigzag, offset = parse_varint(view, offset)
-    return (zigzag >> 1) ^ -(zigzag & 1), offset
+    number, offset = parse_varint(view, offset)
+    return decode_zigzag(number), offset
 
 
 def _write_struct(out: bytearray, fields: ThriftStruct) -> None:

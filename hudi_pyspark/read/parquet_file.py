@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro_annotation import annotated_schema
+from hudi_pyspark.read.file_parts import PagedFile
 from hudi_pyspark.read.picked_rows import pick_rows
 from hudi_pyspark.read.twin_columns import record_key_twin
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
@@ -16,7 +17,6 @@ from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hudi_pyspark.read.file_parts import File
     from hudi_pyspark.read.picked_rows import WantedRows
     from hudi_pyspark.read.row_groups import RowGroupFilter
     from hudi_pyspark.storage import Storage
@@ -45,11 +45,11 @@ def read_parquet_file(
             wanted = [name for name in columns if name in schema.names]
             target = pa.schema([schema.field(name) for name in wanted])
             chosen = row_groups.choose(parquet)
-            twin = record_key_twin(file, parquet, chosen, wanted) if storage.is_local else None
+            paged = PagedFile(file, parquet)
+            twin = record_key_twin(paged, chosen, wanted) if storage.is_local else None
             stored = [name for name in wanted if name != twin]
             for table in _stored_tables(
-                file,
-                parquet,
+                paged,
                 chosen,
                 stored,
                 batch_rows=batch_rows,
@@ -67,8 +67,7 @@ def read_parquet_file(
 
 
 def _stored_tables(
-    file: File,
-    parquet: pq.ParquetFile,
+    file: PagedFile,
     groups: Sequence[int],
     columns: Sequence[str],
     *,
@@ -80,15 +79,14 @@ def _stored_tables(
     # one would only get in each other's way.
     if rows is None:
         if groups:
-            for batch in parquet.iter_batches(batch_rows, groups, columns, use_threads=False):
+            batches = file.parquet.iter_batches(batch_rows, groups, columns, use_threads=False)
+            for batch in batches:
                 yield pa.Table.from_batches([batch])
         return
     for group in groups:
-        picked = pick_rows(file, parquet, group, columns, rows)
+        picked = pick_rows(file, group, columns, rows)
         if picked is None:
-            yield from _stored_tables(
-                file, parquet, [group], columns, batch_rows=batch_rows, rows=None
-            )
+            yield from _stored_tables(file, [group], columns, batch_rows=batch_rows, rows=None)
             continue
         for start in range(0, picked.num_rows, batch_rows):
             yield picked.slice(start, batch_rows)

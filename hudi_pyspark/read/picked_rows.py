@@ -9,15 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.format.parquet_pages import ParquetPages, ParquetPagesError
+from hudi_pyspark.format.parquet_pages import ParquetPagesError
 from hudi_pyspark.format.thrift_compact import ThriftError
-from hudi_pyspark.read.file_parts import FileParts, read_footer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hudi_pyspark.format.parquet_pages import ColumnPages, Mask, Rows
-    from hudi_pyspark.read.file_parts import File
+    from hudi_pyspark.read.file_parts import PagedFile
 
 _FEWEST_BYTES = 1 << 16  # uncompressed, of a column on average: smaller ones have a single page
 _MOST_PAGES = 0.8  # of all bytes; when nearly every page is wanted, none is looked for
@@ -35,13 +34,12 @@ class WantedRows:
 
 
 def pick_rows(
-    file: File, parquet: pq.ParquetFile, group: int, columns: Sequence[str], wanted: WantedRows
+    file: PagedFile, group: int, columns: Sequence[str], wanted: WantedRows
 ) -> pa.Table | None:
     """The wanted rows of a row group.
 
     Args:
-        file: what `parquet` reads.
-        parquet: the opened file.
+        file: to read from.
         group: ordinal of the row group.
         columns: names of top-level columns; the file has each of them once.
         wanted: tells the rows.
@@ -50,6 +48,7 @@ def pick_rows(
         The columns in the file's own types; None where the row group is to be read whole, since
         that is no slower, or since the file tells too little of its pages.
     """
+    parquet = file.parquet
     metadata = parquet.metadata
     others = [name for name in columns if name not in wanted.columns]
     if (
@@ -93,15 +92,12 @@ def _wanted(
 
 
 def _read_pages(
-    file: File, group: int, columns: Sequence[str], rows: Rows
+    file: PagedFile, group: int, columns: Sequence[str], rows: Rows
 ) -> dict[str, pa.ChunkedArray]:
     """The rows, from their pages; none where nearly all pages hold some of them."""
-    footer = ParquetPages.parse(read_footer(file))
-    leaves = {column: footer.leaves(group, column) for column in columns}
+    leaves = {column: file.footer.leaves(group, column) for column in columns}
     every = [leaf for found in leaves.values() for leaf in found]
-    spans = {leaf: footer.index_span(group, leaf) for leaf in every}
-    indexes = FileParts(file, spans.values())
-    pages = {leaf: footer.pages(group, leaf, indexes(*spans[leaf])) for leaf in every}
+    pages = file.pages(group, every)
     chosen: dict[int, Mask] = {}
     for found in leaves.values():
         masks = _choose([pages[leaf] for leaf in found], rows)
@@ -109,11 +105,11 @@ def _read_pages(
     size = sum(int(pages[leaf].sizes[chosen[leaf]].sum()) for leaf in every)
     if size > _MOST_PAGES * sum(int(pages[leaf].sizes.sum()) for leaf in every):
         return {}
-    parts = FileParts(file, (s for leaf in every for s in pages[leaf].spans(chosen[leaf])))
+    parts = file.parts(s for leaf in every for s in pages[leaf].spans(chosen[leaf]))
     picked: dict[str, pa.ChunkedArray] = {}
     for column, found in leaves.items():
         chunks = {leaf: (pages[leaf], chosen[leaf]) for leaf in found}
-        some = footer.file_of(group, column, chunks, parts)
+        some = file.footer.file_of(group, column, chunks, parts)
         held, of_which = chunks[found[0]]
         whole = _read_column(some, int(held.row_counts[of_which].sum()))
         picked[column] = whole.take(pa.array(held.places(rows, of_which)))

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.read.columns import is_true
+from hudi_pyspark.read.key_filter import keys_array
 from hudi_pyspark.read.picked_rows import WantedRows
 from hudi_pyspark.read.predicate import field_type, holds, top_level_columns
 from hudi_pyspark.read.pruning import Bounds, may_match
@@ -59,10 +60,10 @@ class RowGroupFilter:
         Args:
             schema: of the file.
         """
-        if self.record_keys is not None:
-            if not _holds(schema, RECORD_KEY_COLUMN, pa.string()):
+        keys = keys_array(self.record_keys)
+        if keys is not None:
+            if not _holds(schema, RECORD_KEY_COLUMN, keys.type):
                 return None
-            keys = pa.array(self.record_keys, pa.string())
             return WantedRows(
                 (RECORD_KEY_COLUMN,),
                 lambda rows: is_true(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys)),

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hudi_pyspark.format.page_values import HEAD, TAIL, page_values
-from hudi_pyspark.format.parquet_pages import ParquetPages, ParquetPagesError
+from hudi_pyspark.format.parquet_pages import ParquetPagesError
 from hudi_pyspark.format.thrift_compact import ThriftError
-from hudi_pyspark.read.file_parts import FileParts, read_footer
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -19,16 +18,14 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from hudi_pyspark.format.page_values import PageValues
-    from hudi_pyspark.read.file_parts import File
+    from hudi_pyspark.read.file_parts import PagedFile
 
 _FEWEST_BYTES = 1 << 20  # uncompressed, of the keys: what is smaller is inflated as fast
 _GZIP = "GZIP"
 _DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 
 
-def record_key_twin(
-    file: File, parquet: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str]
-) -> str | None:
+def record_key_twin(file: PagedFile, groups: Sequence[int], columns: Sequence[str]) -> str | None:
     """The column whose values are those of the record key column, page by page.
 
     Where the record key is one field, its text is stored twice, and as nothing else in most files
@@ -36,8 +33,7 @@ def record_key_twin(
     not concluded from the table's properties, but from sizes and checksums of their pages.
 
     Args:
-        file: what `parquet` reads; its parts are cheap to read twice.
-        parquet: the opened file.
+        file: to read from; its parts are cheap to read twice.
         groups: ordinals of the row groups that will be read.
         columns: names of the columns that will be read.
 
@@ -46,6 +42,7 @@ def record_key_twin(
     """
     if RECORD_KEY_COLUMN not in columns:
         return None
+    parquet = file.parquet
     leaves = {parquet.schema.column(i).path: i for i in range(len(parquet.schema))}
     key = leaves.get(RECORD_KEY_COLUMN)
     if key is None or len(leaves) < len(parquet.schema):
@@ -59,7 +56,7 @@ def record_key_twin(
         if leaf in (None, key) or parquet.schema_arrow.field(name).type != kind:
             continue
         if all(_may_be_twins(parquet, group, key, leaf) for group in groups):
-            return name if _are_twins(file, parquet, groups, (key, leaf)) else None
+            return name if _are_twins(file, groups, (key, leaf)) else None
     return None
 
 
@@ -77,14 +74,11 @@ def _may_be_twins(parquet: pq.ParquetFile, group: int, first: int, second: int) 
     return len(bounds) == len(chunks) and bounds[0] == bounds[1]
 
 
-def _are_twins(
-    file: File, parquet: pq.ParquetFile, groups: Sequence[int], leaves: Sequence[int]
-) -> bool:
+def _are_twins(file: PagedFile, groups: Sequence[int], leaves: Sequence[int]) -> bool:
     """By what each of their pages says."""
     try:
-        footer = ParquetPages.parse(read_footer(file))
         for group in groups:
-            first, second = (_values(file, parquet, footer, group, leaf) for leaf in leaves)
+            first, second = (_values(file, group, leaf) for leaf in leaves)
             pairs = zip_longest(first, second)
             if not all(a is not None and a == b for a, b in pairs):
                 return False
@@ -93,18 +87,15 @@ def _are_twins(
     return True
 
 
-def _values(
-    file: File, parquet: pq.ParquetFile, footer: ParquetPages, group: int, leaf: int
-) -> Iterator[PageValues | None]:
+def _values(file: PagedFile, group: int, leaf: int) -> Iterator[PageValues | None]:
     """What each page of a leaf column holds."""
-    levels = parquet.schema.column(leaf)
+    levels = file.parquet.schema.column(leaf)
     if levels.max_repetition_level or levels.max_definition_level > 1:
         raise ParquetPagesError("a nested column")
-    index = footer.index_span(group, leaf)
-    pages = footer.pages(group, leaf, FileParts(file, [index])(*index))
+    pages = file.pages(group, [leaf])[leaf]
     for begin, end in pages.spans(np.ones(len(pages.offsets), np.bool_)):
         head, tail = (begin, min(begin + HEAD, end)), (max(begin, end - TAIL), end)
-        parts = FileParts(file, [head, tail], hole=0)
+        parts = file.parts([head, tail], hole=0)
         yield page_values(
             bytes(parts(*head)),
             bytes(parts(*tail)),

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark.format.parquet_pages import ParquetPages, ParquetPagesError
+from hudi_pyspark.format.parquet_pages import ParquetPagesError
 from hudi_pyspark.read import picked_rows
-from hudi_pyspark.read.file_parts import FileParts, read_footer
+from hudi_pyspark.read.file_parts import PagedFile
 from hudi_pyspark.read.filter_text import parse_filter
 from hudi_pyspark.read.picked_rows import pick_rows
 from hudi_pyspark.read.row_groups import RowGroupFilter
@@ -72,11 +72,15 @@ def file_with(settings):
     return parquet_bytes(TABLE, **SETTINGS[settings])
 
 
+def paged(data):
+    return PagedFile(pa.BufferReader(data), pq.ParquetFile(pa.BufferReader(data)))
+
+
 def pick(data, group, columns, wanted):
     file = pa.BufferReader(data)
     parquet = pq.ParquetFile(file)
     rows = RowGroupFilter(record_keys=tuple(wanted)).wanted_rows(parquet.schema_arrow)
-    return rows and pick_rows(file, parquet, group, columns, rows)
+    return rows and pick_rows(PagedFile(file, parquet), group, columns, rows)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -119,7 +123,7 @@ def test_only_the_pages_of_the_rows_are_read():
     data = parquet_bytes(TABLE, use_dictionary=False)
     file = Counting(data)
     parquet = pq.ParquetFile(pa.BufferReader(data))
-    picked = picked_rows._read_pages(file, 0, ["text"], np.array([7]))
+    picked = picked_rows._read_pages(PagedFile(file, parquet), 0, ["text"], np.array([7]))
     assert picked["text"].to_pylist() == [TABLE["text"][7].as_py()]
     pages = parquet.metadata.row_group(0).column(3).total_compressed_size
     assert 0 < Counting.count < pages / 3
@@ -146,7 +150,7 @@ def test_rows_are_told_by_a_filter_too():
     parquet = pq.ParquetFile(file)
     wanted = rows.wanted_rows(parquet.schema_arrow)
     assert wanted is not None
-    picked = pick_rows(file, parquet, 0, ["text", "number", "place"], wanted)
+    picked = pick_rows(PagedFile(file, parquet), 0, ["text", "number", "place"], wanted)
     ordinals = [i for i in range(12_000, 12_301) if i % 11]
     assert picked == TABLE.select(["text", "number", "place"]).take(ordinals)
 
@@ -182,7 +186,7 @@ def test_damage_never_gives_other_rows():
     wanted = [TABLE[KEY][i].as_py() for i in (9, 20_000)]
     names = ["number", "text", "list"]
     expected = TABLE.select(names).take([9, 20_000])
-    footer = ParquetPages.parse(read_footer(io.BytesIO(data)))
+    footer = paged(data).footer
     begin, end = footer.index_span(0, 2)
     outcomes = set()
     for position in range(begin, min(end, begin + 100), 3):
@@ -196,14 +200,13 @@ def test_damage_never_gives_other_rows():
 
 def test_leaves_whose_pages_hold_other_rows_make_no_file():
     data = file_with("gzip")
-    file = io.BytesIO(data)
-    footer = ParquetPages.parse(read_footer(file))
+    file = paged(data)
+    footer = file.footer
     first, second = footer.leaves(0, "place")
     chunks = {}
     for leaf, page in ((first, 0), (second, 1)):
-        span = footer.index_span(0, leaf)
-        pages = footer.pages(0, leaf, FileParts(file, [span])(*span))
+        pages = file.pages(0, [leaf])[leaf]
         chunks[leaf] = pages, np.arange(len(pages.offsets)) == page
     spans = [s for pages, chosen in chunks.values() for s in pages.spans(chosen)]
     with pytest.raises(ParquetPagesError, match="same rows"):
-        footer.file_of(0, "place", chunks, FileParts(file, spans))
+        footer.file_of(0, "place", chunks, file.parts(spans))

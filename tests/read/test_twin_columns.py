@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.read.base_file import read_base_file
+from hudi_pyspark.read.file_parts import PagedFile
 from hudi_pyspark.read.twin_columns import record_key_twin
 from hudi_pyspark.storage import MemoryStorage
 from tests.read.parquet_bytes import keys, parquet_bytes
@@ -32,7 +33,7 @@ def table(uuids, *, nullable=False, kind=STRING):
 def twin(data, columns=NAMES):
     file = pa.BufferReader(data)
     parquet = pq.ParquetFile(file)
-    return record_key_twin(file, parquet, range(parquet.num_row_groups), columns)
+    return record_key_twin(PagedFile(file, parquet), range(parquet.num_row_groups), columns)
 
 
 @pytest.mark.parametrize("nullable", [False, True])
