@@ -126,7 +126,7 @@ OPTIONS = (
         "batch_rows",
         values="1 to 2147483647",
         default="16384",
-        meaning="rows of an Arrow batch",
+        meaning="most rows of an Arrow batch; wide rows of base files come in fewer, about 64 MiB",
     ),
     Option(
         "",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
 
 _BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
+_MOST_BYTES = 64 << 20  # of a table, by what the footer says of its rows on average
 
 
 def read_parquet_file(
@@ -52,7 +53,7 @@ def read_parquet_file(
                 paged,
                 chosen,
                 stored,
-                batch_rows=batch_rows,
+                batch_rows=_rows_at_once(parquet.metadata, chosen, stored, batch_rows),
                 rows=row_groups.wanted_rows(parquet.schema_arrow),
             ):
                 whole = table
@@ -64,6 +65,23 @@ def read_parquet_file(
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         problem = f"not readable as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
+
+
+def _rows_at_once(
+    metadata: pq.FileMetaData, groups: Sequence[int], columns: Sequence[str], most: int
+) -> int:
+    """Rows of a table, fewer than the most where they are so wide that it would take too much."""
+    row_groups = [metadata.row_group(group) for group in groups]
+    if sum(row_group.total_byte_size for row_group in row_groups) <= _MOST_BYTES:
+        return most
+    chunks = [row_group.column(i) for row_group in row_groups for i in range(metadata.num_columns)]
+    size = sum(
+        chunk.total_uncompressed_size
+        for chunk in chunks
+        if chunk.path_in_schema in columns or chunk.path_in_schema.partition(".")[0] in columns
+    )
+    rows = sum(row_group.num_rows for row_group in row_groups)
+    return max(1, min(most, int(rows * _MOST_BYTES // max(size, 1))))
 
 
 def _stored_tables(

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
+from hudi_pyspark.read import parquet_file
 from hudi_pyspark.read.base_file import check_readable, read_base_file
 from hudi_pyspark.storage import MemoryStorage
 
@@ -48,6 +49,16 @@ def test_columns_come_in_the_order_asked_for():
 def test_columns_that_the_file_lacks_are_left_out():
     (table,) = read(parquet(TABLE), ["new", "a", "A"])
     assert table.equals(TABLE.select(["a"]))
+
+
+def test_tables_of_wide_rows_are_bounded_in_bytes(monkeypatch):
+    monkeypatch.setattr(parquet_file, "_MOST_BYTES", 100_000)
+    rows = pa.table({"a": range(1_000), "b": [f"{i:04d}" * 250 for i in range(1_000)]})
+    content = parquet(rows, use_dictionary=False, row_group_size=300)
+    wide = read(content, ["a", "b"], batch_rows=500)
+    assert pa.concat_tables(wide).equals(rows)
+    assert 90 < max(table.num_rows for table in wide) <= 100
+    assert max(table.num_rows for table in read(content, ["a"], batch_rows=500)) == 500
 
 
 @pytest.mark.parametrize("columns", [["a"], ["a.c"]], ids=["prefix", "dotted"])
