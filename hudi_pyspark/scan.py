@@ -12,9 +12,15 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.read.cdc import cdc_schema, check_changes, plan_changes
-from hudi_pyspark.read.explain import Explained, explain
+from hudi_pyspark.read.explain import Explained, explain, metadata_gap
 from hudi_pyspark.read.filter_text import parse_filter
-from hudi_pyspark.read.incremental import CommitRange, range_slices, resolve_range
+from hudi_pyspark.read.incremental import (
+    CommitRange,
+    last_commit,
+    range_slices,
+    resolve_range,
+    whole_slices,
+)
 from hudi_pyspark.read.instants import local_now, resolve_as_of
 from hudi_pyspark.read.options import QueryType, ReadOptions
 from hudi_pyspark.read.packing import pack
@@ -152,6 +158,8 @@ class Scan:
         until: str,
         commit_range: CommitRange | None = None,
         predicate: Predicate | None = None,
+        *,
+        from_files: bool = False,
     ) -> list[ScanTask]:
         view, options = self._view, self._options
         return plan(
@@ -168,6 +176,7 @@ class Scan:
             commit_range=commit_range,
             predicate=predicate,
             whole_slices=self._whole_slices(slices, commit_range),
+            from_files=from_files,
         )
 
     def _whole_slices(
@@ -180,7 +189,8 @@ class Scan:
         config = self._view.config
         if commit_range is None or not config.is_merge_on_read or config.layout == 1:
             return {}
-        whole = self._view.whole_slices(slices, self._until(commit_range))
+        with_logs = [file_slice for file_slice in slices if file_slice.log_files]
+        whole = whole_slices(self._view, commit_range, with_logs)
         return {(s.partition_path, s.file_id): s for s in whole}
 
     def _with_bootstrap_sources(self, slices: list[FileSlice]) -> list[FileSlice]:
@@ -200,7 +210,9 @@ class Scan:
             self._view,
             incremental,
             self._table_schema,
-            lambda slices, until: self._plan_slices(slices, self._table_schema, until),
+            lambda slices, until: self._plan_slices(
+                slices, self._table_schema, until, from_files=True
+            ),
         )
 
     @property
@@ -306,6 +318,7 @@ class Scan:
                 by_column_id=self._schema_on_read is not None,
                 skip_merge=self._options.skip_merge,
                 predicate=self._predicate,
+                metadata_gap="" if self._as_of or commit_range else metadata_gap(view, slices),
             )
         )
 
@@ -350,7 +363,7 @@ class Scan:
     def _until(self, commit_range: CommitRange | None) -> str:
         """Newest instant whose log blocks count."""
         if commit_range is not None and commit_range.commits and not commit_range.full_scan:
-            return commit_range.commits[-1]
+            return last_commit(self._view, commit_range)
         return self._as_of if self._as_of is not None else self._view.last_instant
 
     @cached_property

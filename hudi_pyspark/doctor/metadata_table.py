@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError, TableNotFoundError
-from hudi_pyspark.inspection.metadata import load_metadata
+from hudi_pyspark.read.metadata_table import FILES_PARTITION, listed_files
 from hudi_pyspark.table.config import METADATA_FOLDER
-from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.open import open_table
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
 CHECK = "metadata table"
 FOLDER = f"{METADATA_FOLDER}/metadata"
-FILES_PARTITION = "files"
-_FILES_RECORD = "FILES"
-_UNPARTITIONED = "."  # what the metadata table calls the one partition of a table without columns
 _PARTITIONS = "hoodie.table.metadata.partitions"
 _INFLIGHT = "hoodie.table.metadata.partitions.inflight"
 _REBUILD = (
@@ -94,7 +90,7 @@ def _missing_commits(view: TableView, metadata: TableView) -> Iterator[Finding]:
 
 def _differences(view: TableView, told: FilesOfTimeline, stored: StoredFiles) -> Iterator[Finding]:
     """Its listing of committed files against the storage."""
-    listed = dict(_listed_files(view))
+    listed = listed_files(view)
     for path, size in sorted(listed.items()):
         found = stored.sizes.get(path)
         if found is None:
@@ -107,13 +103,3 @@ def _differences(view: TableView, told: FilesOfTimeline, stored: StoredFiles) ->
     for path in sorted(told.written.keys() & stored.sizes.keys() - listed.keys()):
         message = "committed and on the storage, but not listed in the metadata table"
         yield Finding(Severity.PROBLEM, CHECK, path, message, _REBUILD)
-
-
-def _listed_files(view: TableView) -> Iterator[tuple[str, int]]:
-    """Path and size of each file that the metadata table lists."""
-    for record in load_metadata(view, FILES_PARTITION):
-        if record.type_name == _FILES_RECORD:
-            partition = "" if record.key == _UNPARTITIONED else record.key
-            for name, file in record.value.items():
-                if not file["isDeleted"]:
-                    yield path_in(partition, name), file["size"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
-from hudi_pyspark.inspection.metadata import load_metadata
+from hudi_pyspark.read.metadata_table import load_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,8 +107,9 @@ def _footer(storage: Storage, path: str) -> pq.FileMetaData:
     try:
         with storage.open_input(path) as file:
             return pq.ParquetFile(file).metadata
-    except (pa.ArrowInvalid, OSError) as error:
-        raise CorruptBaseFileError(storage.describe(path), f"no Parquet footer: {error}") from error
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+        problem = f"not readable as Parquet: {error}"
+        raise CorruptBaseFileError(storage.describe(path), problem) from error
 
 
 def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:

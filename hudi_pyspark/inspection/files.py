@@ -14,8 +14,8 @@ from hudi_pyspark.format.file_name import (
     parse_data_file_name,
 )
 from hudi_pyspark.inspection.commits import known_commits
-from hudi_pyspark.inspection.services import known_rollbacks
 from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.table.table_services import known_rollbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

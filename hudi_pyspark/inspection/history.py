@@ -10,8 +10,9 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
 from hudi_pyspark.inspection.commits import file_kind, known_commits
-from hudi_pyspark.inspection.services import known_cleans, known_rollbacks, pending_plans
+from hudi_pyspark.inspection.services import pending_plans
 from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,33 +8,24 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.instant import Action, Instant, InstantState
-from hudi_pyspark.format.instant_body import undecodable_as_corrupt
 from hudi_pyspark.format.table_service_metadata import (
     CompactionPlan,
     ReplacePlan,
-    clean_metadata_of,
-    parse_clean_metadata,
     parse_compaction_plan,
     parse_replace_plan,
-    parse_restore_metadata,
-    parse_rollback_metadata,
     parse_rollback_plan,
     parse_savepoint_metadata,
-    rollback_metadata_of,
 )
-from hudi_pyspark.table.archive import load_archived_bodies
+from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hudi_pyspark.format.commit_metadata import CommitMetadata
     from hudi_pyspark.format.table_service_metadata import (
-        CleanMetadata,
         PlannedSlice,
-        RestoreMetadata,
         RollbackMetadata,
     )
-    from hudi_pyspark.table.archive import ArchivedInstant
     from hudi_pyspark.table.view import TableView
 
 _TIMES = (pa.field("requested_time", pa.string()), pa.field("completion_time", pa.string()))
@@ -225,41 +216,6 @@ def savepoints(view: TableView) -> pa.Table:
     return _in_order(rows, SAVEPOINTS)
 
 
-def known_cleans(
-    view: TableView, *, archived: bool
-) -> Iterator[tuple[Instant, CleanMetadata, bool]]:
-    """Completed cleans with what each removed, and whether it is archived."""
-    if archived:
-        for entry, body in _archived(view, Action.CLEAN):
-            with undecodable_as_corrupt(entry.path):
-                clean = clean_metadata_of(body)
-            yield entry.instant, clean, True
-    for instant in _completed(view, Action.CLEAN):
-        path = view.instant_path(instant)
-        yield instant, parse_clean_metadata(view.read_instant(path), path=path), False
-
-
-def known_rollbacks(
-    view: TableView, *, archived: bool
-) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
-    """Completed rollbacks with what each did, and whether it is archived."""
-    if archived:
-        for entry, body in _archived(view, Action.ROLLBACK):
-            with undecodable_as_corrupt(entry.path):
-                rollback = rollback_metadata_of(body)
-            yield entry.instant, rollback, True
-    for instant in _completed(view, Action.ROLLBACK):
-        path = view.instant_path(instant)
-        yield instant, parse_rollback_metadata(view.read_instant(path), path=path), False
-
-
-def known_restores(view: TableView) -> Iterator[tuple[Instant, RestoreMetadata]]:
-    """Completed restores of the active timeline with what each did."""
-    for instant in _completed(view, Action.RESTORE):
-        path = view.instant_path(instant)
-        yield instant, parse_restore_metadata(view.read_instant(path), path=path)
-
-
 def pending_plans(view: TableView) -> Iterator[tuple[Instant, str, tuple[PlannedSlice, ...]]]:
     """Compactions and clusterings that have not completed: instant, action, what they rewrite."""
     for instant, action in _compaction_instants(view):
@@ -326,24 +282,6 @@ def _read_requested(view: TableView, instant: Instant, action: str) -> bytes | N
         return view.read_instant(view.instant_path(requested))
     except MissingFileError:
         return None
-
-
-def _archived(
-    view: TableView, action: Action
-) -> Iterator[tuple[ArchivedInstant, dict[str, object]]]:
-    active = {i.requested_time for i in view.timeline.of_action(action)}
-    entries = [
-        entry
-        for entry in view.archived
-        if entry.action == action and entry.requested_time not in active
-    ]
-    bodies = load_archived_bodies(view.storage, entries)
-    for entry, body in zip(entries, bodies, strict=True):
-        yield entry, dict(body)
-
-
-def _completed(view: TableView, action: Action) -> list[Instant]:
-    return [i for i in view.timeline.of_action(action) if i.is_completed]
 
 
 def _pending(view: TableView, action: Action) -> list[Instant]:

@@ -6,7 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.errors import HudiError
 from hudi_pyspark.read.cdc import CdcTask
+from hudi_pyspark.read.metadata_table import FILES_PARTITION, listed_files
 from hudi_pyspark.read.plan import ScanTask
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
+    from hudi_pyspark.table.view import TableView
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Explained:
     by_column_id: bool
     skip_merge: bool
     predicate: Predicate | None  # only rows for which it is true; None for all
+    metadata_gap: str  # in what the metadata table differs from the commits; "" if in nothing
 
     @property
     def tasks(self) -> list[ReadTask]:
@@ -73,7 +77,7 @@ def explain(scan: Explained) -> str:
         lines.append(f"filter     {scan.predicate}")
         lines.append(f"pruned     {_pruned(scan)}")
     lines.append(f"cost       {_cost(scan)}")
-    lines.append(f"listing    {_listing(config)}")
+    lines.append(f"listing    {_listing(scan)}")
     lines.append(f"columns    {', '.join(scan.columns)}")
     if scan.by_column_id:
         lines.append("schema     columns of older files are matched by id (schema on read)")
@@ -141,11 +145,36 @@ def _base_bytes(task: ScanTask) -> int:
     return min(end, base.size) - begin
 
 
-def _listing(config: TableConfig) -> str:
-    if not config.metadata_partitions:
+def _listing(scan: Explained) -> str:
+    partitions = scan.config.metadata_partitions
+    if not partitions:
         return "folders of the storage; the table has no metadata table that may be read"
-    has = ", ".join(config.metadata_partitions)
-    return f"folders of the storage; the metadata table ({has}) is not used: files are listed"
+    has = ", ".join(partitions)
+    line = f"folders of the storage; the metadata table ({has}) is not used: files are listed"
+    return f"{line}\nwarning    {scan.metadata_gap}" if scan.metadata_gap else line
+
+
+def metadata_gap(view: TableView, slices: Sequence[FileSlice]) -> str:
+    """Describe in what the metadata table lacks files of some slices; "" if it has all of them."""
+    if FILES_PARTITION not in view.config.metadata_partitions:
+        return ""
+    try:
+        listed = listed_files(view)
+    except HudiError as error:
+        return f"the metadata table cannot be read: {error.reason()}"
+    gone = [path for s in slices for path in _listed_paths(s) if path not in listed]
+    if not gone:
+        return ""
+    return (
+        f"the metadata table lacks {len(gone)} committed files of these, such as {gone[0]}: Apache "
+        "Hudi reads the table without them unless hoodie.metadata.enable=false"
+    )
+
+
+def _listed_paths(file_slice: FileSlice) -> list[str]:
+    base = file_slice.base_file
+    paths = [base.path] if base is not None and base.is_listed else []
+    return paths + [log.path for log in file_slice.log_files if log.is_listed]
 
 
 def _changes(tasks: Sequence[CdcTask]) -> str:

@@ -19,6 +19,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.read.columns import as_one_array
+from hudi_pyspark.read.options import RangeMerge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,6 +129,8 @@ def range_slices(
     while found.commits and not found.full_scan:
         try:
             slices = view.written_slices(found.commits)
+            if options.range_merge is RangeMerge.TABLE:
+                found, slices = _slices_at_end(view, found, options, slices)
             break
         except MissingFileError:
             times = commit_times(view, by_completion=found.by_completion_time)
@@ -138,6 +141,56 @@ def range_slices(
         slices = view.file_slices()
     _announce(found)
     return found, _matching(view, slices, options.path_glob)
+
+
+def whole_slices(
+    view: TableView,
+    commit_range: CommitRange,
+    slices: Sequence[FileSlice],
+    *,
+    check_files: bool = False,
+) -> list[FileSlice]:
+    """Return the slices of the same file groups as the table had them at the end of a range.
+
+    Raises:
+        MissingFileError: one of their files is gone (only if files are checked).
+    """
+    return view.whole_slices(
+        {(s.partition_path, s.file_id) for s in slices},
+        last_commit(view, commit_range),
+        completed_by=commit_range.end if commit_range.by_completion_time else "",
+        check_files=check_files,
+    )
+
+
+def last_commit(view: TableView, commit_range: CommitRange) -> str:
+    """Return the newest requested time of the commits that a range's end includes."""
+    times = commit_times(view, by_completion=commit_range.by_completion_time)
+    return max((t for t, at in times.items() if at <= commit_range.end), default="")
+
+
+def _slices_at_end(
+    view: TableView,
+    commit_range: CommitRange,
+    options: IncrementalOptions,
+    slices: Sequence[FileSlice],
+) -> tuple[CommitRange, list[FileSlice]]:
+    """Return the whole slices, or a range that falls back because their files are gone.
+
+    Raises:
+        IncrementalRangeError: files are gone and the query must not fall back.
+    """
+    try:
+        return commit_range, whole_slices(view, commit_range, slices, check_files=True)
+    except MissingFileError as error:
+        reason = "a file that the table had at the end of the range is gone"
+        if options.on_missing == "full_scan":
+            return replace(commit_range, full_scan=reason), []
+        raise IncrementalRangeError(
+            f"range_merge=table needs the whole file slices as of {commit_range.end}, but "
+            f"{reason} ({error}). End the range later, merge within the range (range_merge=range), "
+            "or read the rows whose present version lies in the range (on_missing=full_scan)"
+        ) from error
 
 
 def _announce(found: CommitRange) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     Rows = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
     Outcome = Callable[[Records, Records], Records]
+    RowFilter = Callable[[pa.Table], Mask]
 
 
 def merge(
@@ -50,6 +51,7 @@ def merge(
     key_column: str,
     batch_rows: int,
     merger: PayloadMerger | None = None,
+    takes_part: RowFilter | None = None,
 ) -> Iterator[pa.Table]:
     """Merge a slice.
 
@@ -60,6 +62,8 @@ def merge(
         key_column: the column that holds the record key.
         batch_rows: most rows of a table that is made of log records.
         merger: a user's function for payload classes that Apache Hudi does not have.
+        takes_part: which rows of a base table are merged; the others are left out, but count where
+            log records name row positions. None for all.
 
     Yields:
         What is left of each base table, then the log rows that met no base row.
@@ -68,12 +72,11 @@ def merge(
         CorruptTableError: a base row without record key.
     """
     if _must_fold(log, rule):
-        yield from _merge_by_folding(
-            base, log, rule, merger, key_column=key_column, batch_rows=batch_rows
-        )
+        folded = _fold(log, rule, merger, key_column, takes_part)
+        yield from _merge_by_folding(base, folded, batch_rows=batch_rows)
         return
     winners = fold_log_records(log, rule)
-    matcher = _Matcher(winners.keys, winners.positions, key_column)
+    matcher = _Matcher(winners.keys, winners.positions, key_column, takes_part)
     for table in base:
         yield _merge_base_table(table, winners, matcher, rule)
     yield from _chosen_rows(log.rows, winners.row[winners.is_alive], batch_rows)
@@ -153,21 +156,12 @@ def _outcome(rule: MergeRule, sets: ColumnSets, merger: PayloadMerger | None) ->
 
 
 def _merge_by_folding(
-    base: Iterable[pa.Table],
-    log: LogRecords,
-    rule: MergeRule,
-    merger: PayloadMerger | None,
-    *,
-    key_column: str,
-    batch_rows: int,
+    base: Iterable[pa.Table], folded: _Folded, *, batch_rows: int
 ) -> Iterator[pa.Table]:
     """The same two phases where the winner takes values from the loser."""
-    folded = _fold(log, rule, merger, key_column)
     for table in base:
-        rows, _, merged = folded.meet(table)
-        keep = np.ones(table.num_rows, np.bool_)
-        keep[rows] = False
-        yield table.filter(pa.array(keep))
+        untouched, _, merged = folded.meet(table)
+        yield untouched
         yield merged.rows.filter(pa.array(~merged.is_delete))
     left = folded.left()
     for start in range(0, len(left), batch_rows):
@@ -183,12 +177,18 @@ class _Folded:
     outcome: Outcome
     ordering_fields: tuple[str, ...]
 
-    def meet(self, table: pa.Table) -> tuple[Rows, pa.Table, Records]:
-        """Ordinals of the base rows that meet a winner, these rows, and what they come to."""
-        rows, matched = self.matcher.match(table)
-        touched = table.take(pa.array(rows))
+    def meet(self, table: pa.Table) -> tuple[pa.Table, pa.Table, Records]:
+        """The base rows that meet no winner, those that meet one, and what these come to."""
+        base, rows, matched = self.matcher.match(table)
+        keep = np.ones(base.num_rows, np.bool_)
+        keep[rows] = False
+        touched = base.take(pa.array(rows))
         older = base_records(touched, comparable_ordering(touched, self.ordering_fields))
-        return rows, touched, self.outcome(older, self.winners.take(matched))
+        return (
+            base.filter(pa.array(keep)),
+            touched,
+            self.outcome(older, self.winners.take(matched)),
+        )
 
     def left(self) -> Rows:
         """Winners that have met no base row and are rows themselves."""
@@ -197,13 +197,17 @@ class _Folded:
 
 
 def _fold(
-    log: LogRecords, rule: MergeRule, merger: PayloadMerger | None, key_column: str
+    log: LogRecords,
+    rule: MergeRule,
+    merger: PayloadMerger | None,
+    key_column: str,
+    takes_part: RowFilter | None = None,
 ) -> _Folded:
     """Phase one: one record per key, which has taken what it takes from older log records."""
     winners, keys, positions = _folded(log, rule, merger)
     # Java classes are compared among log records only.
     winners = replace(winners, has_other_class=np.zeros(len(winners), np.bool_))
-    matcher = _Matcher(keys, positions, key_column)
+    matcher = _Matcher(keys, positions, key_column, takes_part)
     outcome = _outcome(rule, log.column_sets, merger)
     return _Folded(winners, matcher, outcome, rule.ordering_fields)
 
@@ -355,25 +359,39 @@ def _first_where(mask: Mask, codes: Rows, count: int) -> Rows:
 class _Matcher:
     """Finds the log winner of each base row; remembers which winners have met their row."""
 
-    def __init__(self, keys: pa.Array, positions: Rows | None, key_column: str) -> None:
+    def __init__(
+        self,
+        keys: pa.Array,
+        positions: Rows | None,
+        key_column: str,
+        takes_part: RowFilter | None = None,
+    ) -> None:
         self._keys = keys
         self._positions = positions
         self._key_column = key_column
+        self._takes_part = takes_part
         self.is_met = np.zeros(len(keys), np.bool_)
         self._rows_before = 0
 
-    def match(self, table: pa.Table) -> tuple[Rows, Rows]:
-        """Ordinals of base rows that meet a log winner, and of these winners.
+    def match(self, table: pa.Table) -> tuple[pa.Table, Rows, Rows]:
+        """The rows that take part, ordinals of those that meet a log winner, and of these winners.
 
         A winner meets one base row only: of duplicate keys in a base file, the first.
         """
         if self._positions is not None:
             rows, matched = self._match_positions(self._positions, table.num_rows)
+            if self._takes_part is not None:
+                takes_part = self._takes_part(table)
+                is_left = takes_part[rows]
+                rows, matched = (np.cumsum(takes_part) - 1)[rows[is_left]], matched[is_left]
+                table = table.filter(pa.array(takes_part))
         else:
+            if self._takes_part is not None:
+                table = table.filter(pa.array(self._takes_part(table)))
             rows, matched = self._match_keys(table)
         is_new = ~self.is_met[matched]
         self.is_met[matched] = True
-        return rows[is_new], matched[is_new]
+        return table, rows[is_new], matched[is_new]
 
     def _match_positions(self, positions: Rows, length: int) -> tuple[Rows, Rows]:
         first_row, self._rows_before = self._rows_before, self._rows_before + length
@@ -409,15 +427,15 @@ def _merge_base_table(
     table: pa.Table, winners: LogWinners, matcher: _Matcher, rule: MergeRule
 ) -> pa.Table:
     """Phase two: drop the base rows that a log winner replaces or deletes."""
-    rows, matched = matcher.match(table)
+    base, rows, matched = matcher.match(table)
     if not len(rows):
-        return table
+        return base
     base_wins = np.zeros(len(rows), np.bool_)
     if rule.mode is RecordMergeMode.EVENT_TIME_ORDERING:
-        base_ordering = comparable_ordering(table, rule.ordering_fields).take(rows)
+        base_ordering = comparable_ordering(base, rule.ordering_fields).take(rows)
         base_wins = winners.ordering.take(matched).older_than(base_ordering)
         base_wins &= ~winners.beats_all[matched]
     winners.is_alive[matched[base_wins]] = False
-    keep = np.ones(table.num_rows, np.bool_)
+    keep = np.ones(base.num_rows, np.bool_)
     keep[rows[~base_wins]] = False
-    return table.filter(pa.array(keep))
+    return base.filter(pa.array(keep))

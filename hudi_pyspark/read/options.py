@@ -23,6 +23,7 @@ _INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
 _FALLBACK = "hoodie.datasource.read.incr.fallback.fulltablescan.enable"
 _SKIP_COMPACTION = "hoodie.datasource.read.incr.skip_compact"
 _SKIP_CLUSTERING = "hoodie.datasource.read.incr.skip_cluster"
+_RANGE_MERGE = "range_merge"
 _USE_END_SCHEMA = "hoodie.datasource.read.schema.use.end.instanttime"
 QUERY_TYPE = "hoodie.datasource.query.type"
 INSPECT = "inspect"  # chooses a table about the table; inspect.<argument> are its arguments
@@ -48,6 +49,13 @@ class OnDamage(enum.Enum):
     FAIL = "fail"
     WARN = "warn"
     IGNORE = "ignore"
+
+
+class RangeMerge(enum.Enum):
+    """With which rows an incremental query merges those that its range wrote."""
+
+    RANGE = "range"
+    TABLE = "table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +279,15 @@ OPTIONS = (
         "be told by a full scan: they fail, or begin at the earliest",
     ),
     Option(
+        "",
+        _RANGE_MERGE,
+        values="`range`, `table`",
+        default="`range`",
+        meaning="incremental query: merge the rows that the range wrote among themselves, as "
+        "Apache Hudi does, or with all rows that the table had at the end of the range; "
+        "[which one to take](incremental-and-cdc.md#rows-that-arrive-late)",
+    ),
+    Option(
         "hoodie.datasource.read.incr.path.glob",
         "incremental_path_glob",
         values="a glob",
@@ -397,6 +414,7 @@ class IncrementalOptions:
     end: str  # digits, inclusive; "" for the latest
     is_cdc: bool = False
     on_missing: str = "full_scan"  # or fail, earliest
+    range_merge: RangeMerge = RangeMerge.RANGE
     path_glob: str = ""
     skip_compaction: bool = False
     skip_clustering: bool = False
@@ -572,7 +590,8 @@ def _incremental(given: Mapping[str, str], query_type: QueryType) -> Incremental
         InvalidOptionError: no begin, or range options on a query of another type.
     """
     if query_type is not QueryType.INCREMENTAL:
-        stray = [key for key in (_BEGIN, _END, _INCREMENTAL_FORMAT) if key in given]
+        keys = (_BEGIN, _END, _INCREMENTAL_FORMAT, _RANGE_MERGE)
+        stray = [key for key in keys if key in given]
         if stray:
             raise InvalidOptionError(f"{stray[0]} needs {QUERY_TYPE}=incremental")
         return None
@@ -588,6 +607,12 @@ def _incremental(given: Mapping[str, str], query_type: QueryType) -> Incremental
     if useless:
         text = f"{useless[0]} has no effect on changes: compaction and clustering make none"
         warnings.warn(text, UserWarning, stacklevel=2)
+    range_merge = RangeMerge(_one_of(given, _RANGE_MERGE, tuple(m.value for m in RangeMerge)))
+    if is_cdc and range_merge is RangeMerge.TABLE:
+        raise InvalidOptionError(
+            f"{_RANGE_MERGE}=table cannot be combined with a CDC query, whose images always show "
+            f"the rows as the table had them; leave out {_RANGE_MERGE}"
+        )
     fallback = _boolean(given, _FALLBACK, default=True)
     default = "full_scan" if fallback else "fail"
     return IncrementalOptions(
@@ -596,6 +621,7 @@ def _incremental(given: Mapping[str, str], query_type: QueryType) -> Incremental
         is_cdc=is_cdc,
         cdc_as_struct=_one_of(given, "cdc_format", ("json", "struct")) == "struct",
         on_missing=_one_of(given, "on_missing", (default, "full_scan", "fail", "earliest")),
+        range_merge=range_merge,
         path_glob=given.get("hoodie.datasource.read.incr.path.glob", ""),
         skip_compaction=_boolean(given, _SKIP_COMPACTION, default=False),
         skip_clustering=_boolean(given, _SKIP_CLUSTERING, default=False),

@@ -62,7 +62,7 @@ def read_parquet_file(
                 yield whole.select(wanted).cast(target) if wanted else whole
     except FileNotFoundError:
         raise
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
         problem = f"not readable as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
 

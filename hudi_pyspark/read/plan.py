@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.format.avro_schema import MILLISECONDS
+from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.read.base_file import check_readable
 from hudi_pyspark.read.custom_merger import find_merger
 from hudi_pyspark.read.key_filter import wanted_record_keys
 from hudi_pyspark.read.log_scan import BlockFilter
+from hudi_pyspark.read.options import RangeMerge
+from hudi_pyspark.read.partition_values import (
+    PartitionValues,
+    resolve_partition_values,
+    stored_partition_values,
+)
 from hudi_pyspark.read.payload import check_supported
 from hudi_pyspark.read.predicate import top_level_columns
-from hudi_pyspark.read.projection import merge_schema, with_columns
-from hudi_pyspark.read.pruning import may_match, partition_bounds
+from hudi_pyspark.read.projection import merge_columns, merge_schema, with_columns
 from hudi_pyspark.table.bootstrap import is_skeleton
-from hudi_pyspark.table.partition import partition_scalars
 from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    import pyarrow as pa
 
     from hudi_pyspark.read.custom_merger import PayloadMerger
     from hudi_pyspark.read.incremental import CommitRange
@@ -45,9 +49,7 @@ class ScanTask:
     working: pa.Schema  # the result's columns and those that the merge needs
     rule: MergeRule
     block_filter: BlockFilter
-    partition_columns: tuple[str, ...]
-    partition_values: tuple[tuple[str, pa.Scalar], ...]  # () where the path does not tell them
-    values_from_path: bool  # partition columns come from the path even where files hold them
+    partition: PartitionValues
     use_record_positions: bool
     batch_rows: int
     on_damage: OnDamage
@@ -61,8 +63,15 @@ class ScanTask:
     predicate: Predicate | None = None  # only rows for which it is true; None for all
     record_keys: tuple[str, ...] | None = None  # no other keys can fulfil the predicate; None: any
     byte_range: tuple[int, int] | None = None  # part of a base file without logs; None for all
-    # With a range, the whole slice below the range's files: partial updates are no rows without it.
+    # With a range, the whole slice below the range's files, which completes partial updates.
     whole_slice: FileSlice | None = None
+    # With a range, rows that other commits wrote take part in the merge, too.
+    merges_whole_table: bool = False
+
+    @property
+    def stored_columns(self) -> list[str]:
+        """Names of the working columns whose values the files have."""
+        return [n for n in self.working.names if n not in self.partition.never_read]
 
 
 def plan(
@@ -80,6 +89,7 @@ def plan(
     commit_range: CommitRange | None = None,
     predicate: Predicate | None = None,
     whole_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
+    from_files: bool = False,
 ) -> list[ScanTask]:
     """One task per file slice, in order of partition path and file id.
 
@@ -97,24 +107,30 @@ def plan(
         commit_range: only rows that these commits wrote; None for all.
         predicate: only rows for which it is true; None for all.
         whole_slices: with a range, the slices below its files, by partition path and file id.
+        from_files: partition columns keep the values that the files hold.
 
     Raises:
         UnsupportedTableError: a slice that cannot be read correctly.
         CorruptTableError: a partition path that the answer needs and that does not parse.
     """
-    kept = slices
-    if predicate is not None:
-        kept = [s for s in slices if _may_match(s, predicate, config, table_schema, options)]
-    ordered = sorted(kept, key=lambda s: (s.partition_path, s.file_id, s.base_instant_time))
     merger = find_merger(rule, options.payload_merger, mergers)
-    key_fields = () if config.populate_meta_fields else config.record_key_fields
+    key_fields = _key_fields(config)
+    ordered = sorted(slices, key=lambda s: (s.partition_path, s.file_id, s.base_instant_time))
+    partition_of = _partition_resolver(
+        config, table_schema, options, rule, merger, from_files=from_files
+    )
+    kept = []
     for file_slice in ordered:
-        _check_base_file(file_slice, config)
+        partition = partition_of(file_slice.partition_path)
+        is_kept, left = partition.narrow(predicate)
+        if is_kept:
+            _check_base_file(file_slice, config)
+            kept.append((file_slice, partition, left))
     unmerged = with_columns(table_schema, result, top_level_columns(predicate, table_schema))
     if commit_range is not None:
         unmerged = with_columns(table_schema, unmerged, [COMMIT_TIME_COLUMN])
     working = unmerged
-    if any(s.log_files for s in ordered):
+    if any(file_slice.log_files for file_slice, _, _ in kept):
         if not options.skip_merge:
             _check_mergeable(config, rule, merger)
         working = merge_schema(table_schema, unmerged, rule, key_fields, merger)
@@ -122,8 +138,8 @@ def plan(
     # do not hold the key, delete blocks spell it in another way than its fields do.
     has_fixed_keys = merger is None and not key_fields
     record_keys = wanted_record_keys(predicate, config, table_schema) if has_fixed_keys else None
-    # In layout 2 a log file has the blocks of one commit and is dropped as a whole without it.
-    block_filter = BlockFilter(until, None if config.layout > 1 else committed)
+    # A log file that has one commit is left out as a whole where that commit does not count.
+    block_filter = BlockFilter(until, None if config.log_file_has_one_commit else committed)
     return [
         ScanTask(
             file_slice=file_slice,
@@ -131,10 +147,7 @@ def plan(
             working=working if file_slice.log_files else unmerged,
             rule=rule,
             block_filter=block_filter,
-            partition_columns=config.partition_fields,
-            partition_values=_partition_values(file_slice, config, table_schema, options),
-            # Files of such a table may hold the columns all the same, null (rewritten by a merge).
-            values_from_path=options.partition_values_from_path or config.drop_partition_columns,
+            partition=partition,
             use_record_positions=options.use_record_positions,
             batch_rows=options.batch_rows,
             on_damage=options.on_damage,
@@ -145,25 +158,49 @@ def plan(
             merger=merger,
             schema_on_read=schema_on_read,
             commit_range=commit_range,
-            predicate=predicate,
+            predicate=left,
             record_keys=record_keys,
             whole_slice=whole_slices.get((file_slice.partition_path, file_slice.file_id)),
+            merges_whole_table=_merges_whole_table(options),
         )
-        for file_slice in ordered
+        for file_slice, partition, left in kept
     ]
 
 
-def _may_match(
-    file_slice: FileSlice,
-    predicate: Predicate,
+def _merges_whole_table(options: ReadOptions) -> bool:
+    return options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
+
+
+def _partition_resolver(
     config: TableConfig,
-    schema: pa.Schema,
+    table_schema: pa.Schema,
     options: ReadOptions,
-) -> bool:
-    """Whether rows of the slice's partition can fulfil the predicate."""
-    from_path = options.partition_values_from_path or config.drop_partition_columns
-    bounds = partition_bounds(file_slice.partition_path, config, schema, values_from_path=from_path)
-    return may_match(predicate, bounds)
+    rule: MergeRule,
+    merger: PayloadMerger | None,
+    *,
+    from_files: bool,
+) -> Callable[[str], PartitionValues]:
+    """Return a function from partition path to its values; each path is parsed once."""
+    read_for_merge = merge_columns(table_schema, rule, _key_fields(config), merger)
+
+    @cache
+    def resolve(partition_path: str) -> PartitionValues:
+        partition = resolve_partition_values(
+            partition_path,
+            config,
+            table_schema,
+            always_from_path=options.partition_values_from_path or config.drop_partition_columns,
+            ordering_fields=config.ordering_fields,
+            read_for_merge=read_for_merge,
+        )
+        return stored_partition_values(partition) if from_files else partition
+
+    return resolve
+
+
+def _key_fields(config: TableConfig) -> tuple[str, ...]:
+    """The fields that make up the record keys of a table whose files do not hold them."""
+    return () if config.populate_meta_fields else config.record_key_fields
 
 
 def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:
@@ -183,24 +220,3 @@ def _check_mergeable(config: TableConfig, rule: MergeRule, merger: PayloadMerger
             "cannot be matched. Read the base files alone with "
             "hoodie.datasource.query.type=read_optimized"
         )
-
-
-def _path_type(field: pa.Field) -> pa.DataType:
-    """The type of the number that a partition path shows."""
-    if pa.types.is_timestamp(field.type) and (field.metadata or {}).items() >= MILLISECONDS.items():
-        return pa.timestamp("ms", field.type.tz)
-    return field.type
-
-
-def _partition_values(
-    file_slice: FileSlice, config: TableConfig, table_schema: pa.Schema, options: ReadOptions
-) -> tuple[tuple[str, pa.Scalar], ...]:
-    """Values of the partition columns by the path, () where only the files need to tell them."""
-    named = [name for name in config.partition_fields if name in table_schema.names]
-    types = {name: _path_type(table_schema.field(name)) for name in named}
-    try:
-        return tuple(partition_scalars(file_slice.partition_path, config, types).items())
-    except CorruptTableError:
-        if config.drop_partition_columns or options.partition_values_from_path:
-            raise
-        return ()

@@ -83,18 +83,33 @@ def merge_schema(
             f"ordering field {', '.join(missing)} (hoodie.table.ordering.fields or "
             "hoodie.table.precombine.field) does not exist in the table schema"
         )
-    fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
-    needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
-    needed += [name for field in fields if (name := _top_level(field, table_schema))]
-    needed += _payload_columns(table_schema, rule, merger)
+    needed = merge_columns(table_schema, rule, key_fields, merger)
     extra = [
         table_schema.field(name)
-        for name in dict.fromkeys(needed)
+        for name in needed
         if name in table_schema.names and name not in result.names
     ]
     if key_fields:
         extra.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
     return pa.schema([*result, *extra])
+
+
+def merge_columns(
+    table_schema: pa.Schema,
+    rule: MergeRule,
+    key_fields: Sequence[str],
+    merger: PayloadMerger | None,
+) -> list[str]:
+    """Return the columns that merging looks at, each once; some may not be in the table schema.
+
+    Raises:
+        CorruptTableError: the payload class needs a column that the table schema does not have.
+    """
+    fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
+    needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
+    needed += [name for field in fields if (name := _top_level(field, table_schema))]
+    needed += _payload_columns(table_schema, rule, merger)
+    return list(dict.fromkeys(needed))
 
 
 def _payload_columns(

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.read.predicate import And, Comparison, IsIn, IsNull, Like, Operator, Or, cast_to
-from hudi_pyspark.table.partition import partition_scalars
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hudi_pyspark.read.predicate import Predicate
-    from hudi_pyspark.table.config import TableConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,39 +56,6 @@ def _leaf_may_match(predicate: Comparison | IsIn | IsNull | Like, bounds: Bounds
     if isinstance(predicate, IsIn):
         return predicate.is_negated or _list_may_match(predicate, bounds.low, bounds.high)
     return _like_may_match(predicate, bounds.low, bounds.high)
-
-
-def partition_bounds(
-    partition_path: str, config: TableConfig, schema: pa.Schema, *, values_from_path: bool
-) -> BoundsOf:
-    """What a partition path tells of the partition columns of its rows, where that is certain.
-
-    Args:
-        partition_path: of the rows.
-        config: the table's properties.
-        schema: the table's columns.
-        values_from_path: the answer takes the values from the path.
-    """
-    named = [n for n in config.partition_fields if n in schema.names]
-    if not values_from_path:
-        # The folder of a formatted time stands for many times.
-        named = [n for n in named if n not in config.timestamp_partition_fields]
-    types = {n: schema.field(n).type for n in named if _is_exact(schema.field(n).type)}
-    try:
-        values = partition_scalars(partition_path, config, types)
-    except CorruptTableError:
-        return lambda _: None
-    if "%" in partition_path and not config.url_encode_partitions:
-        return lambda _: None  # the value itself may hold what looks like an escape
-    # A null value and an empty text share their folder.
-    known = {name: Bounds.of(value) for name, value in values.items() if value.is_valid}
-    return known.get
-
-
-def _is_exact(kind: pa.DataType) -> bool:
-    """Whether the text of a value in a path is the whole value."""
-    tests = (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean, pa.types.is_date)
-    return any(test(kind) for test in tests)
 
 
 def _comparison_may_match(predicate: Comparison, low: pa.Scalar, high: pa.Scalar) -> bool:

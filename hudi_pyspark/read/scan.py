@@ -34,6 +34,10 @@ from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    import numpy as np
+    import numpy.typing as npt
+
+    from hudi_pyspark.read.incremental import CommitRange
     from hudi_pyspark.read.log_scan import LogScan
     from hudi_pyspark.read.plan import ScanTask
     from hudi_pyspark.read.predicate import Predicate
@@ -55,10 +59,9 @@ def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         HudiError: a file is missing, damaged, or not readable as the table's schema asks.
     """
     for table in slice_tables(task, storage):
-        rows = matching(task.predicate, table)
+        rows = matching(task.predicate, task.partition.show(table))
         if task.commit_range is not None:
-            written = task.commit_range.contains(rows.column(COMMIT_TIME_COLUMN))
-            rows = rows.filter(pa.array(written))
+            rows = rows.filter(pa.array(_is_written(task.commit_range, rows)))
         yield rows.select(task.result.names)
 
 
@@ -73,8 +76,10 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     with closing(LogFiles(storage)) as files:
         blocks = _live_blocks(task, storage, files)
         if task.whole_slice is not None and any(map(_is_partial_update, blocks)):
-            # A range's files alone do not tell what a partial update left unchanged.
-            whole = replace(task, file_slice=task.whole_slice, whole_slice=None)
+            # A range's files alone do not have what a partial update left unchanged.
+            whole = replace(
+                task, file_slice=task.whole_slice, whole_slice=None, merges_whole_table=True
+            )
             yield from slice_tables(whole, storage)
         elif task.skip_merge:
             log = map(log_decoder(task).decode, blocks)
@@ -96,22 +101,44 @@ def _merged(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterato
         rows = list(_base_tables(task, storage, None))
         if not _has_duplicates(rows):
             by_key = replace(task, use_record_positions=False)
-            yield from _in_passes(by_key, blocks, rows, merge, batch_rows=task.batch_rows)
+            yield from _merged_passes(by_key, blocks, rows)
             return
         task = replace(task, record_keys=None)
     if _may_go_by_position(task, blocks):
         try:
-            yield from _merged_passes(_without_keys(task), blocks, storage)
+            without_keys = _without_keys(task)
+            base = _base_tables(without_keys, storage, None)
+            yield from _merged_passes(without_keys, blocks, base)
         except PositionsMissing:
             pass  # found while the log was decoded, before the first row was yielded
         else:
             return
-    yield from _merged_passes(task, blocks, storage)
+    yield from _merged_passes(task, blocks, _base_tables(task, storage, None))
 
 
-def _merged_passes(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterator[pa.Table]:
-    base = _base_tables(task, storage, None)
-    yield from _in_passes(task, blocks, base, merge, batch_rows=task.batch_rows)
+def _merged_passes(
+    task: ScanTask, blocks: list[LogBlock], base: Iterable[pa.Table]
+) -> Iterator[pa.Table]:
+    """Base rows merged with the records of log blocks.
+
+    As in Apache Hudi, base rows that a range's commits did not write have no part in its merge: a
+    compaction, a clustering or an insert into a small file may have copied them into the range's
+    files, where they could beat a record of the range.
+    """
+    commit_range = None if task.merges_whole_table else task.commit_range
+    yield from _in_passes(
+        task,
+        blocks,
+        base,
+        merge,
+        batch_rows=task.batch_rows,
+        takes_part=partial(_is_written, commit_range) if commit_range is not None else None,
+    )
+
+
+def _is_written(commit_range: CommitRange, rows: pa.Table) -> npt.NDArray[np.bool_]:
+    """Which rows the commits of a range wrote."""
+    return commit_range.contains(rows.column(COMMIT_TIME_COLUMN))
 
 
 def _has_positions(
@@ -165,7 +192,7 @@ def _in_passes(
     blocks: list[LogBlock],
     rows: Iterable[pa.Table],
     outcome: Callable[..., Iterator[_T]],
-    **more: int,
+    **more: object,
 ) -> Iterator[_T]:
     """What comes of rows and log records; in several passes where these take too much memory."""
     merging = partial(
@@ -188,10 +215,11 @@ def _base_tables(
     if base is None:
         return
     schema = task.working
-    constants = dict(task.partition_values)
-    wanted = _columns_in_files(task, schema)
+    constants = task.partition.constants
+    wanted = task.stored_columns
     stored = stored_columns(task.schema_on_read, wanted, base.instant_time)
-    row_groups = RowGroupFilter(predicate, schema, stored, task.record_keys, task.byte_range)
+    filterable = {name: stored[name] for name in stored if task.partition.is_as_stored(name)}
+    row_groups = RowGroupFilter(predicate, schema, filterable, task.record_keys, task.byte_range)
     keys = keys_array(task.record_keys)
     for stored_table in _stored_tables(
         base, storage, list(stored.values()), task.batch_rows, row_groups
@@ -222,16 +250,11 @@ def _stored_tables(
     return read_base_file(storage, base.path, columns, batch_rows, row_groups)
 
 
-def _columns_in_files(task: ScanTask, schema: pa.Schema) -> list[str]:
-    hidden = task.partition_columns if task.values_from_path else ()
-    return [name for name in schema.names if name not in hidden]
-
-
 def _check_partition_columns(
     task: ScanTask, table: pa.Table, wanted: Sequence[str], path: str
 ) -> None:
-    known = {*table.schema.names, *(name for name, _ in task.partition_values)}
-    lost = [n for n in task.partition_columns if n in wanted and n not in known]
+    known = {*table.schema.names, *task.partition.constants}
+    lost = [n for n in task.partition.columns if n in wanted and n not in known]
     if lost:
         raise CorruptTableError(
             f"{path}: partition column {', '.join(lost)} is neither in the file nor can it be "
@@ -248,11 +271,11 @@ def log_decoder(task: ScanTask) -> LogDecoder:
     base = task.file_slice.base_file
     return LogDecoder(
         task.working,
-        dict(task.partition_values),
+        task.partition.constants,
         task.rule,
         key_column=RECORD_KEY_COLUMN if RECORD_KEY_COLUMN in task.working.names else None,
         positions_of=base.instant_time if base is not None and task.use_record_positions else None,
-        columns=_columns_in_files(task, task.working),
+        columns=task.stored_columns,
         key_fields=task.key_fields,
         schema_on_read=task.schema_on_read,
         wanted_keys=keys_array(task.record_keys),

@@ -87,6 +87,7 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
     is_cdc = given.get("cdc", "").lower() == "true"
     is_cdc |= any(given.get(name, "").lower() == "cdc" for name in _FORMATS)
     is_range = any(given.get(name, "").lower() == "incremental" for name in _QUERY_TYPES)
+    is_range |= "range_merge" in given
     has_begin = any(name in given for name in _BEGINS)
     if (is_cdc or is_range) and not has_begin:
         given.setdefault(_QUERY_TYPES[0], "incremental")

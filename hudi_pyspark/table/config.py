@@ -56,7 +56,7 @@ class TableConfig:
     record_key_fields: tuple[str, ...]  # () when keys live only in _hoodie_record_key
     ordering_fields: tuple[str, ...]  # dotted names of nested fields included
     partition_fields: tuple[str, ...]  # () for an unpartitioned table; without :TYPE suffixes
-    timestamp_partition_fields: tuple[str, ...]  # those whose folder is a formatted time
+    timestamp_partition_fields: tuple[str, ...]  # those whose folder may be a formatted time
     key_generator: str  # SIMPLE, COMPLEX, TIMESTAMP, CUSTOM, …; "" when unknown
     hive_style_partitioning: bool
     url_encode_partitions: bool
@@ -77,6 +77,11 @@ class TableConfig:
     create_schema: str  # Avro JSON, "" when absent
     bootstrap_base_path: str  # "" for a table that was not bootstrapped
     properties: Mapping[str, str]  # everything, as found
+
+    @property
+    def log_file_has_one_commit(self) -> bool:
+        """Whether each log file holds the blocks of a single commit: from table version 8 on."""
+        return self.version >= _FIRST_LAYOUT_2_VERSION
 
     @property
     def layout(self) -> int:
@@ -223,16 +228,19 @@ def _key_generator(properties: Mapping[str, str]) -> str:
 
 
 def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """All partition columns, and those whose folder is a formatted time.
+    """All partition columns, and those whose folder is, or may be, a formatted time.
 
-    The custom key generator writes ``column:simple`` or ``column:timestamp``.
+    The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0
+    it recorded the columns alone.
     """
     entries = _names(properties.get("hoodie.table.partition.fields"))
     names = tuple(entry.partition(":")[0] for entry in entries)
     kinds = tuple(entry.partition(":")[2].upper() for entry in entries)
-    if _key_generator(properties) == "TIMESTAMP":
+    generator = _key_generator(properties)
+    if generator == "TIMESTAMP":
         return names, names
-    return names, tuple(n for n, kind in zip(names, kinds, strict=True) if kind == "TIMESTAMP")
+    may_be_time = {"TIMESTAMP", ""} if generator == "CUSTOM" else {"TIMESTAMP"}
+    return names, tuple(n for n, kind in zip(names, kinds, strict=True) if kind in may_be_time)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

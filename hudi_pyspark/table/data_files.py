@@ -29,6 +29,7 @@ class CommittedFile:
 
     size: int  # bytes, the largest that a completed commit names
     committed_by: str  # requested time of the newest commit that names the file
+    first_committed_by: str  # and of the oldest
 
 
 def committed_files(
@@ -42,8 +43,9 @@ def committed_files(
                 continue
             named = files.setdefault(partition, {})
             name = stat.file_name
-            size = max(stat.file_size, named[name].size if name in named else 0)
-            named[name] = CommittedFile(size, time)
+            known = named.get(name, CommittedFile(0, time, time))
+            size = max(stat.file_size, known.size)
+            named[name] = CommittedFile(size, time, known.first_committed_by)
     return files
 
 
@@ -69,7 +71,7 @@ def data_files(
     sizes = {file.name: file.size for file in listed}
     for name in sorted({*sizes, *committed}):
         path = path_in(partition, name)
-        stat = committed.get(name, CommittedFile(0, ""))
+        stat = committed.get(name, CommittedFile(0, "", ""))
         parsed = _slice_file_name(name, config)
         if isinstance(parsed, LogFileName):
             log_files[name] = LogFile(
@@ -82,6 +84,7 @@ def data_files(
                 committed_size=stat.size,
                 is_listed=name in sizes,
                 committed_by=stat.committed_by,
+                first_committed_by=stat.first_committed_by,
             )
         elif parsed is not None:
             _check_not_empty(path, name, sizes, committed)

@@ -36,6 +36,7 @@ class LogFile:
     committed_size: int = 0  # bytes that completed commits vouch for; 0 when unknown
     is_listed: bool = True  # False when only commit metadata names it
     committed_by: str = ""  # newest completed commit that names the file; "" when none does
+    first_committed_by: str = ""  # and the oldest
 
     @property
     def apply_order(self) -> tuple[str, int, str]:

@@ -196,32 +196,67 @@ class TableView:
                 chosen.append(file_slice)
         return chosen
 
-    def whole_slices(self, tops: Iterable[FileSlice], until: str) -> list[FileSlice]:
-        """The slices, as of an instant, that some commits' log files lie on; files may be gone.
-
-        Only for tables from version 8 on, where instants tell which commits can have written to a
-        slice: those that completed after its base file was begun.
+    def whole_slices(
+        self,
+        file_groups: Collection[tuple[str, str]],
+        until: str,
+        *,
+        completed_by: str = "",
+        check_files: bool = False,
+    ) -> list[FileSlice]:
+        """The slices of some file groups as of an instant.
 
         Args:
-            tops: slices made only of the files that these commits wrote.
-            until: instant, inclusive.
+            file_groups: partition path and file id of each.
+            until: requested time of the last commit that counts.
+            completed_by: commits that completed later do not count, although they began before;
+                "" to go by requested times alone.
+            check_files: refuse where files are missing; else `is_listed` of each file tells.
+
+        Raises:
+            MissingFileError: a file of the slices is not on the storage.
         """
-        keys = {(s.partition_path, s.file_id) for s in tops if s.log_files}
-        partitions = sorted({partition for partition, _ in keys})
-        listed = self._slices_of(keys, partitions, {}, until)
-        is_based = len(listed) == len(keys) and all(s.base_file is not None for s in listed)
+        partitions = sorted({partition for partition, _ in file_groups})
+        if self.config.log_file_has_one_commit:
+            committed = committed_files(
+                self.commit_metadata.of(self._times_since(file_groups, partitions, until))
+            )
+        else:
+            committed = self._committed_files
+        chosen = self._slices_of(file_groups, partitions, committed, until)
+        if completed_by:
+            chosen = [
+                s.with_logs(
+                    log
+                    for log in s.log_files
+                    if (self.completion_time(log.instant_time) or "") <= completed_by
+                )
+                for s in chosen
+            ]
+        if check_files:
+            for file_slice in chosen:
+                self._check_presence(file_slice)
+        return chosen
+
+    def _times_since(
+        self, file_groups: Collection[tuple[str, str]], partitions: list[str], until: str
+    ) -> list[str]:
+        """Commits that can have written to the present slices of some file groups.
+
+        From table version 8 on these are the ones that completed after its base file was begun.
+        """
+        listed = self._slices_of(file_groups, partitions, {}, until)
+        is_based = len(listed) == len(file_groups) and all(s.base_file is not None for s in listed)
         since = min((s.base_instant_time for s in listed), default="") if is_based else ""
-        times = [
+        return [
             c.requested_time
             for c in self.commits
             if c.requested_time <= until and (c.completion_time or c.requested_time) >= since
         ]
-        committed = committed_files(self.commit_metadata.of(times))
-        return self._slices_of(keys, partitions, committed, until)
 
     def _slices_of(
         self,
-        keys: Collection[tuple[str, str]],
+        file_groups: Collection[tuple[str, str]],
         partitions: list[str],
         committed: Mapping[str, Mapping[str, CommittedFile]],
         until: str,
@@ -229,7 +264,7 @@ class TableView:
         found = [
             self._merged_slice(group, until)
             for group in self._file_groups(partitions, committed)
-            if (group.partition_path, group.file_id) in keys
+            if (group.partition_path, group.file_id) in file_groups
         ]
         return [s for s in found if s is not None and not s.is_empty]
 
@@ -257,7 +292,7 @@ class TableView:
         return max(earlier, default="")
 
     def _is_later(self, log: LogFile, time: str) -> bool:
-        if self.config.layout > 1:
+        if self.config.log_file_has_one_commit:
             return log.instant_time >= time
         return not log.is_listed and log.committed_by >= time
 
@@ -442,14 +477,25 @@ class TableView:
         # Up to table version 7 one log file holds blocks of several commits, so that the decision
         # falls block by block, when the file is read. Later an uncommitted file is left out before
         # it can start a slice, which would hide the committed log files that follow it.
-        return self.config.layout == 1 or log.instant_time in self.committed
+        return not self.config.log_file_has_one_commit or log.instant_time in self.committed
 
     def _is_visible(self, file_slice: FileSlice, instant: str) -> bool:
         key = file_slice.base_instant_time
         return key <= instant and key <= self.last_instant and key in self.sliceable
 
     def _merged_slice(self, group: FileGroup, instant: str) -> FileSlice | None:
-        """The newest visible slice; on a planned compaction, together with the one before."""
+        """The newest visible slice, without files that are gone and that only later commits wrote.
+
+        On a planned compaction it comes together with the slice before.
+        """
+        found = self._newest_slice(group, instant)
+        if found is None or all(log.is_listed for log in found.log_files):
+            return found
+        return found.with_logs(
+            log for log in found.log_files if log.is_listed or log.first_committed_by <= instant
+        )
+
+    def _newest_slice(self, group: FileGroup, instant: str) -> FileSlice | None:
         visible = [s for s in group.slices if self._is_visible(s, instant)]
         if not visible:
             return None
@@ -484,9 +530,11 @@ class TableView:
         base = file_slice.base_file
         if base is not None and not base.is_listed:
             yield base.path, base.instant_time
-        # On layout 1 the blocks may stand in another log file of the slice (appended): the reader
-        # looks for them. Without any file there is nothing to look into.
-        may_be_appended = self.config.layout == 1 and any(f.is_listed for f in file_slice.log_files)
+        # Where a log file may hold several commits, the blocks may be in another log file of the
+        # slice (appended): the reader looks for them there, if there is any.
+        may_be_appended = not self.config.log_file_has_one_commit and any(
+            f.is_listed for f in file_slice.log_files
+        )
         for log in file_slice.log_files:
             if not log.is_listed and not may_be_appended:
                 yield log.path, log.instant_time

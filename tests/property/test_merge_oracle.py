@@ -8,10 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudi_pyspark.read.columns import is_true
 from tests.property import oracle
 from tests.property.oracle import Delete, Row
 from tests.read.log_files import (
@@ -116,11 +118,15 @@ class Slice:
     base: list[Row]
     log: list[Row | Delete]
     marks: list[dict[str, Any]]  # for each log record, the columns that flag it
+    left_out: frozenset[int] = frozenset()  # positions of base rows that take no part
 
     def expected(self) -> Counter[tuple[str, int]]:
+        # A position of a row that takes no part identifies records, and meets no base row.
+        taken = [position for position in range(len(self.base)) if position not in self.left_out]
+        moved = {position: number for number, position in enumerate(taken)}
         rows = oracle.merge(
-            self.base,
-            self.log,
+            [self.base[position] for position in taken],
+            [replace(r, position=moved.get(r.position, 100 + r.position)) for r in self.log],
             self.kinds,
             by_event_time=self.by_event_time,
             by_position=self.by_position,
@@ -143,7 +149,8 @@ def slices(draw: st.DrawFn, *, by_position: bool = False) -> Slice:
         record, mark = draw(_log_records(place, kinds, ordering))
         log.append(record)
         marks.append(mark)
-    return Slice(kinds, draw(st.booleans()), by_position, base, log, marks)
+    left_out = draw(st.frozensets(st.integers(0, 6), max_size=3))
+    return Slice(kinds, draw(st.booleans()), by_position, base, log, marks, left_out)
 
 
 @st.composite
@@ -254,7 +261,16 @@ def merged(
     ends = sorted({0, table.num_rows, *(cut for cut in base_cuts if cut < table.num_rows)})
     base = [table.slice(start, end - start) for start, end in pairwise(ends)]
     log = log_file(case, cuts=log_cuts)
-    tables = merged_slice(log, base, rule, decoder, memory=memory, batch_rows=3)
+    values = pa.array([case.base[p].value for p in case.left_out if p < len(case.base)], pa.int64())
+    tables = merged_slice(
+        log,
+        base,
+        rule,
+        decoder,
+        memory=memory,
+        batch_rows=3,
+        takes_part=lambda rows: ~is_true(pc.is_in(rows.column("v"), value_set=values)),
+    )
     return Counter(
         (row[KEY], row["v"]) for result in tables for row in result.select([KEY, "v"]).to_pylist()
     )

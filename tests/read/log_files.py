@@ -5,7 +5,7 @@ import io
 import json
 import struct
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -141,11 +141,19 @@ def merged_slice(
     memory: int,
     batch_rows: int = 10,
     merger: PayloadMerger | None = None,
+    takes_part: Callable[[pa.Table], Any] | None = None,
     folder: str = tempfile.gettempdir(),
 ) -> Iterator[pa.Table]:
     """A log file merged with base tables, as a read does it with so much memory."""
     blocks = list(scan_blocks(framed(log), BlockFilter("999", None)).blocks)
-    outcome = partial(merge, rule=rule, key_column=KEY, batch_rows=batch_rows, merger=merger)
+    outcome = partial(
+        merge,
+        rule=rule,
+        key_column=KEY,
+        batch_rows=batch_rows,
+        merger=merger,
+        takes_part=takes_part,
+    )
     return in_passes(blocks, base, decoder, MemoryLimits(memory, folder), outcome, merger=merger)
 
 

@@ -219,3 +219,9 @@ def test_other_formats_are_refused_by_name(path):
 
 def test_parquet_is_readable():
     check_readable(PATH)
+
+
+def test_footer_with_bad_utf_8_is_corrupt():
+    content = parquet(pa.table({"name": [1]}), store_schema=False).replace(b"name", b"\xffame")
+    with pytest.raises(CorruptBaseFileError, match=f"{PATH}: not readable as Parquet: .*utf-8"):
+        read(content, ["name"])

@@ -1,8 +1,12 @@
 """What a scan says of its cost and its listing, against the files of golden tables."""
 
+import shutil
+import sys
+
 import pytest
 
 from hudi_pyspark import HudiTable
+from hudi_pyspark.read.metadata_table import listed_files
 
 MOR = "v9_mor_compaction_inline"
 
@@ -80,3 +84,27 @@ def test_filter_is_told_with_what_it_spares(path):
     assert pruned.startswith("3 of 5 file slices, by their partition paths; all but ")
     assert "possible record keys, by Bloom filters" in pruned
     assert "pruned" not in HudiTable(str(path)).scan().explain()
+
+
+INDEXED = "v9_mor_mdt_indexes"
+
+
+def test_metadata_table_that_lacks_files_is_named(golden_table, monkeypatch):
+    table = HudiTable(str(golden_table(INDEXED)))
+    assert "warning" not in table.scan().explain()
+
+    def without_logs(view):
+        return {path: size for path, size in listed_files(view).items() if ".log." not in path}
+
+    monkeypatch.setattr(sys.modules["hudi_pyspark.read.explain"], "listed_files", without_logs)
+    told = fact(table.scan().explain(), "warning")
+    assert told.startswith("the metadata table lacks ")
+    assert "unless hoodie.metadata.enable=false" in told
+
+
+def test_metadata_table_that_cannot_be_read_does_not_hinder(golden_table, tmp_path):
+    path = shutil.copytree(golden_table(INDEXED), tmp_path / "table")
+    for file in (path / ".hoodie/metadata/files").glob("*.hfile"):
+        file.write_bytes(b"x")
+    told = fact(HudiTable(str(path)).scan().explain(), "warning")
+    assert told.startswith("the metadata table cannot be read: ")

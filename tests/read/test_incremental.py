@@ -419,8 +419,8 @@ class TestWhatPlanningReads:
             return base(file_id, str(number)) if number < 184 else log(file_id, str(number))
 
         table = self.long_table("MERGE_ON_READ", "deltacommit", name_of)
-        view, slices, counts = self.planned(table, "1985")
-        (whole,) = view.whole_slices(slices, "199")
+        view, _, counts = self.planned(table, "1985")
+        (whole,) = view.whole_slices({("p=3", "f3")}, "199")
         assert [f.instant_time for f in whole.log_files] == ["187", "191", "195", "199"]
         assert whole.base_file is not None
         assert whole.base_file.instant_time == "183"
@@ -434,8 +434,8 @@ class TestWhatPlanningReads:
             return base(file_id, str(number)) if number < 104 else log(file_id, str(number))
 
         table = self.long_table("MERGE_ON_READ", "deltacommit", name_of)
-        view, slices, _ = self.planned(table.without(f"p=3/{base('f3', '103')}"), "1985")
-        (whole,) = view.whole_slices(slices, "199")
+        view, _, _ = self.planned(table.without(f"p=3/{base('f3', '103')}"), "1985")
+        (whole,) = view.whole_slices({("p=3", "f3")}, "199")
         assert whole.base_file is not None
         assert not whole.base_file.is_listed
 

@@ -116,31 +116,12 @@ def test_options_reach_the_task():
         use_record_positions=False,
         batch_rows=7,
         on_damage=OnDamage.WARN,
-        partition_values_from_path=True,
     )
-    found = (task.use_record_positions, task.batch_rows, task.on_damage, task.values_from_path)
-    assert found == (False, 7, OnDamage.WARN, True)
+    found = (task.use_record_positions, task.batch_rows, task.on_damage)
+    assert found == (False, 7, OnDamage.WARN)
 
 
 PARTITIONED = config_of(table__partition__fields="p,q")
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        pytest.param("p=7/q=x%2Fy", {"p": 7, "q": "x/y"}, id="hive-style"),
-        pytest.param("-3/a b", {"p": -3, "q": "a b"}, id="bare"),
-        pytest.param(
-            "p=__HIVE_DEFAULT_PARTITION__/q=1", {"p": None, "q": "1"}, id="null-keeps-its-type"
-        ),
-        pytest.param("seven/x", {}, id="text-of-another-type"),
-        pytest.param("7", {}, id="too-few-folders"),
-    ],
-)
-def test_partition_values_are_typed_where_the_path_tells_them(path, expected):
-    (task,) = planned(slice_of(path, "1"), config=PARTITIONED)
-    assert {name: value.as_py() for name, value in task.partition_values} == expected
-    assert [v.type for _, v in task.partition_values] == [pa.int32(), pa.string()][: len(expected)]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.read.filter_text import parse_filter
-from hudi_pyspark.read.pruning import Bounds, may_match, partition_bounds
-from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.read.pruning import Bounds, may_match
 
 SCHEMA = pa.schema(
     {"id": pa.int64(), "name": pa.string(), "fare": pa.float64(), "day": pa.date32()}
@@ -70,45 +69,3 @@ def test_column_of_nulls_matches_nothing_but_null():
     assert not may_match(parse_filter("id != 5", SCHEMA), nulls.get)
     assert not may_match(parse_filter("id IS NOT NULL", SCHEMA), nulls.get)
     assert may_match(parse_filter("id IS NULL", SCHEMA), nulls.get)
-
-
-def config(**properties):
-    return TableConfig.parse(
-        {
-            "hoodie.table.name": "t",
-            "hoodie.table.version": "6",
-            **{f"hoodie.{k.replace('__', '.')}": v for k, v in properties.items()},
-        }
-    )
-
-
-@pytest.mark.parametrize(
-    ("path", "properties", "text", "may"),
-    [
-        ("sf", {}, "name = 'ny'", False),
-        ("sf", {}, "name = 'sf'", True),
-        ("name=sf", {}, "name = 'ny'", False),
-        ("__HIVE_DEFAULT_PARTITION__", {}, "name = ''", True),
-        # Whether the value itself is escaped is not known.
-        ("name=a%20b", {}, "name = 'a%20b'", True),
-        ("name=a%20b", {}, "name = 'zz'", True),
-        (
-            "name=a%20b",
-            {"datasource__write__partitionpath__urlencode": "true"},
-            "name = 'zz'",
-            False,
-        ),
-        # A formatted time is not the column's value.
-        ("2024", {"table__keygenerator__type": "TIMESTAMP"}, "name = '17'", True),
-    ],
-)
-def test_partition_path_rules_out_other_values(path, properties, text, may):
-    table = config(table__partition__fields="name", **properties)
-    known = partition_bounds(path, table, SCHEMA, values_from_path=False)
-    assert may_match(parse_filter(text, SCHEMA), known) is may
-
-
-def test_path_that_does_not_parse_rules_out_nothing():
-    table = config(table__partition__fields="id,day")
-    known = partition_bounds("7", table, SCHEMA, values_from_path=False)
-    assert may_match(parse_filter("id = 8", SCHEMA), known)

@@ -16,6 +16,7 @@ from hudi_pyspark.errors import (
     SchemaEvolutionError,
 )
 from hudi_pyspark.read.options import OnDamage, ReadOptions
+from hudi_pyspark.read.partition_values import PartitionValues
 from hudi_pyspark.read.plan import ScanTask, plan
 from hudi_pyspark.read.scan import read
 from hudi_pyspark.storage import MemoryStorage
@@ -290,21 +291,23 @@ WITHOUT_P = pa.schema([field for field in TABLE if field.name != "p"])
 
 
 @pytest.mark.parametrize(
-    ("schema", "from_path", "expected"),
+    ("path", "schema", "from_path", "expected"),
     [
-        pytest.param(TABLE, False, {"sf"}, id="file-first"),
-        pytest.param(TABLE, True, {"la"}, id="path-where-asked-for"),
-        pytest.param(WITHOUT_P, False, {"la", "sf"}, id="path-where-the-file-has-none"),
+        pytest.param("p=la", TABLE, False, {"la"}, id="path"),
+        pytest.param("p=la", WITHOUT_P, False, {"la"}, id="path-where-the-file-has-none"),
+        pytest.param("p=100%25", TABLE, False, {"sf"}, id="file-where-the-path-is-not-certain"),
+        pytest.param("p=100%25", TABLE, True, {"100%"}, id="path-where-asked-for"),
+        pytest.param("p=100%25", WITHOUT_P, False, {"100%", "sf"}, id="path-rather-than-nothing"),
     ],
 )
-def test_partition_column_comes_from(schema, from_path, expected):
-    planned = task(partition="p=la", columns=("p",), partition_values_from_path=from_path)
+def test_partition_column_comes_from(path, schema, from_path, expected):
+    planned = task(partition=path, columns=("p",), partition_values_from_path=from_path)
     files = {**FILES, BASE_PATH: base_content(schema=schema)}
     assert {p for (p,) in rows(planned, files)} == expected
 
 
-def test_partition_column_that_nothing_tells_is_corrupt():
-    planned = replace(task(columns=("p",)), partition_values=())
+def test_partition_column_without_any_value_is_corrupt():
+    planned = replace(task(columns=("p",)), partition=PartitionValues(columns=("p",)))
     files = {**FILES, BASE_PATH: base_content(schema=WITHOUT_P)}
     with pytest.raises(CorruptTableError, match=f"{BASE_PATH}: partition column p is neither in"):
         rows(planned, files)

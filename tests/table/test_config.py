@@ -167,7 +167,7 @@ def test_key_generator_by_type_or_class(properties, expected):
         ("a, b", "COMPLEX", ("a", "b"), ()),
         ("a:SIMPLE,b:TIMESTAMP", "CUSTOM", ("a", "b"), ("b",)),
         ("a:simple,b:timestamp", "CUSTOM", ("a", "b"), ("b",)),
-        ("a,b", "CUSTOM", ("a", "b"), ()),
+        ("a,b", "CUSTOM", ("a", "b"), ("a", "b")),  # 0.15 records no types
         ("a", "TIMESTAMP", ("a",), ("a",)),
         ("", "NON_PARTITION", (), ()),
     ],

@@ -444,6 +444,16 @@ def test_missing_log_file_of_layout_1_is_left_to_the_reader_while_others_are_the
     ]
 
 
+@pytest.mark.parametrize("version", [6, 9])
+def test_missing_log_file_of_a_later_commit_is_not_part_of_an_earlier_state(version):
+    later = log("f", "010", 2) if version == 6 else log("f", "030")
+    table = TinyTable(version).write("010", "commit", F010)
+    table.write("020", "deltacommit", log("f", "010") if version == 6 else log("f", "020"))
+    table.write("030", "deltacommit", later)
+    (found,) = table.without(later).open().file_slices("020")
+    assert [f.is_listed for f in found.log_files] == [True]
+
+
 def test_only_log_file_of_layout_1_that_is_missing_is_an_error():
     table = TinyTable(6).write("010", "commit", F010)
     table.write("020", "deltacommit", log("f", "010"))
