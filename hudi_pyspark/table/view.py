@@ -537,4 +537,4 @@ class TableView:
         )
         for log in file_slice.log_files:
             if not log.is_listed and not may_be_appended:
-                yield log.path, log.instant_time
+                yield log.path, log.first_committed_by or log.instant_time
