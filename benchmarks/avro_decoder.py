@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import numpy as np
 
-from hudi_pyspark.format.avro_decoder import decode_records
-from hudi_pyspark.format.avro_schema import parse_schema
+from hudi_pyspark.format.avro.decoder import decode_records
+from hudi_pyspark.format.avro.schema import parse_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,12 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.format.log_block import HeaderKey, LogBlockType
+from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.table.schema import META_COLUMNS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for the tests' writer of blocks
 
-from tests.format.log_writer import avro_records, write_block
+from tests.format.log.log_writer import avro_records, write_block
 
 Octets = npt.NDArray[np.uint8]
 

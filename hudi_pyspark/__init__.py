@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-import hudi_pyspark.read  # noqa: F401  (a folder of the package: else its first import hides `read`)
 from hudi_pyspark.errors import (
     CorruptAvroError,
     CorruptBaseFileError,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from hudi_pyspark.hudi_table import HudiTable
-    from hudi_pyspark.read.custom_merger import register_payload
+    from hudi_pyspark.query.merge.custom_merger import register_payload
     from hudi_pyspark.scan import Scan
 
 __version__ = "0.1.0.dev0"
@@ -82,7 +81,7 @@ __all__ = [
 _LOADED_WHEN_NAMED: Final = {
     "HudiTable": "hudi_pyspark.hudi_table",
     "Scan": "hudi_pyspark.scan",
-    "register_payload": "hudi_pyspark.read.custom_merger",
+    "register_payload": "hudi_pyspark.query.merge.custom_merger",
 }
 
 

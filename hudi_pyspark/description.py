@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import HudiError
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.commit_metadata import CommitMetadata
+    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.table.view import TableView
 
 # Each costs one small file. Hudi keeps at least twenty commits on the active timeline.

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.read.custom_merger import registered_payloads
-from hudi_pyspark.read.options import ReadOptions
-from hudi_pyspark.read.stream import range_options
+from hudi_pyspark.query.merge.custom_merger import registered_payloads
+from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.stream import range_options
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.doctor.finding import Finding
     from hudi_pyspark.inspection import Inspection
     from hudi_pyspark.plot import Plots
-    from hudi_pyspark.read.custom_merger import PayloadMerger
+    from hudi_pyspark.query.merge.custom_merger import PayloadMerger
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.view import TableView

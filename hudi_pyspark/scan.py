@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.read.cdc import cdc_schema, check_changes, plan_changes
-from hudi_pyspark.read.explain import Explained, explain, metadata_gap
-from hudi_pyspark.read.filter_text import parse_filter
-from hudi_pyspark.read.incremental import (
+from hudi_pyspark.query.cdc import cdc_schema, check_changes, plan_changes
+from hudi_pyspark.query.columns.schema_on_read import SchemaOnRead
+from hudi_pyspark.query.explain import Explained, explain, metadata_gap
+from hudi_pyspark.query.filter.predicate import conjunction, conjuncts
+from hudi_pyspark.query.filter.sql_text import parse_filter
+from hudi_pyspark.query.incremental import (
     CommitRange,
     last_commit,
     range_slices,
     resolve_range,
     whole_slices,
 )
-from hudi_pyspark.read.instants import local_now, resolve_as_of
-from hudi_pyspark.read.options import QueryType, ReadOptions
-from hudi_pyspark.read.packing import pack
-from hudi_pyspark.read.plan import plan
-from hudi_pyspark.read.predicate import conjunction, conjuncts
-from hudi_pyspark.read.projection import result_schema, scan_schema
-from hudi_pyspark.read.schema_on_read import SchemaOnRead
-from hudi_pyspark.read.side_by_side import read_side_by_side
+from hudi_pyspark.query.instants import local_now, resolve_as_of
+from hudi_pyspark.query.options import QueryType, ReadOptions
+from hudi_pyspark.query.packing import pack
+from hudi_pyspark.query.parallel import read_side_by_side
+from hudi_pyspark.query.plan import plan
+from hudi_pyspark.query.projection import result_schema, scan_schema
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import DataFrame, SparkSession
 
-    from hudi_pyspark.read.cdc import CdcTask
-    from hudi_pyspark.read.custom_merger import PayloadMerger
-    from hudi_pyspark.read.plan import ScanTask
-    from hudi_pyspark.read.predicate import Predicate
-    from hudi_pyspark.read.task import ReadTask
+    from hudi_pyspark.query.cdc import CdcTask
+    from hudi_pyspark.query.filter.predicate import Predicate
+    from hudi_pyspark.query.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.query.plan import ScanTask
+    from hudi_pyspark.query.task import ReadTask
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule

@@ -24,7 +24,7 @@ from tests.golden.case import Case, load_cases
 from tests.golden.compare import _rows as cells
 from tests.golden.compare import arrow_type_name
 from tests.golden.deviations import accepted_deviations, certain_answers
-from tests.read.json_oracle import json_value
+from tests.query.columns.json_oracle import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,7 +18,7 @@ from hudi_pyspark import (
     UnknownQueryTypeError,
     UnsupportedQueryError,
 )
-from hudi_pyspark.read.filter_text import parse_filter
+from hudi_pyspark.query.filter.sql_text import parse_filter
 from tests.conftest import GOLDEN, PROJECT
 from tests.golden.case import load_case
 from tests.golden.compare import differences
@@ -376,7 +376,7 @@ def test_task_is_read_by_an_executor_without_pandas(table, tmp_path):
     (tmp_path / "tasks").write_bytes(pickle.dumps((scan.plan(), scan.storage)))
     code = f"""{BLOCK}
 import pickle
-from hudi_pyspark.read.scan import read
+from hudi_pyspark.query.slice_reader import read
 tasks, storage = pickle.load(open({str(tmp_path / "tasks")!r}, "rb"))
 print(sum(table.num_rows for task in tasks for table in read(task, storage)))
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError, MissingFileError
-from hudi_pyspark.format.log_block import MAGIC
+from hudi_pyspark.format.log.log_block import MAGIC
 from tests.conftest import GOLDEN
 from tests.damage import data_file, unpack
 from tests.golden.case import load_case

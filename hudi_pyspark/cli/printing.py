@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hudi_pyspark.description import byte_text
-from hudi_pyspark.read.json_text import json_text
+from hudi_pyspark.query.columns.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

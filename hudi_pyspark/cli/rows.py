@@ -38,7 +38,7 @@ from hudi_pyspark.cli.printing import (
 )
 from hudi_pyspark.cli.progress import counting
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.read.json_text import json_text
+from hudi_pyspark.query.columns.json_text import json_text
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import Finding, Severity, counted
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError
-from hudi_pyspark.format.data_block import decode_data_block
-from hudi_pyspark.format.delete_block import decode_delete_block
 from hudi_pyspark.format.file_name import LogFileName
-from hudi_pyspark.format.log_block import LogBlock, LogBlockType, frame_blocks
-from hudi_pyspark.read.base_file import read_base_file
+from hudi_pyspark.format.log.data_block import decode_data_block
+from hudi_pyspark.format.log.delete_block import decode_delete_block
+from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType, frame_blocks
+from hudi_pyspark.query.base_files.base_file import read_base_file
 from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from hudi_pyspark.format.file_name import (
     is_partition_marker,
     parse_data_file_name,
 )
-from hudi_pyspark.format.log_block import frame_blocks
+from hudi_pyspark.format.log.log_block import frame_blocks
 from hudi_pyspark.inspection.files import files
 from hudi_pyspark.table.listing import path_in
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError, TableNotFoundError
-from hudi_pyspark.read.metadata_table import FILES_PARTITION, listed_files
+from hudi_pyspark.query.metadata_table import FILES_PARTITION, listed_files
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.open import open_table
 

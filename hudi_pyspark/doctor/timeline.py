@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import Finding, Severity, counted
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.format.commit_metadata import CommitMetadata
-from hudi_pyspark.format.instant import Action
-from hudi_pyspark.format.table_service_metadata import (
+from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
+from hudi_pyspark.format.timeline.instant import Action
+from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_clean_metadata,
     parse_restore_metadata,
     parse_rollback_metadata,
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from hudi_pyspark.doctor.finding import Track
-    from hudi_pyspark.format.instant import Instant
-    from hudi_pyspark.format.table_service_metadata import RollbackMetadata
+    from hudi_pyspark.format.timeline.instant import Instant
+    from hudi_pyspark.format.timeline.table_service_metadata import RollbackMetadata
     from hudi_pyspark.table.view import TableView
 
 CHECK = "timeline"

@@ -13,8 +13,8 @@ from hudi_pyspark.format.file_name import LogFileName, NotADataFile, parse_data_
 from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.commit_metadata import CommitMetadata, WriteStat
-    from hudi_pyspark.format.instant import Instant
+    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
+    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
 _INSTANT = (

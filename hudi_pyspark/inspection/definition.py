@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.format.avro_schema import arrow_schema, parse_schema
-from hudi_pyspark.format.internal_schema import parse_internal_schema
+from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
+from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.commits import known_commits
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from hudi_pyspark.table.table_services import known_rollbacks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hudi_pyspark.format.commit_metadata import WriteStat
+    from hudi_pyspark.format.timeline.commit_metadata import WriteStat
     from hudi_pyspark.inspection.commits import KnownCommit
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView

@@ -17,7 +17,7 @@ from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.instant import Instant
+    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
 HISTORY = pa.schema(

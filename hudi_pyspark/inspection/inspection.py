@@ -17,7 +17,7 @@ from hudi_pyspark.inspection import (
     statistics,
     timeline,
 )
-from hudi_pyspark.read.instants import local_now, resolve_as_of
+from hudi_pyspark.query.instants import local_now, resolve_as_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,21 +16,21 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.data_block import salvage_data_block
-from hudi_pyspark.format.delete_block import decode_delete_block
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile
-from hudi_pyspark.format.log_block import LogBlockType, salvage_blocks
+from hudi_pyspark.format.log.data_block import salvage_data_block
+from hudi_pyspark.format.log.delete_block import decode_delete_block
+from hudi_pyspark.format.log.log_block import LogBlockType, salvage_blocks
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.files import writes
-from hudi_pyspark.read.columns import field_array
-from hudi_pyspark.read.custom_merger import registered_payloads
-from hudi_pyspark.read.log_records import deleting_rows
-from hudi_pyspark.read.log_scan import scan_blocks
-from hudi_pyspark.read.merge import newest
-from hudi_pyspark.read.options import ReadOptions
-from hudi_pyspark.read.record_key import record_keys
-from hudi_pyspark.read.scan import log_decoder
-from hudi_pyspark.read.schema_evolution import conform
+from hudi_pyspark.query.columns.arrays import field_array
+from hudi_pyspark.query.columns.schema_evolution import conform
+from hudi_pyspark.query.log_records.decoder import deleting_rows
+from hudi_pyspark.query.log_records.live_blocks import scan_blocks
+from hudi_pyspark.query.log_records.record_key import record_keys
+from hudi_pyspark.query.merge.custom_merger import registered_payloads
+from hudi_pyspark.query.merge.merge import newest
+from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.slice_reader import log_decoder
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
@@ -38,8 +38,8 @@ from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from hudi_pyspark.format.delete_block import DeleteRecords
-    from hudi_pyspark.format.log_block import LogBlock
+    from hudi_pyspark.format.log.delete_block import DeleteRecords
+    from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView

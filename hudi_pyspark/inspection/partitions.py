@@ -13,7 +13,7 @@ from hudi_pyspark.table.partition import partition_scalars
 from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.commit_metadata import WriteStat
+    from hudi_pyspark.format.timeline.commit_metadata import WriteStat
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 

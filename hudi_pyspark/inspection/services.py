@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import MissingFileError
-from hudi_pyspark.format.instant import Action, Instant, InstantState
-from hudi_pyspark.format.table_service_metadata import (
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.table_service_metadata import (
     CompactionPlan,
     ReplacePlan,
     parse_compaction_plan,
@@ -21,8 +21,8 @@ from hudi_pyspark.table.table_services import known_cleans, known_restores, know
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.commit_metadata import CommitMetadata
-    from hudi_pyspark.format.table_service_metadata import (
+    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
+    from hudi_pyspark.format.timeline.table_service_metadata import (
         PlannedSlice,
         RollbackMetadata,
     )

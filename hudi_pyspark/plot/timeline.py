@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.description import counted
 from hudi_pyspark.errors import InvalidInstantError
-from hudi_pyspark.format.instant import instant_to_datetime
+from hudi_pyspark.format.timeline.instant import instant_to_datetime
 from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, RED, WIDTH, Picture, picture
 
 if TYPE_CHECKING:

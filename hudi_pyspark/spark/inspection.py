@@ -8,7 +8,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.read.schema_evolution import conform
+from hudi_pyspark.query.columns.schema_evolution import conform
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

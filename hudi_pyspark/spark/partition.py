@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
-from hudi_pyspark.read.schema_evolution import conform
-from hudi_pyspark.read.task import read_task
+from hudi_pyspark.query.columns.schema_evolution import conform
+from hudi_pyspark.query.task import read_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from hudi_pyspark.read.task import ReadTask
+    from hudi_pyspark.query.task import ReadTask
     from hudi_pyspark.storage import Storage
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.read.options import INSPECT
-from hudi_pyspark.read.stream import LAST_OFFSET, StreamOptions, schema_options
+from hudi_pyspark.query.options import INSPECT
+from hudi_pyspark.query.stream import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.pushdown import is_pushdown_on
 from hudi_pyspark.spark.reader import FilteringReader, HudiReader
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.inspection import InspectionCall
-    from hudi_pyspark.read.custom_merger import PayloadMerger
+    from hudi_pyspark.query.merge.custom_merger import PayloadMerger
 
 _NO_CATALOG_TABLES = "Spark does not tell a Python data source the path of a catalog table"
 

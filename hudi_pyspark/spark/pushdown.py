@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from pyspark.sql import datasource
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.read.filter_text import null_safe_equal
-from hudi_pyspark.read.predicate import IsNull, Like, Operator, compare, field_type, is_in
+from hudi_pyspark.query.filter.predicate import IsNull, Like, Operator, compare, field_type, is_in
+from hudi_pyspark.query.filter.sql_text import null_safe_equal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pyarrow as pa
 
-    from hudi_pyspark.read.predicate import Predicate
+    from hudi_pyspark.query.filter.predicate import Predicate
 
 
 class _Pushed(Protocol):

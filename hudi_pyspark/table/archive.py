@@ -23,15 +23,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
-from hudi_pyspark.format.commit_metadata import commit_metadata_of
-from hudi_pyspark.format.instant import Action, Instant, InstantState
-from hudi_pyspark.format.instant_body import read_body, undecodable_as_corrupt
-from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.format.timeline.commit_metadata import commit_metadata_of
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from hudi_pyspark.format.commit_metadata import CommitMetadata
+    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import Storage
 
 _ARCHIVE_FILE = re.compile(r"\.commits_\.archive\.[0-9]+(?:_[0-9-]+)?")

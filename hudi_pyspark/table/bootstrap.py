@@ -15,7 +15,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.hfile import read_hfile
-from hudi_pyspark.format.instant_body import read_body, undecodable_as_corrupt
+from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:

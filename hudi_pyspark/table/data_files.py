@@ -18,7 +18,7 @@ from hudi_pyspark.table.listing import path_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hudi_pyspark.format.commit_metadata import CommitMetadata
+    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import FileInfo
     from hudi_pyspark.table.config import TableConfig
 

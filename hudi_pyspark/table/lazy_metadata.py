@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.commit_metadata import CommitMetadata
+from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hudi_pyspark.format.instant import Instant
+    from hudi_pyspark.format.timeline.instant import Instant
 
 # Reading small files waits on the storage, not on the processor.
 _READ_THREADS = 16

@@ -11,7 +11,7 @@ from hudi_pyspark.errors import MissingFileError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hudi_pyspark.format.log_block import Octets
+    from hudi_pyspark.format.log.log_block import Octets
     from hudi_pyspark.storage import Storage
 
 _PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store

@@ -11,18 +11,18 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, UnsupportedTableError
-from hudi_pyspark.format.avro_annotation import avro_schema_text
-from hudi_pyspark.format.avro_schema import arrow_schema, column_type, parse_schema
+from hudi_pyspark.format.avro.annotation import avro_schema_text
+from hudi_pyspark.format.avro.schema import arrow_schema, column_type, parse_schema
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
-from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.table.log_file import LogFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from hudi_pyspark.format.commit_metadata import WriteStat
-    from hudi_pyspark.format.log_block import Octets
+    from hudi_pyspark.format.log.log_block import Octets
+    from hudi_pyspark.format.timeline.commit_metadata import WriteStat
     from hudi_pyspark.table.view import TableView
 
 META_COLUMNS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.internal_schema import parse_internal_schema, parse_schema_history
+from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.internal_schema import InternalSchema
+    from hudi_pyspark.format.timeline.internal_schema import InternalSchema
     from hudi_pyspark.table.view import TableView
 
 SCHEMA_FOLDER = f"{METADATA_FOLDER}/.schema"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.instant import Action, Instant
-from hudi_pyspark.format.instant_body import undecodable_as_corrupt
-from hudi_pyspark.format.table_service_metadata import (
+from hudi_pyspark.format.timeline.instant import Action, Instant
+from hudi_pyspark.format.timeline.instant_body import undecodable_as_corrupt
+from hudi_pyspark.format.timeline.table_service_metadata import (
     clean_metadata_of,
     parse_clean_metadata,
     parse_restore_metadata,
@@ -18,7 +18,7 @@ from hudi_pyspark.table.archive import load_archived_bodies
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.table_service_metadata import (
+    from hudi_pyspark.format.timeline.table_service_metadata import (
         CleanMetadata,
         RestoreMetadata,
         RollbackMetadata,

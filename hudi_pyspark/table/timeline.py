@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.instant import Instant, InstantState, NotAnInstant
+from hudi_pyspark.format.timeline.instant import Instant, InstantState, NotAnInstant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

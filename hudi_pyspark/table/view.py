@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TimeTravelError
-from hudi_pyspark.format.commit_metadata import parse_commit_metadata
-from hudi_pyspark.format.instant import Instant, InstantState
-from hudi_pyspark.format.table_service_metadata import (
+from hudi_pyspark.format.timeline.commit_metadata import parse_commit_metadata
+from hudi_pyspark.format.timeline.instant import Instant, InstantState
+from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_clean_metadata,
     parse_compaction_plan,
     parse_replace_plan,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hudi_pyspark.format.commit_metadata import CommitMetadata
+    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.archive import ArchivedInstant
     from hudi_pyspark.table.config import TableConfig

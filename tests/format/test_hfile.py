@@ -8,7 +8,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.hfile import read_hfile
-from hudi_pyspark.format.log_block import frame_blocks
+from hudi_pyspark.format.log.log_block import frame_blocks
 
 LOGS = Path(__file__).parents[1] / "golden" / "logs"
 PATH = "f.hfile"

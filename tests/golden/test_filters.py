@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_pyspark.read import picked_rows, twin_columns
+from hudi_pyspark.query.base_files import duplicate_key_column, page_reads
 from tests.golden.case import load_cases
 from tests.golden.deviations import accepted_deviations
 from tests.golden.filters import filtered_differences, filters_of
@@ -13,10 +13,10 @@ CASES = [case for case in load_cases(Path(__file__).parent) if case.is_covered]
 @pytest.fixture(autouse=True)
 def _small_files_are_read_like_large_ones(monkeypatch):
     """Golden tables are small: what only pays for large files is tried on them all the same."""
-    monkeypatch.setattr(picked_rows, "_FEWEST_BYTES", 0)
-    monkeypatch.setattr(picked_rows, "_MOST_PAGES", 1.0)
-    monkeypatch.setattr(picked_rows, "_MOST_ROWS", 1.0)
-    monkeypatch.setattr(twin_columns, "_FEWEST_BYTES", 0)
+    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
+    monkeypatch.setattr(page_reads, "_MOST_PAGES", 1.0)
+    monkeypatch.setattr(page_reads, "_MOST_ROWS", 1.0)
+    monkeypatch.setattr(duplicate_key_column, "_FEWEST_BYTES", 0)
 
 
 @pytest.mark.filterwarnings("ignore:incremental query of")

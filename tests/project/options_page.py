@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from hudi_pyspark.read.options import OPTIONS, Option
+from hudi_pyspark.query.options import OPTIONS, Option
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 
 # What stands before and after these lines is written by hand.
-BEGIN = "<!-- Made by `make docs` from hudi_pyspark/read/options.py: change it there. -->\n"
+BEGIN = "<!-- Made by `make docs` from hudi_pyspark/query/options.py: change it there. -->\n"
 END = "<!-- Here ends what `make docs` makes. -->\n"
 
 

@@ -12,7 +12,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGE = PROJECT / "hudi_pyspark"
 SHIM = PROJECT / "pyspark_hudi"
 
-CORE = {"errors", "format", "storage_options", "storage", "table", "read"}
+CORE = {"errors", "format", "storage_options", "storage", "table", "query"}
 # What each file or folder of the package may import from the package. A new one needs its place.
 MAY_IMPORT = {
     "errors": set(),
@@ -20,14 +20,14 @@ MAY_IMPORT = {
     "storage": {"errors", "storage_options"},
     "format": {"errors", "format"},
     "table": {"errors", "format", "storage", "table"},
-    "read": CORE,
+    "query": CORE,
     "short_name": set(),
     "scan": {*CORE, "short_name"},
     "inspection": {*CORE, "scan"},
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},
     "doctor": {*CORE, "inspection"},
-    "snapshot_diff": {"errors", "read"},
+    "snapshot_diff": {"errors", "query"},
     "hudi_table": {
         *CORE,
         "scan",
@@ -39,7 +39,7 @@ MAY_IMPORT = {
     },
     "cli": {*CORE, "scan", "description", "plot", "doctor", "hudi_table", ""},
     "spark": {*CORE, "short_name", "scan", "inspection", "hudi_table", "spark"},
-    "": {"errors", "hudi_table", "read", "scan", "spark"},  # hudi_pyspark/__init__.py
+    "": {"errors", "hudi_table", "query", "scan", "spark"},  # hudi_pyspark/__init__.py
 }
 
 MAY_IMPORT_LATE = {
@@ -148,7 +148,7 @@ def test_core_is_imported_without_pyspark():
 
 def test_python_worker_of_spark_loads_what_reads():
     loaded = modules_after("hudi_pyspark.spark.reader", "import hudi_pyspark.spark.reader")
-    assert "hudi_pyspark.read.task" in loaded
+    assert "hudi_pyspark.query.task" in loaded
     others = ("hudi_table", "scan", "inspection", "doctor", "plot", "description", "snapshot_diff")
     assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.read.hudi_rs_options import HUDI_RS_IGNORED, HUDI_RS_KEYS
-from hudi_pyspark.read.options import OPTIONS, QUERY_TYPE, ReadOptions
-from hudi_pyspark.read.stream import StreamOptions
+from hudi_pyspark.query.hudi_rs_options import HUDI_RS_IGNORED, HUDI_RS_KEYS
+from hudi_pyspark.query.options import OPTIONS, QUERY_TYPE, ReadOptions
+from hudi_pyspark.query.stream import StreamOptions
 from hudi_pyspark.storage_options import SETTINGS
 from tests.project.options_page import PAGE, render
 

@@ -12,7 +12,7 @@ import fastavro
 import numpy as np
 from hypothesis import strategies as st
 
-from tests.format.log_writer import avro_records
+from tests.format.log.log_writer import avro_records
 
 Schema = Any
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)

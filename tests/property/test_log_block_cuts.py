@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.errors import CorruptLogBlockError
-from hudi_pyspark.format.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
-from tests.format.log_writer import MAGIC, write_block
+from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
+from tests.format.log.log_writer import MAGIC, write_block
 
 pytestmark = pytest.mark.property
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
-from hudi_pyspark.format.instant import (
+from hudi_pyspark.format.timeline.instant import (
     Action,
     Instant,
     InstantState,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.format.log_block import HeaderKey
+from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.property import payload_oracle as oracle
 from tests.property.payload_oracle import META, TOASTED, Delete, Record, Row, Rules
-from tests.read.log_files import (
+from tests.query.log_records.log_files import (
     COMMIT_TIME,
     ENOUGH_MEMORY,
     EVENT_TIME,

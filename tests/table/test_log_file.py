@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.errors import MissingFileError
-from hudi_pyspark.format.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table import log_file
 from hudi_pyspark.table.log_file import LogFiles
-from tests.format.log_writer import MAGIC, write_block
+from tests.format.log.log_writer import MAGIC, write_block
 
 PATH, OTHER = "p/.f1-0_001.log.1_0-1-0", "p/.f1-0_001.log.2_0-1-0"
 
@@ -84,7 +84,7 @@ def test_framing_leaves_contents_unread():
 
 @pytest.mark.parametrize("gap", [-3, -1, 0, 1])
 def test_magic_is_found_where_searched_pieces_meet(gap, monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.format.log_block._SEARCHED_AT_ONCE", 100)
+    monkeypatch.setattr("hudi_pyspark.format.log.log_block._SEARCHED_AT_ONCE", 100)
     block = write_block(LogBlockType.AVRO_DATA_BLOCK, {}, b"x")
     corrupt = MAGIC + bytes(100 + gap)
     found = [b.offset for b in frame_blocks(corrupt + block, path=PATH)]

@@ -1,6 +1,6 @@
 import pytest
 
-from hudi_pyspark.format.instant import Instant, InstantState
+from hudi_pyspark.format.timeline.instant import Instant, InstantState
 from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, load_timeline

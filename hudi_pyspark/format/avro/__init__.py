@@ -1,0 +1,1 @@
+"""Avro: schemas to Arrow types, and records to columns."""

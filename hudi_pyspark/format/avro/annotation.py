@@ -1,0 +1,78 @@
+"""Parquet and ORC columns whose meaning only the Avro schema in the file's footer tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.format.avro.schema import (
+    AvroArray,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroUnion,
+    parse_schema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hudi_pyspark.format.avro.schema import AvroType
+
+_AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
+# Flink writes local timestamps as plain int64, milliseconds or microseconds, without annotation
+# (golden table flink_v6_cow_all_types).
+_TIMESTAMPS = {
+    "timestamp-millis": pa.timestamp("ms", "UTC"),
+    "timestamp-micros": pa.timestamp("us", "UTC"),
+    "local-timestamp-millis": pa.timestamp("ms"),
+    "local-timestamp-micros": pa.timestamp("us"),
+}
+
+
+def avro_schema_text(schema: pa.Schema) -> str | None:
+    """The Avro schema that Hudi's writers leave in the footer of a Parquet or ORC file."""
+    metadata = schema.metadata or {}
+    texts = (metadata[key] for key in _AVRO_SCHEMA_KEYS if key in metadata)
+    return next((str(text, "utf-8") for text in texts), None)
+
+
+def annotated_schema(schema: pa.Schema) -> pa.Schema:
+    """A file's schema with the timestamps that its own types do not show.
+
+    Args:
+        schema: of the file, with the footer's key-value metadata.
+
+    Returns:
+        The same columns; an int64 that the footer's Avro schema calls a timestamp is one. Casting
+        the file's columns to it changes no value.
+    """
+    text = avro_schema_text(schema)
+    if text is None or "timestamp" not in text:
+        return schema
+    return pa.schema(_annotated_fields(schema, parse_schema(text)), metadata=schema.metadata)
+
+
+def _annotated_fields(fields: Iterable[pa.Field], record: AvroRecord) -> list[pa.Field]:
+    types = {field.name: field.type for field in record.fields}
+    return [
+        field.with_type(_annotated(field.type, types[field.name])) if field.name in types else field
+        for field in fields
+    ]
+
+
+def _annotated(found: pa.DataType, avro: AvroType) -> pa.DataType:
+    if isinstance(avro, AvroUnion) and len(avro.members) == 1:
+        return _annotated(found, avro.members[0])
+    if isinstance(avro, AvroPrimitive) and avro.logical is not None and pa.types.is_int64(found):
+        return _TIMESTAMPS.get(avro.logical.name, found)
+    if isinstance(avro, AvroArray) and pa.types.is_list(found):
+        item = found.value_field
+        return pa.list_(item.with_type(_annotated(item.type, avro.item)))
+    if isinstance(avro, AvroMap) and pa.types.is_map(found):
+        item = found.item_field
+        return pa.map_(found.key_field, item.with_type(_annotated(item.type, avro.value)))
+    if isinstance(avro, AvroRecord) and pa.types.is_struct(found):
+        return pa.struct(_annotated_fields(found, avro))
+    return found

@@ -1,0 +1,294 @@
+"""Avro records → Arrow columns, all records of a block at once.
+
+Each field is decoded for thousands of records with a few numpy calls: a position per record says
+where the field begins, and decoding it moves the positions to the next field. So there is no work
+in Python per record or per value. Runs of records are short enough for the processor's cache.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
+from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Source
+from hudi_pyspark.format.avro.nested import (
+    EmptyItemsError,
+    ListReader,
+    OptionalReader,
+    PromotedReader,
+    RecordReader,
+    UnionReader,
+)
+from hudi_pyspark.format.avro.schema import (
+    AvroArray,
+    AvroEnum,
+    AvroField,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroType,
+    AvroUnion,
+    Primitive,
+    arrow_field,
+)
+from hudi_pyspark.format.avro.values import (
+    BooleanReader,
+    BytesDecimalReader,
+    EnumReader,
+    FloatReader,
+    LengthPrefixedReader,
+    NullReader,
+    ValueReader,
+    VarintReader,
+    fixed_reader,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hudi_pyspark.format.avro.cursor import Int64s
+
+RUN_RECORDS: Final = 16_384  # decoded at a time: their bytes and positions stay in the cache
+RUN_BYTES: Final = 1 << 25  # of a run, unless a single record is larger
+
+_RECORD_LENGTH: Final = struct.Struct(">i")
+
+
+def decode_records(
+    schema: AvroRecord,
+    data: bytes | memoryview | pa.Buffer,
+    starts: Int64s,
+    ends: Int64s,
+    columns: Sequence[str] | None = None,
+) -> pa.Table:
+    """Decode Avro binary records into Arrow columns.
+
+    Args:
+        schema: the schema that the records were written with.
+        data: the bytes that hold the records; not copied, but for the last run of records.
+        starts: per record, the offset of its first byte in ``data``; in any order.
+        ends: per record, the offset after its last byte.
+        columns: top-level fields to decode, names that the schema lacks being ignored; None for
+            all. Decoding a record stops after the last of them.
+
+    Returns:
+        A table with the types of `arrow_schema`, its columns in the order of the schema and its
+        rows in the order of ``starts``, one chunk per run of records. It has the right number of
+        rows even if it has no column.
+
+    Raises:
+        CorruptAvroError: bytes that do not fit the schema. A record that is longer than its values
+            is noticed only when the schema's last field is decoded.
+        UnsupportedTypeError: a wanted column has a type without Arrow counterpart.
+    """
+    buffer = data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
+    starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
+    _check_spans(buffer.size, starts, ends)
+    reader = _TopLevelReader(schema, columns)
+    batches = [
+        batch
+        for first, last in _runs(starts, ends)
+        for batch in _read_run(reader, buffer, starts, ends, first=first, last=last)
+    ]
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int64s, Int64s]:
+    """Find the records of a Hudi data block: each is a big-endian int32 length and its bytes.
+
+    Args:
+        data: bytes that hold the block's content.
+        offset: where the first record's length is.
+        count: number of records.
+
+    Returns:
+        Offsets in ``data`` of each record's first byte, and after its last byte.
+
+    Raises:
+        CorruptAvroError: a length is negative or goes past the end of ``data``.
+    """
+    if not 0 <= count <= (len(data) - offset) // _RECORD_LENGTH.size:
+        raise CorruptAvroError(f"{len(data) - offset} bytes cannot hold {count} records", 0, "")
+    length_at, starts = _RECORD_LENGTH.unpack_from, []
+    position, size = offset, len(data)
+    # A chain: no record can be found before the one in front of it, so this is a step in Python per
+    # record. A negative length may lead anywhere for `count` steps, but is refused after them.
+    try:
+        for _ in range(count):
+            length = length_at(data, position)[0]
+            starts.append(position + 4)
+            position += 4 + length
+    except struct.error:
+        pass
+    begin = np.array(starts, np.int64)
+    end = np.append(begin[1:] - 4, position)[: len(begin)]
+    bad = (end < begin) | (end > size)
+    if bad.any():
+        record = int(bad.argmax())
+        found = f"found length {end[record] - begin[record]}"
+        raise CorruptAvroError(
+            f"expected at most {size - begin[record]} bytes, {found}", record, ""
+        )
+    if len(begin) < count:
+        raise CorruptAvroError("the data end before the record's length", len(begin), "")
+    return begin, end
+
+
+class _TopLevelReader:
+    """Reads the wanted fields of records, skips those in between, and ignores those behind."""
+
+    def __init__(self, record: AvroRecord, columns: Sequence[str] | None) -> None:
+        wanted = [columns is None or field.name in columns for field in record.fields]
+        behind = max((i + 1 for i, want in enumerate(wanted) if want), default=0)
+        self.parts = [
+            (_reader(field.type, field.name), want)
+            for field, want in zip(record.fields[:behind], wanted, strict=False)
+        ]
+        self.is_whole = columns is None or behind == len(record.fields)
+        fields = zip(record.fields, wanted, strict=True)
+        self.schema = pa.schema([arrow_field(field) for field, want in fields if want])
+
+    def read(self, cursor: Cursor) -> pa.RecordBatch:
+        count = len(cursor)
+        arrays = []
+        for part, want in self.parts:
+            if want:
+                arrays.append(part.read(cursor))
+            else:
+                part.skip(cursor)
+        if self.is_whole:
+            left = cursor.end - cursor.position
+            cursor.refuse(left > 0, "", "expected no bytes behind the last field", left)
+        # A struct array knows its length without having children, unlike a list of arrays.
+        kind = pa.struct(list(self.schema))
+        rows = pa.Array.from_buffers(kind, count, [None], children=arrays)
+        return pa.RecordBatch.from_struct_array(rows)
+
+
+def _read_run(
+    reader: _TopLevelReader,
+    buffer: pa.Buffer,
+    starts: Int64s,
+    ends: Int64s,
+    *,
+    first: int,
+    last: int,
+) -> list[pa.RecordBatch]:
+    try:
+        return [reader.read(_open(buffer, starts, ends, first, last))]
+    except EmptyItemsError:
+        if last - first == 1:
+            raise
+    # Whether a record is refused must not depend on the records that share its run.
+    middle = (first + last) // 2
+    return [
+        *_read_run(reader, buffer, starts, ends, first=first, last=middle),
+        *_read_run(reader, buffer, starts, ends, first=middle, last=last),
+    ]
+
+
+def _check_spans(size: int, starts: Int64s, ends: Int64s) -> None:
+    bad = (starts < 0) | (ends < starts) | (ends > size)
+    if bad.any():
+        record = int(bad.argmax())
+        span = f"[{starts[record]}, {ends[record]})"
+        raise CorruptAvroError(f"expected bytes within [0, {size}), found {span}", record, "")
+
+
+def _runs(starts: Int64s, ends: Int64s) -> Iterator[tuple[int, int]]:
+    """Cut the records into runs that are short both in records and in bytes."""
+    first = 0
+    while first < len(starts):
+        last = min(first + RUN_RECORDS, len(starts))
+        while last - first > 1 and ends[first:last].max() - starts[first:last].min() > RUN_BYTES:
+            last = (first + last + 1) // 2
+        yield first, last
+        first = last
+
+
+def _open(buffer: pa.Buffer, starts: Int64s, ends: Int64s, first: int, last: int) -> Cursor:
+    """A cursor at the beginning of each record of a run."""
+    begin, end = starts[first:last], ends[first:last]
+    low, high = int(begin.min()), int(end.max())
+    size = high - low + PADDING
+    if low + size <= buffer.size:
+        source = Source.over(buffer.slice(low, size))
+    else:
+        padded = np.zeros(size, np.uint8)
+        padded[: high - low] = np.frombuffer(buffer, np.uint8)[low:high]
+        source = Source.over(pa.py_buffer(padded))
+    return Cursor(source, begin - low, end - low, np.arange(first, last))
+
+
+def _reader(avro: AvroType, field: str) -> ValueReader:
+    """The reader of a type; ``field`` is its dotted name."""
+    reader: ValueReader
+    match avro:
+        case AvroPrimitive():
+            reader = _primitive_reader(avro, field)
+        case AvroFixed():
+            reader = fixed_reader(avro, field)
+        case AvroEnum():
+            reader = EnumReader(avro, field)
+        case AvroArray(item):
+            reader = ListReader(avro, field, _reader(item, f"{field}.element"))
+        case AvroMap():
+            reader = ListReader(avro, field, _entry_reader(avro, field))
+        case AvroUnion():
+            reader = _union_reader(avro, field)
+        case AvroRecord():
+            parts = [_reader(part.type, f"{field}.{part.name}") for part in avro.fields]
+            reader = RecordReader(avro, field, parts)
+        case AvroReference(name):
+            raise UnsupportedTypeError(f"column {field!r} has the type '{name}, in itself'")
+    return reader
+
+
+def _primitive_reader(avro: AvroPrimitive, field: str) -> ValueReader:
+    reader: ValueReader
+    match avro.kind:
+        case Primitive.NULL:
+            reader = NullReader(avro, field)
+        case Primitive.BOOLEAN:
+            reader = BooleanReader(avro, field)
+        case Primitive.INT:
+            reader = VarintReader(avro, field, bits=32, logical=avro.logical)
+        case Primitive.LONG:
+            reader = VarintReader(avro, field, bits=64, logical=avro.logical)
+        case Primitive.FLOAT:
+            reader = FloatReader(avro, field, width=4)
+        case Primitive.DOUBLE:
+            reader = FloatReader(avro, field, width=8)
+        case Primitive.BYTES if avro.logical is not None:
+            reader = BytesDecimalReader(avro, field)
+        case Primitive.BYTES | Primitive.STRING:
+            reader = LengthPrefixedReader(avro, field)
+    return reader
+
+
+def _entry_reader(avro: AvroMap, field: str) -> ValueReader:
+    key = AvroField("key", AvroPrimitive(Primitive.STRING))
+    value = AvroField("value", avro.value)
+    return _reader(AvroRecord("", (key, value)), field)
+
+
+def _union_reader(avro: AvroUnion, field: str) -> ValueReader:
+    if avro.promotion is not None:
+        plain = (replace(b, logical=None) for b in avro.branches if isinstance(b, AvroPrimitive))
+        return PromotedReader(avro, field, [_reader(branch, field) for branch in plain])
+    if len(avro.members) <= 1:
+        return OptionalReader(avro, field, [_reader(branch, field) for branch in avro.branches])
+    members = iter(range(len(avro.branches)))
+    names = [
+        field if branch == avro.null_branch else f"{field}.member{next(members)}"
+        for branch in range(len(avro.branches))
+    ]
+    branches = zip(avro.branches, names, strict=True)
+    return UnionReader(avro, field, [_reader(branch, name) for branch, name in branches])

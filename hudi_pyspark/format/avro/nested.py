@@ -1,0 +1,396 @@
+"""Readers of Avro types that are made of others: records, unions, arrays and maps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.errors import CorruptAvroError
+from hudi_pyspark.format.avro.cursor import (
+    Cursor,
+    MalformedValueError,
+    walk_bytes,
+    walk_varint,
+)
+from hudi_pyspark.format.avro.values import ValueReader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hudi_pyspark.format.avro.cursor import Flags, Int64s
+    from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
+
+    # Per item: its row, its ordinal among the row's items, the position where it begins.
+    _Places: TypeAlias = tuple[Int64s, Int64s, Int64s]
+
+# A numpy call costs as much as some dozens of steps in plain Python, so lists are searched for
+# their items in plain Python once no more than this many have items left.
+FEW_LISTS: Final = 48
+
+# Items that take no bytes (of an array of null) are not bounded by the bytes that are there.
+MOST_EMPTY_ITEMS: Final = 1 << 20
+
+_NO_ROOM: Final = "a block has more items than the record has room for"
+_TOO_MANY_EMPTY: Final = f"expected at most {MOST_EMPTY_ITEMS} items without bytes"
+_WRONG_BLOCK_SIZE: Final = "a block of items does not end where it says"
+
+
+class EmptyItemsError(CorruptAvroError):
+    """More items without bytes than are decoded at a time; fewer records at a time may do."""
+
+
+class _EmptyItemsWalkedError(MalformedValueError):
+    """The same, while walking one value."""
+
+
+class RecordReader(ValueReader):
+    """record: its fields one after the other; also the key and value of a map's entry."""
+
+    def __init__(self, avro: AvroType, field: str, parts: Sequence[ValueReader]) -> None:
+        widths = [part.fixed_width for part in parts]
+        super().__init__(
+            avro,
+            field,
+            least_width=sum(part.least_width for part in parts),
+            fixed_width=None if None in widths else sum(width or 0 for width in widths),
+        )
+        self.parts = parts
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        children = [part.read(cursor) for part in self.parts]
+        return pa.Array.from_buffers(self.arrow, len(cursor), [None], children=children)
+
+    def skip(self, cursor: Cursor) -> None:
+        for part in self.parts:
+            part.skip(cursor)
+
+    def walk(self, octets: memoryview, position: int, end: int) -> int:
+        for part in self.parts:
+            position = part.walk(octets, position, end)
+        return position
+
+
+class BranchReader(ValueReader):
+    """Base of the unions: the ordinal of a branch, then a value of that branch.
+
+    Args:
+        avro: the union.
+        field: its dotted name.
+        branches: a reader per branch, null included.
+    """
+
+    def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
+        least = 1 + min(branch.least_width for branch in branches)
+        super().__init__(avro, field, least_width=least, fixed_width=None)
+        self.branches = branches
+        self.null_branch = avro.null_branch
+
+    def skip(self, cursor: Cursor) -> None:
+        chosen = self.read_branches(cursor)
+        for ordinal, branch in enumerate(self.branches):
+            if branch.fixed_width == 0:
+                continue
+            rows = np.flatnonzero(chosen == ordinal)
+            if len(rows) == len(cursor):
+                branch.skip(cursor)
+            elif len(rows):
+                selected = cursor.select(rows)
+                branch.skip(selected)
+                cursor.resume(rows, selected)
+
+    def walk(self, octets: memoryview, position: int, end: int) -> int:
+        ordinal, position = walk_varint(octets, position, end, self.field)
+        if not 0 <= ordinal < len(self.branches):
+            raise MalformedValueError(f"{self._expected()}, found {ordinal}", self.field)
+        return self.branches[ordinal].walk(octets, position, end)
+
+    def read_branches(self, cursor: Cursor) -> Int64s:
+        """The ordinal of each row's branch."""
+        chosen = cursor.read_varints(self.field)
+        # As unsigned numbers, negative ordinals are too large as well.
+        bad = chosen.view(np.uint64) >= np.uint64(len(self.branches))
+        cursor.refuse(bad, self.field, self._expected(), chosen)
+        return chosen
+
+    def read_member(self, ordinal: int, chosen: Int64s, cursor: Cursor) -> pa.Array:
+        """The values of the rows that chose a branch, without the other rows."""
+        rows = np.flatnonzero(chosen == ordinal)
+        selected = cursor.select(rows)
+        array = self.branches[ordinal].read(selected)
+        cursor.resume(rows, selected)
+        return array
+
+    def _expected(self) -> str:
+        return f"expected one of the union's {len(self.branches)} branches"
+
+
+class OptionalReader(BranchReader):
+    """A union of at most one type and null."""
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        chosen = self.read_branches(cursor)
+        if self.null_branch is None:
+            return self.branches[0].read(cursor)
+        present = chosen != self.null_branch
+        if not present.any():
+            return pa.nulls(len(cursor), self.arrow)
+        member = 1 - self.null_branch
+        if present.all():
+            return self.branches[member].read(cursor)
+        return _spread(self.read_member(member, chosen, cursor), present)
+
+
+class PromotedReader(BranchReader):
+    """A union of int and long, or of float and double, and maybe null: the wider of the two."""
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        chosen = self.read_branches(cursor)
+        members = []
+        place = np.zeros(len(cursor), np.int64)
+        count = 0
+        for ordinal in range(len(self.branches)):
+            if ordinal == self.null_branch:
+                continue
+            members.append(self.read_member(ordinal, chosen, cursor).cast(self.arrow))
+            rows = chosen == ordinal
+            place[rows] = np.arange(count, count + len(members[-1]))
+            count += len(members[-1])
+        absent = None if self.null_branch is None else chosen == self.null_branch
+        return pa.concat_arrays(members).take(pa.array(place, mask=absent))
+
+
+class UnionReader(BranchReader):
+    """Any other union: a struct with a field per branch, of which one is not null."""
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        chosen = self.read_branches(cursor)
+        children = [
+            _spread(self.read_member(ordinal, chosen, cursor), chosen == ordinal)
+            for ordinal in range(len(self.branches))
+            if ordinal != self.null_branch
+        ]
+        present = None if self.null_branch is None else _bitmap(chosen != self.null_branch)
+        return pa.Array.from_buffers(self.arrow, len(cursor), [present], children=children)
+
+
+class ListReader(ValueReader):
+    """array, and map as an array of entries: blocks of items, the last of them empty.
+
+    The items of one list follow each other without an index, so they must be searched one by one.
+    All lists are searched at the same time: first all first items, then all second items … Then all
+    items of all lists are decoded as one column.
+
+    Args:
+        avro: the array or map.
+        field: its dotted name.
+        item: reader of an array's items, or of a map's entries.
+    """
+
+    def __init__(self, avro: AvroType, field: str, item: ValueReader) -> None:
+        super().__init__(avro, field, least_width=1, fixed_width=None)
+        self.item = item
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        found = self._find(cursor)
+        offsets, items = found.items(cursor)
+        values = self.item.read(items)
+        buffers = [None, pa.py_buffer(offsets.astype(np.int32))]
+        return pa.Array.from_buffers(self.arrow, len(cursor), buffers, children=[values])
+
+    def skip(self, cursor: Cursor) -> None:
+        self._find(cursor)
+
+    def walk(self, octets: memoryview, position: int, end: int) -> int:
+        return self._walk_blocks(octets, position, end, None)
+
+    def _find(self, cursor: Cursor) -> _FoundItems:
+        """Find the items of every list and move the cursor behind the lists."""
+        found = _FoundItems(len(cursor))
+        rows = np.arange(len(cursor))
+        while len(rows) > FEW_LISTS:
+            block = cursor.select(rows)
+            counts, declared_end = self._read_block_header(block)
+            self._check_room(block, counts, found)
+            found.add(rows, counts, self._find_in_block(block, counts))
+            bad = (declared_end >= 0) & (declared_end != block.position)
+            block.refuse(bad, self.field, _WRONG_BLOCK_SIZE)
+            cursor.resume(rows, block)
+            rows = rows[counts > 0]
+        rest = cursor.select(rows)
+        counts, begins = self._walk_rows(rest, None)
+        cursor.resume(rows, rest)
+        found.add(rows, counts, _places(np.arange(len(rows)), counts, 0, begins))
+        return found
+
+    def _read_block_header(self, block: Cursor) -> tuple[Int64s, Int64s]:
+        """The number of items in each row's block, and its declared end or -1."""
+        counts = block.read_varints(self.field)
+        declared_end = np.full_like(counts, -1)
+        sized = np.flatnonzero(counts < 0)
+        if len(sized):
+            selected = block.select(sized)
+            size = selected.read_varints(self.field)
+            begin = selected.advance(size, self.field)
+            declared_end[sized] = begin + size
+            selected.position = begin
+            block.resume(sized, selected)
+            counts[sized] = -counts[sized]
+        return counts, declared_end
+
+    def _check_room(self, block: Cursor, counts: Int64s, found: _FoundItems) -> None:
+        width = self.item.least_width
+        if width:
+            room = (block.end - block.position) // width
+        else:
+            room = np.full_like(counts, MOST_EMPTY_ITEMS)
+        # As an unsigned number, the one count whose sign cannot be changed exceeds any room.
+        bad = counts.view(np.uint64) > room.view(np.uint64)
+        block.refuse(bad, self.field, _NO_ROOM, counts)
+        if not width:
+            total = found.lengths.sum() + counts.cumsum()
+            over = np.flatnonzero(total > MOST_EMPTY_ITEMS)
+            if len(over):
+                record = int(block.record[over[0]])
+                raise EmptyItemsError(_TOO_MANY_EMPTY, record, self.field)
+
+    def _find_in_block(self, block: Cursor, counts: Int64s) -> _Places:
+        """Where the items of each row's block begin; moves behind them."""
+        width = self.item.fixed_width
+        if width is None:
+            return self._search_block(block, counts)
+        begin = block.advance(counts * width, self.field)
+        rows = np.repeat(np.arange(len(counts)), counts)
+        ordinals = _count_up(counts)
+        return rows, ordinals, begin[rows] + width * ordinals
+
+    def _search_block(self, block: Cursor, counts: Int64s) -> _Places:
+        found: list[_Places] = []
+        rows = np.flatnonzero(counts)
+        ordinal = 0
+        while len(rows) > FEW_LISTS:
+            selected = block.select(rows)
+            found.append((rows, np.full_like(rows, ordinal), selected.position))
+            self.item.skip(selected)
+            block.resume(rows, selected)
+            ordinal += 1
+            rows = rows[counts[rows] > ordinal]
+        rest = block.select(rows)
+        missing, begins = self._walk_rows(rest, counts[rows] - ordinal)
+        block.resume(rows, rest)
+        found.append(_places(rows, missing, ordinal, begins))
+        return _join(found)
+
+    def _walk_rows(self, cursor: Cursor, counts: Int64s | None) -> tuple[Int64s, Int64s]:
+        """Step over the next ``counts`` items of each row, or over all of its blocks if None.
+
+        Returns:
+            The number of items per row, and where all these items begin, row after row.
+        """
+        octets = memoryview(cursor.source.buffer).cast("B")
+        begins: list[int] = []
+        found, after = [], []
+        for row, position in enumerate(cursor.position.tolist()):
+            end, before = int(cursor.end[row]), len(begins)
+            try:
+                if counts is None:
+                    after.append(self._walk_blocks(octets, position, end, begins))
+                else:
+                    count = int(counts[row])
+                    after.append(self._walk_items(octets, position, end, count, begins))
+            except _EmptyItemsWalkedError as bad:
+                raise EmptyItemsError(bad.problem, int(cursor.record[row]), bad.field) from bad
+            except MalformedValueError as bad:
+                raise CorruptAvroError(bad.problem, int(cursor.record[row]), bad.field) from bad
+            found.append(len(begins) - before)
+        cursor.position = np.array(after, np.int64)
+        return np.array(found, np.int64), np.array(begins, np.int64)
+
+    def _walk_blocks(
+        self, octets: memoryview, position: int, end: int, begins: list[int] | None
+    ) -> int:
+        while True:
+            count, position = walk_varint(octets, position, end, self.field)
+            if count == 0:
+                return position
+            declared_end = None
+            if count < 0:
+                size, position = walk_varint(octets, position, end, self.field)
+                declared_end = walk_bytes(position, size, end, self.field)
+            position = self._walk_items(octets, position, end, abs(count), begins)
+            if declared_end not in (None, position):
+                raise MalformedValueError(_WRONG_BLOCK_SIZE, self.field)
+
+    def _walk_items(
+        self, octets: memoryview, position: int, end: int, count: int, begins: list[int] | None
+    ) -> int:
+        """Step over ``count`` items, adding where each begins; returns where the last ends."""
+        least, width = self.item.least_width, self.item.fixed_width
+        if count > ((end - position) // least if least else MOST_EMPTY_ITEMS):
+            raise MalformedValueError(f"{_NO_ROOM}, found {count}", self.field)
+        if width is not None:
+            if begins is not None:
+                begins.extend(position + width * ordinal for ordinal in range(count))
+            if not width and begins is not None and len(begins) > MOST_EMPTY_ITEMS:
+                raise _EmptyItemsWalkedError(_TOO_MANY_EMPTY, self.field)
+            return position + width * count
+        walk = self.item.walk
+        for _ in range(count):
+            if begins is not None:
+                begins.append(position)
+            position = walk(octets, position, end)
+        return position
+
+
+class _FoundItems:
+    """Where the items of some lists begin, collected in any order."""
+
+    def __init__(self, lists: int) -> None:
+        self.lengths = np.zeros(lists, np.int64)  # items found so far, per list
+        self.places: list[_Places] = []
+
+    def add(self, lists: Int64s, counts: Int64s, places: _Places) -> None:
+        """Add ``counts[i]`` items to the end of list ``lists[i]``; places[0] are such i."""
+        rows, ordinals, begins = places
+        rows = lists[rows]
+        self.places.append((rows, self.lengths[rows] + ordinals, begins))
+        self.lengths[lists] += counts
+
+    def items(self, cursor: Cursor) -> tuple[Int64s, Cursor]:
+        """Arrow offsets of the lists, and a cursor at every item in the order of the lists."""
+        offsets = np.concatenate(([0], np.cumsum(self.lengths)))
+        position = np.empty(int(offsets[-1]), np.int64)
+        for rows, ordinals, begins in self.places:
+            position[offsets[rows] + ordinals] = begins
+        owner = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        return offsets, Cursor(cursor.source, position, cursor.end[owner], cursor.record[owner])
+
+
+def _count_up(counts: Int64s) -> Int64s:
+    """0 … counts[0]-1, 0 … counts[1]-1, and so on."""
+    before = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum())) - np.repeat(before, counts)
+
+
+def _places(rows: Int64s, counts: Int64s, first_ordinal: int, begins: Int64s) -> _Places:
+    """The places of ``counts[i]`` items of row ``rows[i]``, numbered from ``first_ordinal``."""
+    return np.repeat(rows, counts), first_ordinal + _count_up(counts), begins
+
+
+def _join(found: list[_Places]) -> _Places:
+    rows, ordinals, begins = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return rows, ordinals, begins
+
+
+def _bitmap(present: Flags) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(present, bitorder="little"))
+
+
+def _spread(array: pa.Array, present: Flags) -> pa.Array:
+    """Put the values of an array at the flagged rows, and null at the others."""
+    if len(array) == len(present):
+        return array
+    if not len(array):
+        return pa.nulls(len(present), array.type)
+    return array.take(pa.array(np.cumsum(present) - 1, mask=~present))

@@ -1,0 +1,384 @@
+"""Readers of Avro types without parts: numbers, text, bytes, decimals, enums.
+
+A reader decodes its type for all rows of a cursor at once. `ValueReader.walk` is the exception: it
+steps over one value in plain Python, for lists of which too few are left to fill a numpy call.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.errors import CorruptAvroError
+from hudi_pyspark.format.avro.cursor import (
+    MalformedValueError,
+    walk_bytes,
+    walk_varint,
+)
+from hudi_pyspark.format.avro.schema import (
+    AvroEnum,
+    AvroFixed,
+    AvroType,
+    LogicalType,
+    arrow_type,
+)
+
+if TYPE_CHECKING:
+    from hudi_pyspark.format.avro.cursor import Cursor, Int64s, UInt64s
+
+_MICROS: Final = 1000  # per millisecond
+_LARGEST_MILLIS: Final = (2**63 - 1) // _MICROS
+_HEX_DIGITS: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
+_MOST_SIGN_BYTES: Final = 1024  # in front of a decimal; each costs a pass over the column
+_TOO_WIDE: Final = "a decimal has more than 128 bits"
+_UUID_DASHES: Final = (8, 13, 18, 23)
+
+
+class ValueReader(ABC):
+    """Decodes one Avro type for all rows of a cursor at once.
+
+    Args:
+        avro: the type.
+        field: its dotted name, for errors.
+        least_width: fewest bytes that a value takes.
+        fixed_width: bytes of every value, or None if they differ.
+    """
+
+    def __init__(
+        self, avro: AvroType, field: str, *, least_width: int, fixed_width: int | None
+    ) -> None:
+        self.avro = avro
+        self.field = field
+        self.least_width = least_width
+        self.fixed_width = fixed_width
+
+    @cached_property
+    def arrow(self) -> pa.DataType:
+        """Type of the arrays that `read` returns; a type that is only skipped needs none.
+
+        Raises:
+            UnsupportedTypeError: there is no such Arrow type.
+        """
+        return arrow_type(self.avro, self.field)
+
+    @abstractmethod
+    def read(self, cursor: Cursor) -> pa.Array:
+        """Decode the next value of every row and move the cursor behind it.
+
+        Raises:
+            CorruptAvroError: a row's bytes are no value of the type.
+        """
+
+    @abstractmethod
+    def skip(self, cursor: Cursor) -> None:
+        """Move the cursor behind the next value of every row."""
+
+    @abstractmethod
+    def walk(self, octets: memoryview, position: int, end: int) -> int:
+        """The position behind one value, given where it begins and where its record ends.
+
+        Raises:
+            MalformedValueError: the bytes are no value of the type.
+        """
+
+
+class FixedWidthReader(ValueReader):
+    """Base of the types whose values all take the same number of bytes."""
+
+    def __init__(self, avro: AvroType, field: str, *, width: int) -> None:
+        super().__init__(avro, field, least_width=width, fixed_width=width)
+        self.width = width
+
+    def skip(self, cursor: Cursor) -> None:
+        cursor.advance(self.width, self.field)
+
+    def walk(self, octets: memoryview, position: int, end: int) -> int:
+        del octets
+        return walk_bytes(position, self.width, end, self.field)
+
+
+class NullReader(FixedWidthReader):
+    """null: no bytes at all."""
+
+    def __init__(self, avro: AvroType, field: str) -> None:
+        super().__init__(avro, field, width=0)
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        return pa.nulls(len(cursor))
+
+
+class BooleanReader(FixedWidthReader):
+    """boolean: one byte, 0 or 1."""
+
+    def __init__(self, avro: AvroType, field: str) -> None:
+        super().__init__(avro, field, width=1)
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        flags = cursor.read_octets(self.field)
+        found = flags.astype(np.int64)
+        cursor.refuse(flags > 1, self.field, "expected a boolean (0 or 1)", found)
+        bits = np.packbits(flags, bitorder="little")
+        return pa.Array.from_buffers(self.arrow, len(flags), [None, pa.py_buffer(bits)])
+
+
+class FloatReader(FixedWidthReader):
+    """float and double: IEEE 754, little-endian."""
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        words = cursor.source.words[cursor.advance(self.width, self.field)]
+        values = words if self.width == 8 else words.astype(np.uint32)
+        return pa.Array.from_buffers(self.arrow, len(values), [None, pa.py_buffer(values)])
+
+
+class FixedReader(FixedWidthReader):
+    """fixed without a logical type that matters: binary."""
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        begin = cursor.advance(self.width, self.field)
+        return _slices(cursor, begin, self.arrow)
+
+
+class FixedUuidReader(FixedWidthReader):
+    """uuid on fixed(16): its usual text form."""
+
+    def __init__(self, avro: AvroType, field: str) -> None:
+        super().__init__(avro, field, width=16)
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        begin = cursor.advance(self.width, self.field)
+        octets = cursor.source.octets[begin[:, None] + np.arange(16)]
+        text = np.full((len(begin), 36), ord("-"), np.uint8)
+        places = np.delete(np.arange(36), _UUID_DASHES)
+        text[:, places[0::2]] = _HEX_DIGITS[octets >> 4]
+        text[:, places[1::2]] = _HEX_DIGITS[octets & 15]
+        offsets = np.arange(0, 36 * len(begin) + 1, 36, dtype=np.int32)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+        return pa.Array.from_buffers(self.arrow, len(begin), buffers)
+
+
+class FixedDecimalReader(FixedWidthReader):
+    """decimal on fixed: big-endian two's complement."""
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        begin = cursor.advance(self.width, self.field)
+        if self.width <= 8:
+            high, low = _narrow_number(cursor, begin, self.width)
+        else:
+            begin = _drop_sign_bytes(cursor, begin, np.full_like(begin, self.width), self.field)
+            high, low = _wide_number(cursor, begin, min(self.width, 16))
+        return _decimals(cursor, high, low, self.arrow, self.field)
+
+
+class VarintReader(ValueReader):
+    """int, long and the dates and times on them."""
+
+    def __init__(
+        self, avro: AvroType, field: str, *, bits: int, logical: LogicalType | None
+    ) -> None:
+        super().__init__(avro, field, least_width=1, fixed_width=None)
+        self.bits = bits
+        self.millis = logical is not None and logical.name.endswith("timestamp-millis")
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        numbers = self._numbers(cursor)
+        if self.millis:
+            bad = (numbers > _LARGEST_MILLIS) | (numbers < -_LARGEST_MILLIS)
+            cursor.refuse(
+                bad, self.field, "expected milliseconds that fit as microseconds", numbers
+            )
+            numbers *= _MICROS
+        values = numbers if self.bits == 64 else numbers.astype(np.int32)
+        return pa.Array.from_buffers(self.arrow, len(values), [None, pa.py_buffer(values)])
+
+    def skip(self, cursor: Cursor) -> None:
+        self._numbers(cursor)
+
+    def walk(self, octets: memoryview, position: int, end: int) -> int:
+        return walk_varint(octets, position, end, self.field)[1]
+
+    def _numbers(self, cursor: Cursor) -> Int64s:
+        numbers = cursor.read_varints(self.field)
+        if self.bits == 32:
+            bad = numbers != numbers.astype(np.int32)
+            cursor.refuse(bad, self.field, "expected a number of 32 bits", numbers)
+        return numbers
+
+
+class EnumReader(ValueReader):
+    """enum: the ordinal of a symbol."""
+
+    def __init__(self, avro: AvroEnum, field: str) -> None:
+        super().__init__(avro, field, least_width=1, fixed_width=None)
+        self.symbols = pa.array(avro.symbols, pa.string())
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        return self.symbols.take(pa.array(self._ordinals(cursor)))
+
+    def skip(self, cursor: Cursor) -> None:
+        self._ordinals(cursor)
+
+    def walk(self, octets: memoryview, position: int, end: int) -> int:
+        ordinal, position = walk_varint(octets, position, end, self.field)
+        if not 0 <= ordinal < len(self.symbols):
+            raise MalformedValueError(f"{self._expected()}, found {ordinal}", self.field)
+        return position
+
+    def _ordinals(self, cursor: Cursor) -> Int64s:
+        ordinals = cursor.read_varints(self.field)
+        bad = (ordinals < 0) | (ordinals >= len(self.symbols))
+        cursor.refuse(bad, self.field, self._expected(), ordinals)
+        return ordinals
+
+    def _expected(self) -> str:
+        return f"expected the ordinal of one of {len(self.symbols)} symbols"
+
+
+class LengthPrefixedReader(ValueReader):
+    """bytes and string: a length in bytes, then as many bytes."""
+
+    def __init__(self, avro: AvroType, field: str) -> None:
+        super().__init__(avro, field, least_width=1, fixed_width=None)
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        begin = cursor.advance(cursor.read_varints(self.field), self.field)
+        array = _slices(cursor, begin, self.arrow)
+        if pa.types.is_string(self.arrow) and not _is_ascii(array):
+            _validate(array, cursor, self.field, "the text is not valid UTF-8")
+        return array
+
+    def skip(self, cursor: Cursor) -> None:
+        cursor.advance(cursor.read_varints(self.field), self.field)
+
+    def walk(self, octets: memoryview, position: int, end: int) -> int:
+        length, position = walk_varint(octets, position, end, self.field)
+        return walk_bytes(position, length, end, self.field)
+
+
+class BytesDecimalReader(LengthPrefixedReader):
+    """decimal on bytes: big-endian two's complement of any length."""
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        width = cursor.read_varints(self.field)
+        begin = cursor.advance(width, self.field)
+        cursor.refuse(width == 0, self.field, "a decimal has no bytes")
+        begin = _drop_sign_bytes(cursor, begin, width, self.field)
+        width = np.minimum(width, 16)
+        narrow = _narrow_number(cursor, begin, np.minimum(width, 8))
+        if not (width > 8).any():
+            return _decimals(cursor, *narrow, self.arrow, self.field)
+        wide = _wide_number(cursor, begin, np.maximum(width, 9))
+        high, low = (np.where(width > 8, w, n) for w, n in zip(wide, narrow, strict=True))
+        return _decimals(cursor, high, low, self.arrow, self.field)
+
+
+@lru_cache(maxsize=8)
+def _even_slots(count: int) -> pa.Array:
+    return pa.array(np.arange(0, 2 * count, 2, dtype=np.int32))
+
+
+def _slices(cursor: Cursor, begin: Int64s, kind: pa.DataType) -> pa.Array:
+    """The bytes from ``begin`` to the cursor, per row, as an array of string or binary."""
+    count = len(begin)
+    if not count:
+        return pa.array([], kind)
+    # An Arrow array has no gaps between its values. So the gaps become values too: the slots of an
+    # array over the source itself are value, gap, value, gap …, and only the values are taken.
+    # Records in any order give gaps of negative length; Arrow checks only the ends of the offsets.
+    offsets = np.empty(2 * count + 1, np.int32)
+    offsets[0:-1:2] = begin
+    offsets[1::2] = cursor.position
+    offsets[-1] = cursor.source.buffer.size
+    buffers = [None, pa.py_buffer(offsets), cursor.source.buffer]
+    slots = pa.Array.from_buffers(kind, 2 * count, buffers)
+    return pc.take(slots, _even_slots(count), boundscheck=False)
+
+
+def _is_ascii(array: pa.Array) -> bool:
+    octets = array.buffers()[2]
+    return octets is None or not octets.size or bool(np.frombuffer(octets, np.uint8).max() < 0x80)
+
+
+def _validate(array: pa.Array, cursor: Cursor, field: str, problem: str) -> None:
+    """Check every value of an array, and name the record of the first bad one."""
+    if _is_valid(array):
+        return
+    low, high = 0, len(array)  # the first bad value is in array[low:high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _is_valid(array.slice(low, middle - low)):
+            low = middle
+        else:
+            high = middle
+    raise CorruptAvroError(problem, int(cursor.record[low]), field)
+
+
+def _is_valid(array: pa.Array) -> bool:
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _big_endian(cursor: Cursor, position: Int64s) -> UInt64s:
+    return cursor.source.words[position].byteswap()
+
+
+def _narrow_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
+    """Big-endian numbers of 1 to 8 bytes, extended to 128 bits: (high, low)."""
+    number = _big_endian(cursor, begin).view(np.int64) >> (64 - 8 * width)
+    return number >> 63, number.view(np.uint64)
+
+
+def _wide_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
+    """Big-endian numbers of 9 to 16 bytes, extended to 128 bits: (high, low)."""
+    high = _big_endian(cursor, begin).view(np.int64) >> (128 - 8 * width)
+    return high, _big_endian(cursor, begin + width - 8)
+
+
+def _drop_sign_bytes(cursor: Cursor, begin: Int64s, width: Int64s, field: str) -> Int64s:
+    """Where the last 16 bytes of each number begin; those before may only repeat its sign."""
+    if not len(width):
+        return begin
+    extra = np.maximum(width - 16, 0)
+    cursor.refuse(extra > _MOST_SIGN_BYTES, field, _TOO_WIDE)
+    begin = begin + extra
+    octets = cursor.source.octets
+    sign = np.where(octets[begin] >= 0x80, 0xFF, 0)
+    rows = np.flatnonzero(extra)
+    for back in range(1, int(extra.max()) + 1):
+        rows = rows[extra[rows] >= back]
+        wrong = octets[begin[rows] - back] != sign[rows]
+        cursor.select(rows).refuse(wrong, field, _TOO_WIDE)
+    return begin
+
+
+def _decimals(
+    cursor: Cursor, high: Int64s, low: UInt64s, kind: pa.DataType, field: str
+) -> pa.Array:
+    numbers = np.empty((len(low), 2), np.uint64)
+    numbers[:, 0] = low
+    numbers[:, 1] = high.view(np.uint64)
+    array = pa.Array.from_buffers(kind, len(low), [None, pa.py_buffer(numbers)])
+    problem = f"a decimal has more than {kind.precision} digits"
+    if kind.precision > 18:
+        _validate(array, cursor, field, problem)
+        return array
+    small = low.view(np.int64)
+    limit = 10**kind.precision
+    cursor.refuse((small >= limit) | (small <= -limit) | (high != small >> 63), field, problem)
+    return array
+
+
+def fixed_reader(avro: AvroFixed, field: str) -> ValueReader:
+    """The reader of a fixed type, by its logical type."""
+    name = avro.logical.name if avro.logical else ""
+    if name == "uuid":
+        return FixedUuidReader(avro, field)
+    reader = FixedDecimalReader if name == "decimal" else FixedReader
+    return reader(avro, field, width=avro.size)

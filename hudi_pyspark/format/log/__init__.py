@@ -1,0 +1,1 @@
+"""Log files: blocks, and what they hold."""

@@ -1,0 +1,212 @@
+"""Data block content (Avro, CDC, HFile, Parquet) → Arrow table."""
+
+from __future__ import annotations
+
+import functools
+import re
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.format.avro.decoder import decode_records, record_spans
+from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
+from hudi_pyspark.format.hfile import read_hfile
+from hudi_pyspark.format.log.hfile_records import decode_hfile_records
+from hudi_pyspark.format.log.log_block import LogBlockType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hudi_pyspark.format.avro.schema import AvroRecord
+    from hudi_pyspark.format.log.log_block import LogBlock
+
+_VERSION_AND_COUNT = struct.Struct(">ii")
+_MOST_SEARCHED = 8
+_NO_RECORDS = np.empty(0, np.int64)
+_AVRO_BLOCKS = frozenset({LogBlockType.AVRO_DATA_BLOCK, LogBlockType.CDC_DATA_BLOCK})
+_CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyRows:
+    """Rows that are wanted: those that hold one of some values in a text column."""
+
+    column: str
+    values: pa.Array
+
+    def may_be_in(self, content: memoryview) -> bool:
+        """Whether one of the texts stands in some bytes; true where there are many to look for."""
+        if len(self.values) > _MOST_SEARCHED:
+            return True
+        texts = (re.escape(str(value).encode()) for value in self.values)
+        # Of Python's searches only this one takes a view, at gigabytes a second for a literal.
+        return any(re.search(text, content) is not None for text in texts)
+
+    def chosen(self, table: pa.Table) -> pa.Array:
+        """Per row whether it is wanted."""
+        return pc.is_in(table.column(self.column), value_set=self.values)
+
+
+def decode_data_block(
+    block: LogBlock, columns: Sequence[str] | None, only: OnlyRows | None = None
+) -> pa.Table:
+    """Decode the records of an Avro, CDC, HFile or Parquet data block, in block order.
+
+    Args:
+        block: as framed; its SCHEMA header describes the records.
+        columns: top-level names to decode; those that the block's schema lacks are skipped. None
+            for all.
+        only: the rows that are wanted; others may be left undecoded, or come all the same.
+
+    Returns:
+        The columns in the order of the block's schema, of its Arrow types. A Parquet column whose
+        type cannot become that type without loss keeps its own.
+
+    Raises:
+        CorruptLogBlockError: content that does not fit the block's type or schema.
+        UnsupportedTypeError: a column of a type that has no Arrow counterpart.
+        UnsupportedTableError: an HFile codec that is not covered.
+        ValueError: the block is none with records.
+    """
+    decode = _DECODERS.get(block.block_type)
+    if decode is None:
+        raise ValueError(f"a {block.block_type.name} has no records to decode")
+    try:
+        return decode(block, block_schema(block), columns, only)
+    except CorruptAvroError as error:
+        raise _corrupt(block, error.reason()) from error
+
+
+def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
+    """Decode the records of a data block as far as it goes.
+
+    Returns:
+        All columns of the records before the first that cannot be decoded, and what is wrong with
+        that one, or "". Only Avro blocks give a part of their records.
+    """
+    try:
+        return decode_data_block(block, None), ""
+    except CorruptLogBlockError as error:
+        cause = error.__cause__
+        if isinstance(cause, CorruptAvroError) and block.block_type in _AVRO_BLOCKS:
+            return _first_records(block, cause.record), error.problem
+        return pa.table({}), error.problem
+    except UnsupportedTableError as error:
+        return pa.table({}), error.reason()
+
+
+def _first_records(block: LogBlock, count: int) -> pa.Table:
+    """The first records, as many as can be decoded: columns fail one after the other."""
+    if count <= 0:
+        return pa.table({})
+    try:
+        starts, ends = record_spans(block.content, _VERSION_AND_COUNT.size, count)
+        return decode_records(block_schema(block), block.content, starts, ends, None)
+    except CorruptAvroError as error:
+        return _first_records(block, min(error.record, count - 1))
+
+
+def block_schema(block: LogBlock) -> AvroRecord:
+    """The parsed SCHEMA header of a data block; parsed once for all blocks that have the same text.
+
+    Raises:
+        CorruptLogBlockError: no SCHEMA header, or one that is no Avro record schema.
+        UnsupportedTypeError: a schema with a type that is not covered.
+    """
+    if block.schema_text is None:
+        raise _corrupt(block, "expected a SCHEMA header, found none")
+    try:
+        return _parse_schema_once(block.schema_text)
+    except CorruptAvroError as error:
+        raise _corrupt(block, f"SCHEMA header cannot be parsed: {error.reason()}") from error
+
+
+_parse_schema_once = functools.lru_cache(maxsize=256)(parse_schema)
+
+
+def _corrupt(block: LogBlock, problem: str) -> CorruptLogBlockError:
+    text = f"{block.block_type.name} of instant {block.instant_time}: {problem}"
+    return CorruptLogBlockError(text, block.path, block.offset)
+
+
+def _decode_avro(
+    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, only: OnlyRows | None
+) -> pa.Table:
+    content = block.content
+    if len(content) < _VERSION_AND_COUNT.size:
+        problem = f"expected version and record count, found {len(content)} bytes"
+        raise _corrupt(block, problem)
+    version, count = _VERSION_AND_COUNT.unpack_from(content)
+    if version not in _CONTENT_VERSIONS or count < 0:
+        problem = f"expected content version 1, 2 or 3, found {version} with {count} records"
+        raise _corrupt(block, problem)
+    if only is not None and not only.may_be_in(content):
+        return decode_records(schema, content, _NO_RECORDS, _NO_RECORDS, columns)
+    starts, ends = record_spans(content, _VERSION_AND_COUNT.size, count)
+    if only is not None and only.column in {field.name for field in schema.fields}:
+        # That column of all records first, then everything of the few that are wanted.
+        found = decode_records(schema, content, starts, ends, [only.column])
+        chosen = np.asarray(only.chosen(found))
+        starts, ends = starts[chosen], ends[chosen]
+    return decode_records(schema, content, starts, ends, columns)
+
+
+def _decode_hfile(
+    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, _only: OnlyRows | None
+) -> pa.Table:
+    hfile = read_hfile(block.content, path=block.path, offset=block.content_offset)
+    return decode_hfile_records(hfile, schema, columns)
+
+
+def _decode_parquet(
+    block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, only: OnlyRows | None
+) -> pa.Table:
+    wanted = [field for field in schema.fields if columns is None or field.name in columns]
+    try:
+        file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
+        present = set(file.schema_arrow.names)
+        names = [field.name for field in wanted if field.name in present]
+        # Arrow reads in the file's order, and with "a" also every column named "a.…".
+        table = _read_rows(file, names, only).select(names)
+    except (pa.ArrowException, OSError) as error:
+        raise _corrupt(block, f"expected a Parquet file: {error}") from error
+    if not names:
+        return table  # taking the metadata away would lose the number of rows
+    table = table.replace_schema_metadata(None)
+    for field in wanted:
+        if field.name in present:
+            table = _cast_column(table, arrow_field(field))
+    return table
+
+
+def _read_rows(file: pq.ParquetFile, names: Sequence[str], only: OnlyRows | None) -> pa.Table:
+    """All rows, or none where no row is wanted."""
+    if only is not None and names and only.column in file.schema_arrow.names:
+        found = only.chosen(file.read([only.column]))
+        if not pc.any(found).as_py():
+            return file.schema_arrow.empty_table()
+    return file.read(names)
+
+
+def _cast_column(table: pa.Table, field: pa.Field) -> pa.Table:
+    """The table with one column brought to the schema's type, if that loses nothing."""
+    position = table.schema.get_field_index(field.name)
+    try:
+        column = table.column(position).cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return table  # the reader schema decides: the columns are cast to it by name anyway
+    return table.set_column(position, field, column)
+
+
+_DECODERS = {
+    LogBlockType.AVRO_DATA_BLOCK: _decode_avro,
+    LogBlockType.CDC_DATA_BLOCK: _decode_avro,
+    LogBlockType.HFILE_DATA_BLOCK: _decode_hfile,
+    LogBlockType.PARQUET_DATA_BLOCK: _decode_parquet,
+}

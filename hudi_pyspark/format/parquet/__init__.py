@@ -1,0 +1,1 @@
+"""What pyarrow does not offer of Parquet: pages and their indexes."""

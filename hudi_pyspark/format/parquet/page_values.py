@@ -1,0 +1,80 @@
+"""What the values of a Parquet data page are like, without inflating it."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+from hudi_pyspark.format.parquet.crc32 import crc32_without_prefix
+from hudi_pyspark.format.parquet.thrift_compact import ThriftError, parse_struct, varint_bytes
+
+HEAD = 1024  # bytes: header, and enough of what is compressed to inflate a few of them
+TAIL = 8
+_GZIP = b"\x1f\x8b\x08"
+_GZIP_WBITS = 31  # how zlib is told that there is a header of gzip
+_TRAILER = struct.Struct("<II")  # CRC-32 and size of what was compressed
+_LEVELS_SIZE = struct.Struct("<I")
+# Of PageHeader and DataPageHeader
+_TYPE, _SIZE, _COMPRESSED_SIZE, _DATA_PAGE = 1, 2, 3, 5
+_ROWS, _ENCODING, _LEVEL_ENCODING = 1, 2, 3
+_DATA_PAGE_V1, _PLAIN, _RLE = 0, 0, 3
+
+
+@dataclass(frozen=True, slots=True)
+class PageValues:
+    """The encoded values of a page; pages with the same have the same values."""
+
+    rows: int
+    size: int  # bytes
+    crc32: int
+
+
+def page_values(head: bytes, tail: bytes, size: int, *, is_optional: bool) -> PageValues | None:
+    """Values of a data page (version 1, GZIP, PLAIN) that has no null; None for any other.
+
+    GZIP keeps size and CRC-32 of what it compressed; only the definition levels before the values
+    are inflated, since a column that may have nulls has them and another has none.
+
+    Args:
+        head: the first `HEAD` bytes of the page, which begins with its header.
+        tail: the last `TAIL` bytes.
+        size: bytes of the page.
+        is_optional: whether the column may have nulls; it is not nested or repeated.
+    """
+    try:
+        header, begin = parse_struct(head)
+        data_page = header.struct(_DATA_PAGE)
+        rows, inflated = data_page.integer(_ROWS), header.integer(_SIZE)
+        is_plain = (
+            header.integer(_TYPE) == _DATA_PAGE_V1
+            and begin + header.integer(_COMPRESSED_SIZE) == size
+            and data_page.integer(_ENCODING) == _PLAIN
+            and (not is_optional or data_page.integer(_LEVEL_ENCODING) == _RLE)
+        )
+    except ThriftError:
+        return None
+    if not is_plain or head[begin : begin + len(_GZIP)] != _GZIP:
+        return None
+    checksum, said = _TRAILER.unpack(tail)
+    levels = _levels_without_null(rows) if is_optional else b""
+    if said != inflated or not _begins_with(head[begin:], levels):
+        return None
+    rest = inflated - len(levels)
+    return PageValues(rows, rest, crc32_without_prefix(checksum, levels, rest))
+
+
+def _levels_without_null(rows: int) -> bytes:
+    """Definition levels of values that are all there: one run of ones."""
+    run = varint_bytes(rows << 1) + b"\x01"
+    return _LEVELS_SIZE.pack(len(run)) + run
+
+
+def _begins_with(compressed: bytes, prefix: bytes) -> bool:
+    if not prefix:
+        return True
+    try:
+        begin = zlib.decompressobj(_GZIP_WBITS).decompress(compressed, len(prefix))
+    except zlib.error:
+        return False
+    return begin == prefix

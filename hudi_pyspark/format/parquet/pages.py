@@ -1,0 +1,268 @@
+"""Pages of a Parquet file, and files made of some of them.
+
+A column chunk is a row of pages, each compressed by itself; the offset index in the footer tells
+where they lie and which rows they hold. pyarrow reads column chunks whole; a file made of the pages
+that hold some rows, with a footer of its own, lets it read no more than these.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hudi_pyspark.format.parquet.thrift_compact import (
+    ThriftList,
+    ThriftStruct,
+    ThriftType,
+    ThriftValue,
+    parse_struct,
+    struct_bytes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    Rows = npt.NDArray[np.int64]
+    Mask = npt.NDArray[np.bool_]
+
+MAGIC = b"PAR1"
+TAIL = 8  # bytes: the footer's length, and the magic
+_LENGTH = struct.Struct("<I")
+# Of FileMetaData
+_SCHEMA, _FILE_ROWS, _ROW_GROUPS, _KEPT = 2, 3, 4, (1, 6)  # version, and who wrote it
+# Of SchemaElement
+_NAME, _CHILDREN = 4, 5
+# Of RowGroup
+_COLUMNS, _BYTES, _ROWS = 1, 2, 3
+# Of ColumnChunk
+_FILE_PATH, _CHUNK_OFFSET, _META_DATA, _INDEX_OFFSET, _INDEX_SIZE = 1, 2, 3, 4, 5
+# Of ColumnMetaData; the first four and the uncompressed size are kept
+_TYPE, _ENCODINGS, _PATH, _CODEC, _VALUES, _UNCOMPRESSED = 1, 2, 3, 4, 5, 6
+_COMPRESSED, _DATA_PAGE, _DICTIONARY_PAGE = 7, 9, 11
+# Of OffsetIndex and PageLocation
+_LOCATIONS, _PAGE_OFFSET, _PAGE_SIZE, _FIRST_ROW = 1, 1, 2, 3
+# Of PageHeader
+_PAGE_BYTES, _HEADER_V1, _HEADER_V2, _PAGE_VALUES = 3, 5, 8, 1
+
+
+class ParquetPagesError(ValueError):
+    """The pages cannot be told apart; the file may be readable all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPages:
+    """The pages of one leaf column in one row group; the arrays have one entry for each page."""
+
+    first_rows: Rows
+    row_counts: Rows
+    offsets: Rows  # bytes from the start of the file
+    sizes: Rows  # bytes, with their headers
+    begin: int  # of the chunk: in front of the first page there may be a dictionary
+
+    def holding(self, rows: Rows) -> Mask:
+        """The pages that hold one of some rows of the row group."""
+        chosen = np.zeros(len(self.first_rows), np.bool_)
+        chosen[self._pages_of(rows)] = True
+        return chosen
+
+    def places(self, rows: Rows, chosen: Mask) -> Rows:
+        """Where rows stand in what chosen pages hold together."""
+        pages = self._pages_of(rows)
+        counts = np.where(chosen, self.row_counts, 0)
+        return (np.cumsum(counts) - counts)[pages] + rows - self.first_rows[pages]
+
+    def _pages_of(self, rows: Rows) -> Rows:
+        return np.searchsorted(self.first_rows, rows, side="right") - 1
+
+    def spans(self, pages: Mask) -> list[tuple[int, int]]:
+        """Begin and end of what has to be read for some pages, the dictionary first."""
+        found = [(self.begin, int(self.offsets[0]))] if self.begin < self.offsets[0] else []
+        chosen = zip(self.offsets[pages].tolist(), self.sizes[pages].tolist(), strict=True)
+        return found + [(offset, offset + size) for offset, size in chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetPages:
+    """The footer of a Parquet file, for those who pick pages.
+
+    All functions raise ParquetPagesError or ThriftError for a file that is not as they expect.
+    """
+
+    footer: ThriftStruct
+
+    @classmethod
+    def parse(cls, footer: bytes) -> ParquetPages:
+        """Parse a footer without its length."""
+        return cls(parse_struct(footer)[0])
+
+    def leaves(self, group: int, column: str) -> list[int]:
+        """Ordinals of the leaf columns that a top-level column has in a row group."""
+        chunks = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)
+        paths = [chunk.struct(_META_DATA).list(_PATH) for chunk in chunks]
+        found = [i for i, path in enumerate(paths) if path.items[:1] == (column.encode(),)]
+        if not found:
+            raise ParquetPagesError(f"there is no column {column!r}")
+        return found
+
+    def index_span(self, group: int, leaf: int) -> tuple[int, int]:
+        """Begin and end of a leaf column's offset index."""
+        chunk = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)[leaf]
+        if not {_INDEX_OFFSET, _INDEX_SIZE} <= chunk.keys() or _FILE_PATH in chunk:
+            raise ParquetPagesError("there is no offset index")
+        begin = chunk.integer(_INDEX_OFFSET)
+        return begin, begin + chunk.integer(_INDEX_SIZE)
+
+    def pages(self, group: int, leaf: int, index: memoryview) -> ColumnPages:
+        """The pages of a leaf column.
+
+        Args:
+            group: ordinal of the row group.
+            leaf: ordinal of the leaf column.
+            index: its offset index, the bytes of `index_span`.
+        """
+        row_group = self.footer.structs(_ROW_GROUPS)[group]
+        chunk = row_group.structs(_COLUMNS)[leaf]
+        locations = parse_struct(index)[0].structs(_LOCATIONS)
+        try:
+            first_rows, offsets, sizes = (
+                np.array([location.integer(field) for location in locations], np.int64)
+                for field in (_FIRST_ROW, _PAGE_OFFSET, _PAGE_SIZE)
+            )
+        except OverflowError as error:
+            raise ParquetPagesError("the offset index has numbers that are too large") from error
+        row_counts = np.diff(first_rows, append=row_group.integer(_ROWS))
+        meta = chunk.struct(_META_DATA)
+        starts = [meta.integer(f) for f in (_DATA_PAGE, _DICTIONARY_PAGE) if f in meta]
+        begin = min((start for start in starts if start > 0), default=0)
+        ends = np.append(offsets[1:], begin + meta.integer(_COMPRESSED))
+        if (
+            not len(offsets)
+            or first_rows[0]
+            or row_counts.min() <= 0
+            or not 0 < begin <= offsets[0]
+            or (sizes <= 0).any()
+            or (offsets + sizes > ends).any()
+        ):
+            raise ParquetPagesError("the offset index does not fit the row group")
+        return ColumnPages(first_rows, row_counts, offsets, sizes, begin)
+
+    def file_of(
+        self,
+        group: int,
+        column: str,
+        chunks: Mapping[int, tuple[ColumnPages, Mask]],
+        data: Callable[[int, int], memoryview],
+    ) -> bytes:
+        """A Parquet file of one column and one row group, made of some pages.
+
+        Args:
+            group: ordinal of the row group.
+            column: name of the top-level column.
+            chunks: by ordinal, its leaf columns with the pages to take, which hold the same rows.
+            data: bytes of the file between two offsets, of `ColumnPages.spans`.
+        """
+        out = bytearray(MAGIC)
+        originals = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)
+        written = []
+        for leaf, (pages, chosen) in chunks.items():
+            meta = originals[leaf].struct(_META_DATA)
+            begin = data_page = len(out)
+            values = 0
+            for start, end in pages.spans(chosen):
+                page = data(start, end)
+                if start < pages.offsets[0]:
+                    data_page += len(page)
+                else:
+                    values += _values(page)
+                out += page
+            if len(chunks) == 1 and len(meta.list(_PATH).items) == 1:
+                _check_values(values, int(pages.row_counts[chosen].sum()))
+            written.append(_chunk(meta, begin, data_page, len(out), values))
+        rows = {int(pages.row_counts[chosen].sum()) for pages, chosen in chunks.values()}
+        if len(rows) != 1:
+            raise ParquetPagesError("the leaf columns' pages do not hold the same rows")
+        footer = struct_bytes(self._footer_of(column, written, rows.pop(), len(out)))
+        out += footer
+        out += _LENGTH.pack(len(footer)) + MAGIC
+        return bytes(out)
+
+    def _footer_of(
+        self, column: str, chunks: Sequence[ThriftStruct], rows: int, size: int
+    ) -> ThriftStruct:
+        row_group = {
+            _COLUMNS: _list_of(chunks),
+            _BYTES: (ThriftType.I64, size),
+            _ROWS: (ThriftType.I64, rows),
+        }
+        footer = {
+            _SCHEMA: _list_of(self._schema_of(column)),
+            _FILE_ROWS: (ThriftType.I64, rows),
+            _ROW_GROUPS: _list_of([ThriftStruct(row_group)]),
+            **{field: self.footer[field] for field in _KEPT if field in self.footer},
+        }
+        return _sorted(footer)
+
+    def _schema_of(self, column: str) -> list[ThriftStruct]:
+        """The root with one child, and that child with all below it."""
+        elements = self.footer.structs(_SCHEMA)
+        position = 1
+        while position < len(elements):
+            end = _subtree_end(elements, position)
+            if elements[position].get(_NAME) == (ThriftType.BINARY, column.encode()):
+                root = ThriftStruct({**elements[0], _CHILDREN: (ThriftType.I32, 1)})
+                return [root, *elements[position:end]]
+            position = end
+        raise ParquetPagesError(f"there is no column {column!r}")
+
+
+def _subtree_end(elements: Sequence[ThriftStruct], position: int) -> int:
+    """The schema is written depth first: where an element with all its children ends."""
+    open_elements = 1
+    while open_elements:
+        if position >= len(elements):
+            raise ParquetPagesError("the schema is cut off")
+        element = elements[position]
+        open_elements += (element.integer(_CHILDREN) if _CHILDREN in element else 0) - 1
+        position += 1
+    return position
+
+
+def _chunk(
+    original: ThriftStruct, begin: int, data_page: int, end: int, values: int
+) -> ThriftStruct:
+    kept = (_TYPE, _ENCODINGS, _PATH, _CODEC, _UNCOMPRESSED)
+    meta = {field: original[field] for field in kept if field in original}
+    meta[_VALUES] = ThriftType.I64, values
+    meta[_COMPRESSED] = ThriftType.I64, end - begin
+    meta[_DATA_PAGE] = ThriftType.I64, data_page
+    if data_page > begin:
+        meta[_DICTIONARY_PAGE] = ThriftType.I64, begin
+    offset = ThriftType.I64, begin
+    return ThriftStruct({_CHUNK_OFFSET: offset, _META_DATA: (ThriftType.STRUCT, _sorted(meta))})
+
+
+def _values(page: memoryview) -> int:
+    """Number of values of a data page, which has to fill its place."""
+    header, payload = parse_struct(page)
+    if payload + header.integer(_PAGE_BYTES) != len(page):
+        raise ParquetPagesError("a page has another size than the offset index says")
+    version = _HEADER_V1 if _HEADER_V1 in header else _HEADER_V2
+    return header.struct(version).integer(_PAGE_VALUES)
+
+
+def _check_values(values: int, rows: int) -> None:
+    if values != rows:
+        raise ParquetPagesError(f"pages of {rows} rows have {values} values")
+
+
+def _sorted(fields: Mapping[int, tuple[ThriftType, ThriftValue]]) -> ThriftStruct:
+    return ThriftStruct(sorted(fields.items()))
+
+
+def _list_of(structs: Sequence[ThriftStruct]) -> tuple[ThriftType, ThriftValue]:
+    return ThriftType.LIST, ThriftList(ThriftType.STRUCT, tuple(structs))

@@ -1,0 +1,1 @@
+"""Instants of the timeline: names and contents."""

@@ -1,0 +1,163 @@
+"""Body of a commit, delta commit or replace commit → write stats, replaced file ids, schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class WriteOperationType(str, Enum):
+    """Which operation wrote a commit; equal to Hudi's own name for it."""
+
+    UNKNOWN = "UNKNOWN"  # not recorded, or newer than this release
+    INSERT = "INSERT"
+    INSERT_PREPPED = "INSERT_PREPPED"
+    UPSERT = "UPSERT"
+    UPSERT_PREPPED = "UPSERT_PREPPED"
+    BULK_INSERT = "BULK_INSERT"
+    BULK_INSERT_PREPPED = "BULK_INSERT_PREPPED"
+    DELETE = "DELETE"
+    DELETE_PREPPED = "DELETE_PREPPED"
+    BOOTSTRAP = "BOOTSTRAP"
+    INSERT_OVERWRITE = "INSERT_OVERWRITE"
+    INSERT_OVERWRITE_TABLE = "INSERT_OVERWRITE_TABLE"
+    DELETE_PARTITION = "DELETE_PARTITION"
+    CLUSTER = "CLUSTER"
+    COMPACT = "COMPACT"
+    LOG_COMPACT = "LOG_COMPACT"
+    INDEX = "INDEX"
+    ALTER_SCHEMA = "ALTER_SCHEMA"
+    BUCKET_RESCALE = "BUCKET_RESCALE"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def is_table_service(self) -> bool:
+        """Whether it only rewrote what was there: no rows and no columns changed."""
+        return self in (self.CLUSTER, self.COMPACT, self.LOG_COMPACT, self.INDEX)
+
+    @classmethod
+    def parse(cls, name: str | None) -> WriteOperationType:
+        """The operation of that name; UNKNOWN for None and for names of later releases."""
+        return _OPERATIONS.get((name or "").upper(), cls.UNKNOWN)
+
+
+_OPERATIONS = {operation.value: operation for operation in WriteOperationType}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStat:
+    """What one commit did to one file."""
+
+    file_id: str
+    path: str  # relative to the base path; "" while the commit is pending
+    prev_commit: str | None  # table version <= 7, delta commit: base instant of the slice
+    num_writes: int
+    num_deletes: int
+    num_update_writes: int
+    num_inserts: int
+    total_write_bytes: int
+    total_write_errors: int
+    file_size: int  # bytes when the commit was done; up to table version 7 a log file may grow on
+    base_file: str | None  # name of that below a log file; only told up to table version 7
+    log_files: tuple[str, ...]  # names of the slice's, in no order; () if it is not a log file
+    prev_base_file: str | None
+    cdc_files: tuple[tuple[str, int], ...]  # path relative to the base path, size in bytes
+
+    @property
+    def file_name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMetadata:
+    """What one commit did to the table."""
+
+    write_stats: Mapping[str, tuple[WriteStat, ...]] = field(default_factory=dict)  # by partition
+    replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by partition
+    extra_metadata: Mapping[str, str] = field(default_factory=dict)
+    operation_type: WriteOperationType = WriteOperationType.UNKNOWN
+    compacted: bool = False  # set by compactions of old releases
+
+    @property
+    def schema_text(self) -> str | None:
+        """The table's Avro schema (JSON, without meta fields), if the commit recorded one."""
+        return self.extra_metadata.get("schema") or None
+
+    @property
+    def internal_schema_text(self) -> str | None:
+        """The table's internal schema (JSON) as of this commit; only with schema on read."""
+        return self.extra_metadata.get("latest_schema") or None
+
+    def all_stats(self) -> Iterator[tuple[str, WriteStat]]:
+        """Each write stat with its partition path."""
+        for partition_path, stats in self.write_stats.items():
+            for stat in stats:
+                yield partition_path, stat
+
+
+def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
+    """Decode a commit's file, in any state; an empty file gives empty metadata.
+
+    Args:
+        body: the whole file, JSON or an Avro container.
+        path: of the file; used only in errors.
+
+    Raises:
+        CorruptTimelineError: the file cannot be decoded.
+    """
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        return commit_metadata_of(record)
+
+
+def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
+    """Commit metadata of a decoded record; unknown fields are ignored, absent ones are empty.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValueError: fields of another shape.
+    """
+    return CommitMetadata(
+        write_stats={
+            partition_path: tuple([_write_stat(stat) for stat in stats])
+            for partition_path, stats in (record.get("partitionToWriteStats") or {}).items()
+        },
+        replaced_file_ids={
+            partition_path: tuple(file_ids)
+            for partition_path, file_ids in (record.get("partitionToReplaceFileIds") or {}).items()
+        },
+        extra_metadata=dict(record.get("extraMetadata") or {}),
+        operation_type=WriteOperationType.parse(record.get("operationType")),
+        compacted=bool(record.get("compacted")),
+    )
+
+
+def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
+    get = stat.get
+    prev_commit = get("prevCommit")
+    cdc_stats = get("cdcStats")
+    return WriteStat(
+        get("fileId") or "",
+        get("path") or "",
+        # A file without a predecessor has the four letters, not a null.
+        None if prev_commit == "null" else prev_commit,
+        get("numWrites") or 0,
+        get("numDeletes") or 0,
+        get("numUpdateWrites") or 0,
+        get("numInserts") or 0,
+        get("totalWriteBytes") or 0,
+        get("totalWriteErrors") or 0,
+        get("fileSizeInBytes") or 0,
+        get("baseFile") or None,
+        tuple(get("logFiles") or ()),
+        get("prevBaseFile") or None,
+        tuple(cdc_stats.items()) if cdc_stats else (),
+    )

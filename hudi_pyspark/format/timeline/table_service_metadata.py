@@ -1,0 +1,301 @@
+"""Body of a compaction, clustering, clean, rollback, restore or savepoint file → small values.
+
+An empty completed file is an action without content, as in Hudi. Where Hudi records full paths,
+only the file names are kept: the table may have been moved since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hudi_pyspark.errors import CorruptTimelineError
+from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
+from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSlice:
+    """One file slice that a compaction or clustering plan wants to rewrite."""
+
+    partition_path: str
+    file_id: str
+    base_instant_time: str | None  # None in clustering plans, which do not tell
+    base_file_name: str | None  # None if the slice has only log files
+    log_file_names: tuple[str, ...]
+    bootstrap_file_path: str | None  # as recorded; only slices of a bootstrapped table have one
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """Which slices a compaction or log compaction merges."""
+
+    slices: tuple[PlannedSlice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacePlan:
+    """What a requested replacecommit or clustering intends."""
+
+    operation_type: WriteOperationType
+    input_groups: tuple[tuple[PlannedSlice, ...], ...]  # slices to be clustered together
+
+    @property
+    def is_clustering(self) -> bool:
+        """Before layout 2, what tells a clustering from an insert overwrite."""
+        return self.operation_type is WriteOperationType.CLUSTER
+
+    def all_slices(self) -> Iterator[PlannedSlice]:
+        """The slices of all groups."""
+        for group in self.input_groups:
+            yield from group
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedPartition:
+    """What a clean removed from one partition."""
+
+    partition_path: str
+    deleted_files: tuple[str, ...]  # names
+    undeleted_files: tuple[str, ...]  # names of those that could not be deleted
+    is_partition_deleted: bool
+    policy: str = ""  # which files it looked for, by Hudi's name
+
+
+@dataclass(frozen=True, slots=True)
+class CleanMetadata:
+    """What a clean removed, and since when the table is whole."""
+
+    earliest_commit_to_retain: str | None  # None if the policy counts versions, not commits
+    last_completed_commit: str | None
+    partitions: tuple[CleanedPartition, ...]
+    milliseconds: int = 0  # that it took
+
+
+@dataclass(frozen=True, slots=True)
+class InstantReference:
+    """An instant as named by another instant's metadata."""
+
+    requested_time: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBackPartition:
+    """What a rollback did in one partition."""
+
+    partition_path: str
+    deleted_files: tuple[str, ...]  # names
+    rollback_log_files: tuple[str, ...]  # names of log files to which a rollback block was written
+    failed_log_files: tuple[str, ...]  # names of log files that the failed commit had written
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackMetadata:
+    """Which instants a rollback undid, and how."""
+
+    rolled_back_times: tuple[str, ...]
+    instants: tuple[InstantReference, ...]  # () in old releases
+    partitions: tuple[RolledBackPartition, ...]
+    milliseconds: int = 0  # that it took
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreMetadata:
+    """Which instants a restore undid."""
+
+    rolled_back_times: tuple[str, ...]  # newest first
+    instants: tuple[InstantReference, ...]  # () in old releases
+    rollbacks: tuple[RollbackMetadata, ...]
+    milliseconds: int = 0  # that it took
+
+
+@dataclass(frozen=True, slots=True)
+class SavepointMetadata:
+    """Which files a savepoint protects from cleaning."""
+
+    file_names: Mapping[str, tuple[str, ...]]  # by partition path
+    saved_by: str = ""
+    saved_at_ms: int = 0  # milliseconds since the epoch; 0 where it is not told
+    comments: str = ""
+
+
+def parse_compaction_plan(body: bytes, *, path: str) -> CompactionPlan:
+    """Decode the requested file of a compaction or log compaction.
+
+    Raises:
+        CorruptTimelineError: the file cannot be decoded. An empty one counts as such: without its
+            plan it is unknown which log files belong to which slice.
+    """
+    if not body:
+        raise CorruptTimelineError(path, "expected a compaction plan, found an empty file")
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        return CompactionPlan(tuple(_planned_slice(s) for s in record.get("operations") or ()))
+
+
+def parse_replace_plan(body: bytes, *, path: str) -> ReplacePlan:
+    """Decode the requested file of a replacecommit or clustering; old overwrites left it empty.
+
+    Raises:
+        CorruptTimelineError: the file cannot be decoded.
+    """
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        plan = record.get("clusteringPlan") or {}
+        return ReplacePlan(
+            operation_type=WriteOperationType.parse(record.get("operationType")),
+            input_groups=tuple(
+                tuple(_planned_slice(s) for s in group.get("slices") or ())
+                for group in plan.get("inputGroups") or ()
+            ),
+        )
+
+
+def parse_clean_metadata(body: bytes, *, path: str) -> CleanMetadata:
+    """Decode a completed clean.
+
+    Raises:
+        CorruptTimelineError: the file cannot be decoded.
+    """
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        return clean_metadata_of(record)
+
+
+def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
+    """A completed clean of a decoded record.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValueError: fields of another shape.
+    """
+    return CleanMetadata(
+        earliest_commit_to_retain=record.get("earliestCommitToRetain") or None,
+        last_completed_commit=record.get("lastCompletedCommitTimestamp") or None,
+        partitions=tuple(
+            CleanedPartition(
+                partition_path=partition_path,
+                deleted_files=_file_names(cleaned.get("successDeleteFiles")),
+                undeleted_files=_file_names(cleaned.get("failedDeleteFiles")),
+                is_partition_deleted=bool(cleaned.get("isPartitionDeleted")),
+                policy=cleaned.get("policy") or "",
+            )
+            for partition_path, cleaned in (record.get("partitionMetadata") or {}).items()
+        ),
+        milliseconds=record.get("timeTakenInMillis") or 0,
+    )
+
+
+def parse_rollback_metadata(body: bytes, *, path: str) -> RollbackMetadata:
+    """Decode a completed rollback.
+
+    Raises:
+        CorruptTimelineError: the file cannot be decoded.
+    """
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        return rollback_metadata_of(record)
+
+
+def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
+    """Requested times of the instants that a requested rollback or restore is going to undo.
+
+    Raises:
+        CorruptTimelineError: the file cannot be decoded.
+    """
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        one = record.get("instantToRollback")
+        references = [one] if one else record.get("instantsToRollback")
+        return tuple(reference.requested_time for reference in _instant_references(references))
+
+
+def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
+    """Decode a completed restore.
+
+    Raises:
+        CorruptTimelineError: the file cannot be decoded.
+    """
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        return RestoreMetadata(
+            rolled_back_times=tuple(record.get("instantsToRollback") or ()),
+            instants=_instant_references(record.get("restoreInstantInfo")),
+            rollbacks=tuple(
+                rollback_metadata_of(rollback)
+                for rollbacks in (record.get("hoodieRestoreMetadata") or {}).values()
+                for rollback in rollbacks
+            ),
+            milliseconds=record.get("timeTakenInMillis") or 0,
+        )
+
+
+def parse_savepoint_metadata(body: bytes, *, path: str) -> SavepointMetadata:
+    """Decode a completed savepoint.
+
+    Raises:
+        CorruptTimelineError: the file cannot be decoded.
+    """
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        return SavepointMetadata(
+            file_names={
+                partition_path: _file_names(saved.get("savepointDataFile"))
+                for partition_path, saved in (record.get("partitionMetadata") or {}).items()
+            },
+            saved_by=record.get("savepointedBy") or "",
+            saved_at_ms=record.get("savepointedAt") or 0,
+            comments=record.get("comments") or "",
+        )
+
+
+def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
+    base_file = record.get("dataFilePath")
+    return PlannedSlice(
+        partition_path=record.get("partitionPath") or "",
+        file_id=record["fileId"],
+        base_instant_time=record.get("baseInstantTime") or None,
+        base_file_name=_file_name(base_file) if base_file else None,
+        log_file_names=_file_names(record.get("deltaFilePaths")),
+        bootstrap_file_path=record.get("bootstrapFilePath") or None,
+    )
+
+
+def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
+    """A completed rollback of a decoded record.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValueError: fields of another shape.
+    """
+    return RollbackMetadata(
+        rolled_back_times=tuple(record.get("commitsRollback") or ()),
+        instants=_instant_references(record.get("instantsRollback")),
+        partitions=tuple(
+            RolledBackPartition(
+                partition_path=partition_path,
+                deleted_files=_file_names(undone.get("successDeleteFiles")),
+                rollback_log_files=_file_names(undone.get("rollbackLogFiles")),
+                failed_log_files=_file_names(undone.get("logFilesFromFailedCommit")),
+            )
+            for partition_path, undone in (record.get("partitionMetadata") or {}).items()
+        ),
+        milliseconds=record.get("timeTakenInMillis") or 0,
+    )
+
+
+def _instant_references(
+    records: Iterable[Mapping[str, Any]] | None,
+) -> tuple[InstantReference, ...]:
+    return tuple(InstantReference(r["commitTime"], r["action"]) for r in records or ())
+
+
+def _file_names(paths: Iterable[str] | None) -> tuple[str, ...]:
+    """Last elements of paths; of a map, those of its keys."""
+    return tuple(_file_name(path) for path in paths or ())
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]

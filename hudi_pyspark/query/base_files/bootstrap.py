@@ -1,0 +1,96 @@
+"""Base file of a metadata-only bootstrap: meta columns of the table, data columns of its source."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.query.base_files.base_file import read_base_file
+from hudi_pyspark.table.schema import META_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hudi_pyspark.storage import Storage
+
+
+def read_bootstrap_file(
+    storage: Storage, path: str, source: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """Stream a skeleton file side by side with the source file that it was made for.
+
+    Args:
+        storage: of the table.
+        path: of the skeleton file, relative to the base path. Its row i belongs to row i of the
+            source file.
+        source: path or URI of the source file.
+        columns: names of top-level columns; those that neither file has are left out.
+        batch_rows: most rows per table.
+
+    Yields:
+        Tables in the order of the files' rows: meta columns, then data columns. Without any column
+        they still tell their number of rows.
+
+    Raises:
+        MissingFileError: one of the files is gone.
+        CorruptBaseFileError: one cannot be read, or they differ in their number of rows.
+    """
+    folder, name = posixpath.split(source)
+    outside = storage.at(folder)
+    meta = [column for column in columns if column in META_COLUMNS]
+    # A source that was a Hudi table itself has meta columns too, which are not this table's.
+    data = [column for column in columns if column not in META_COLUMNS]
+    try:
+        yield from _side_by_side(
+            read_base_file(storage, path, meta, batch_rows),
+            read_base_file(outside, name, data, batch_rows),
+        )
+    except _UnequalError as error:
+        raise CorruptBaseFileError(
+            storage.describe(path),
+            f"expected as many rows as its bootstrap source {outside.describe(name)} has, "
+            f"found {error}",
+        ) from None
+
+
+class _UnequalError(Exception):
+    """One of two streams of rows ends before the other."""
+
+
+def _side_by_side(left: Iterator[pa.Table], right: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Join rows by their ordinal; the two streams may be cut into tables of different sizes."""
+    rows = 0
+    left_rest, right_rest = _next_rows(left), _next_rows(right)
+    while left_rest is not None and right_rest is not None:
+        count = min(left_rest.num_rows, right_rest.num_rows)
+        yield _join(left_rest.slice(0, count), right_rest.slice(0, count))
+        rows += count
+        left_rest = _after(left_rest, count) or _next_rows(left)
+        right_rest = _after(right_rest, count) or _next_rows(right)
+    if left_rest is not None:
+        raise _UnequalError(f"more than the source's {rows}")
+    if right_rest is not None:
+        raise _UnequalError(f"{rows}, and more in the source")
+
+
+def _next_rows(tables: Iterator[pa.Table]) -> pa.Table | None:
+    return next((table for table in tables if table.num_rows), None)
+
+
+def _after(table: pa.Table, count: int) -> pa.Table | None:
+    """The rows after the first ones; None if there are no more."""
+    # Arrow does not bound the length of a slice without columns by itself.
+    return table.slice(count, table.num_rows - count) if table.num_rows > count else None
+
+
+def _join(left: pa.Table, right: pa.Table) -> pa.Table:
+    if not right.num_columns:
+        return left
+    if not left.num_columns:
+        return right
+    return pa.Table.from_arrays(
+        [*left.columns, *right.columns], schema=pa.schema([*left.schema, *right.schema])
+    )

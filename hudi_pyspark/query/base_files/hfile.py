@@ -1,0 +1,40 @@
+"""HFile base file to Arrow tables: its values are Avro records, in order of their keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import CorruptAvroError, CorruptBaseFileError, CorruptLogBlockError
+from hudi_pyspark.format.avro.schema import parse_schema
+from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.log.hfile_records import decode_hfile_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from hudi_pyspark.storage import Storage
+
+
+def read_hfile_file(
+    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """Read a whole HFile, decode only the columns; see `read_base_file`.
+
+    The blocks of an HFile are compressed rows, so there is no reading less of it.
+    """
+    place = storage.describe(path)
+    try:
+        hfile = read_hfile(storage.read_bytes(path), path=path)
+        schema_text = hfile.file_info.get(SCHEMA_INFO)
+        if schema_text is None:
+            raise CorruptBaseFileError(place, "expected an Avro schema in its file info")
+        schema = parse_schema(str(schema_text, "utf-8"))
+        table = decode_hfile_records(hfile, schema, columns)
+    except (CorruptLogBlockError, CorruptAvroError, UnicodeDecodeError) as error:
+        reason = error.reason() if not isinstance(error, UnicodeDecodeError) else error
+        raise CorruptBaseFileError(place, f"not readable as HFile: {reason}") from error
+    for start in range(0, table.num_rows, batch_rows):
+        # Arrow does not bound the length of a slice without columns by itself.
+        yield table.slice(start, min(batch_rows, table.num_rows - start))

@@ -1,0 +1,173 @@
+"""ORC base file to Arrow tables, stripe by stripe, a bounded number of rows at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import orc
+
+from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
+from hudi_pyspark.format.avro.annotation import annotated_schema
+from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import IO
+
+    from hudi_pyspark.format.orc_footer import OrcFooter
+    from hudi_pyspark.storage import Storage
+
+_UTC = frozenset({"", "UTC", "GMT", "Etc/UTC", "Etc/GMT"})
+_LAST_MILLIS = (2**63 - 1) // 1_000_000  # of Arrow's nanoseconds: the years 1678 to 2262
+
+
+def read_orc_file(
+    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """Stream an ORC file; see `read_base_file`.
+
+    An ORC timestamp without zone is the wall clock of its writer, whose time zone the file names;
+    so the instant is known, whatever the time zone of this machine. Apache Hudi reads the same in
+    a JVM that runs in the writer's zone.
+    """
+    place = storage.describe(path)
+    try:
+        with storage.open_input(path) as file:
+            source = orc.ORCFile(file)
+            wanted = [name for name in columns if name in source.schema.names]
+            if not wanted:
+                yield from _rows_without_columns(source.nrows, batch_rows)
+                return
+            target = annotated_schema(source.schema)
+            target = pa.schema([target.field(name) for name in wanted])
+            clock = _WriterClock.load(source, file, target, place)
+            for stripe in range(source.nstripes):
+                batch = source.read_stripe(stripe, columns=wanted)
+                table = pa.Table.from_batches([batch]).select(wanted)
+                table = clock.to_instants(table, stripe).cast(clock.schema)
+                for start in range(0, table.num_rows, batch_rows):
+                    yield table.slice(start, batch_rows)
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise CorruptBaseFileError(place, f"not readable as ORC: {error}") from error
+
+
+def _rows_without_columns(count: int, batch_rows: int) -> Iterator[pa.Table]:
+    for start in range(0, count, batch_rows):
+        rows = pa.nulls(min(batch_rows, count - start))
+        yield pa.table({"": rows}).select([])
+
+
+@dataclass(frozen=True, slots=True)
+class _WriterClock:
+    """What the timestamps of a file mean."""
+
+    schema: pa.Schema  # the columns wanted, timestamps as instants
+    zones: tuple[str, ...]  # of the writer, per stripe; () if no column asks for them
+    path: str
+
+    @classmethod
+    def load(
+        cls, source: orc.ORCFile, file: pa.NativeFile | IO[bytes], schema: pa.Schema, path: str
+    ) -> _WriterClock:
+        """Read the zones, and refuse timestamps that Arrow's reader would garble."""
+        if not any(_holds_timestamp(field.type) for field in schema):
+            return cls(schema, (), path)
+        end = source.file_length - 1 - source.file_postscript_length
+        stored = _read_at(file, end - source.file_footer_length, source.file_footer_length)
+        footer = parse_orc_footer(stored, source.compression)
+        _check_range(source.schema, schema.names, footer, path)
+        zones = tuple(
+            parse_writer_zone(_read_at(file, span.offset, span.size), source.compression)
+            for span in footer.stripe_footers
+        )
+        for zone in sorted(set(zones) - _UTC):
+            _check_known(zone, path)
+        return cls(schema, zones, path)
+
+    def to_instants(self, table: pa.Table, stripe: int) -> pa.Table:
+        """The rows of a stripe with every wall clock of another zone than UTC as its instant."""
+        zone = self.zones[stripe] if self.zones else ""
+        if zone in _UTC:
+            return table
+        for index, field in enumerate(table.schema):
+            if _is_wall_clock(field.type):
+                column = self._instants(table.column(index), field.name, zone)
+                table = table.set_column(index, field.name, column)
+            elif _holds_wall_clock(field.type):
+                raise UnsupportedTypeError(
+                    f"{self.path}: column {field.name!r} holds timestamps inside {field.type}, "
+                    f"written in the time zone {zone}; such are covered in UTC only"
+                )
+        return table
+
+    def _instants(self, column: pa.ChunkedArray, name: str, zone: str) -> pa.ChunkedArray:
+        try:
+            instants = pc.assume_timezone(column, zone)
+        except pa.ArrowInvalid as error:
+            raise UnsupportedTypeError(
+                f"{self.path}: column {name!r} has timestamps in the time zone {zone} that tell "
+                f"no instant: {error}"
+            ) from error
+        return instants.cast(pa.timestamp(column.type.unit, "UTC")).cast(column.type)
+
+
+def _read_at(file: pa.NativeFile | IO[bytes], offset: int, size: int) -> bytes:
+    file.seek(offset)
+    return bytes(file.read(size))
+
+
+def _check_known(zone: str, path: str) -> None:
+    # Beforehand, since pyarrow 15 ends the process where it lacks a time zone.
+    try:
+        pc.assume_timezone(pa.scalar(0, pa.timestamp("ns")), zone)
+    except pa.ArrowInvalid as error:
+        raise UnsupportedTypeError(
+            f"{path}: its timestamps were written in the time zone {zone!r}, which is not known "
+            f"here ({error}). Install the system's time zone database, or leave these columns out"
+        ) from error
+
+
+def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, path: str) -> None:
+    """Refuse what pyarrow 15 answers with another date, e.g. `9999-12-31`, and 26 refuses."""
+    column = 1  # 0 is the record as a whole
+    for field in schema:
+        following = column + _column_count(field.type)
+        for least, greatest in (
+            footer.timestamp_bounds[c]
+            for c in range(column, following)
+            if field.name in names and c in footer.timestamp_bounds
+        ):
+            if least < -_LAST_MILLIS or greatest > _LAST_MILLIS:
+                raise UnsupportedTypeError(
+                    f"{path}: column {field.name!r} has timestamps before the year 1678 or after "
+                    "2262, which Arrow cannot read from ORC files"
+                )
+        column = following
+
+
+def _column_count(kind: pa.DataType) -> int:
+    """Number of columns of the ORC file that make up one of such a type."""
+    return 1 + sum(_column_count(child) for child in _children(kind))
+
+
+def _children(kind: pa.DataType) -> list[pa.DataType]:
+    if pa.types.is_map(kind):
+        return [kind.key_type, kind.item_type]
+    return [kind.field(index).type for index in range(kind.num_fields)]
+
+
+def _holds_timestamp(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) or any(map(_holds_timestamp, _children(kind)))
+
+
+def _is_wall_clock(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is None
+
+
+def _holds_wall_clock(kind: pa.DataType) -> bool:
+    return _is_wall_clock(kind) or any(map(_holds_wall_clock, _children(kind)))

@@ -1,0 +1,110 @@
+"""Parquet base file to Arrow tables, a bounded number of rows at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.format.avro.annotation import annotated_schema
+from hudi_pyspark.query.base_files.duplicate_key_column import record_key_twin
+from hudi_pyspark.query.base_files.page_reads import pick_rows
+from hudi_pyspark.query.base_files.parquet_ranges import PagedFile
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hudi_pyspark.query.base_files.page_reads import WantedRows
+    from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
+    from hudi_pyspark.storage import Storage
+
+_BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
+_MOST_BYTES = 64 << 20  # of a table, by what the footer says of its rows on average
+
+
+def read_parquet_file(
+    storage: Storage,
+    path: str,
+    columns: Sequence[str],
+    batch_rows: int,
+    row_groups: RowGroupFilter,
+) -> Iterator[pa.Table]:
+    """Stream the chosen row groups of a Parquet file; see `read_base_file`."""
+    try:
+        with storage.open_input(path) as file:
+            # Of another machine all columns are asked for at once, which takes their memory.
+            parquet = pq.ParquetFile(
+                file,
+                coerce_int96_timestamp_unit="us",
+                pre_buffer=not storage.is_local,
+                buffer_size=_BUFFER if storage.is_local else 0,
+            )
+            schema = annotated_schema(parquet.schema_arrow)
+            wanted = [name for name in columns if name in schema.names]
+            target = pa.schema([schema.field(name) for name in wanted])
+            chosen = row_groups.choose(parquet)
+            paged = PagedFile(file, parquet)
+            twin = record_key_twin(paged, chosen, wanted) if storage.is_local else None
+            stored = [name for name in wanted if name != twin]
+            for table in _stored_tables(
+                paged,
+                chosen,
+                stored,
+                batch_rows=_rows_at_once(parquet.metadata, chosen, stored, batch_rows),
+                rows=row_groups.wanted_rows(parquet.schema_arrow),
+            ):
+                whole = table
+                if twin is not None:
+                    whole = table.append_column(twin, table.column(RECORD_KEY_COLUMN))
+                yield whole.select(wanted).cast(target) if wanted else whole
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
+        problem = f"not readable as Parquet: {error}"
+        raise CorruptBaseFileError(storage.describe(path), problem) from error
+
+
+def _rows_at_once(
+    metadata: pq.FileMetaData, groups: Sequence[int], columns: Sequence[str], most: int
+) -> int:
+    """Rows of a table, fewer than the most where they are so wide that it would take too much."""
+    row_groups = [metadata.row_group(group) for group in groups]
+    if sum(row_group.total_byte_size for row_group in row_groups) <= _MOST_BYTES:
+        return most
+    chunks = [row_group.column(i) for row_group in row_groups for i in range(metadata.num_columns)]
+    size = sum(
+        chunk.total_uncompressed_size
+        for chunk in chunks
+        if chunk.path_in_schema in columns or chunk.path_in_schema.partition(".")[0] in columns
+    )
+    rows = sum(row_group.num_rows for row_group in row_groups)
+    return max(1, min(most, int(rows * _MOST_BYTES // max(size, 1))))
+
+
+def _stored_tables(
+    file: PagedFile,
+    groups: Sequence[int],
+    columns: Sequence[str],
+    *,
+    batch_rows: int,
+    rows: WantedRows | None,
+) -> Iterator[pa.Table]:
+    """Columns of some row groups, in file order; rows that are not wanted may be missing."""
+    # Slices are read side by side, by Spark's tasks or by threads: more threads for the columns of
+    # one would only get in each other's way.
+    if rows is None:
+        if groups:
+            batches = file.parquet.iter_batches(batch_rows, groups, columns, use_threads=False)
+            for batch in batches:
+                yield pa.Table.from_batches([batch])
+        return
+    for group in groups:
+        picked = pick_rows(file, group, columns, rows)
+        if picked is None:
+            yield from _stored_tables(file, [group], columns, batch_rows=batch_rows, rows=None)
+            continue
+        for start in range(0, picked.num_rows, batch_rows):
+            yield picked.slice(start, batch_rows)

@@ -1,0 +1,170 @@
+"""Which row groups of a Parquet base file have to be read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
+from hudi_pyspark.query.base_files.page_reads import WantedRows
+from hudi_pyspark.query.columns.arrays import is_true
+from hudi_pyspark.query.filter.bounds import Bounds, may_match
+from hudi_pyspark.query.filter.predicate import field_type, holds, top_level_columns
+from hudi_pyspark.query.filter.record_keys import keys_array
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow.parquet as pq
+
+    from hudi_pyspark.query.filter.predicate import Predicate
+
+_BLOOM_FILTER = b"org.apache.hudi.bloomfilter"
+_BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroupFilter:
+    """What of a base file is wanted; by what its footer says, row groups are left out."""
+
+    predicate: Predicate | None = None  # rows for which it is not true are not wanted
+    types: pa.Schema | None = None  # types in which the predicate compares
+    # Column to its name in the file; any others come from elsewhere. None: the same names.
+    stored_names: Mapping[str, str] | None = None
+    record_keys: tuple[str, ...] | None = None  # rows with other keys are not wanted; None for all
+    byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
+
+    def choose(self, file: pq.ParquetFile) -> list[int]:
+        """Ordinals of the row groups to read, in file order."""
+        metadata = file.metadata
+        groups = list(range(metadata.num_row_groups))
+        if self.byte_range is not None:
+            begin, end = self.byte_range
+            groups = [g for g in groups if begin <= _middle(metadata.row_group(g)) < end]
+        if self.record_keys is not None and not self._has_keys(metadata):
+            return []
+        if self.predicate is None or self.types is None:
+            return groups
+        columns = _columns_by_path(file)
+        return [g for g in groups if self._may_match(self.predicate, file, g, columns)]
+
+    def wanted_rows(self, schema: pa.Schema) -> WantedRows | None:
+        """How some columns tell which rows of a file are wanted; None for all, or if they do not.
+
+        Args:
+            schema: of the file.
+        """
+        keys = keys_array(self.record_keys)
+        if keys is not None:
+            if not _holds(schema, RECORD_KEY_COLUMN, keys.type):
+                return None
+            return WantedRows(
+                (RECORD_KEY_COLUMN,),
+                lambda rows: is_true(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys)),
+            )
+        predicate, types = self.predicate, self.types
+        if predicate is None or types is None:
+            return None
+        names = top_level_columns(predicate, types)
+        # Where a column is promoted or renamed on the way, the predicate is for what it becomes.
+        if not all(
+            name in types.names
+            and self._stored_name(name) == name
+            and _holds(schema, name, types.field(name).type)
+            for name in names
+        ):
+            return None
+        return WantedRows(tuple(names), lambda rows: holds(predicate, rows))
+
+    def _has_keys(self, metadata: pq.FileMetaData) -> bool:
+        """Whether one of the record keys may be in the file."""
+        assert self.record_keys is not None  # asked for nothing otherwise
+        footer = metadata.metadata or {}
+        if _BLOOM_FILTER not in footer:
+            return bool(self.record_keys)
+        kind = footer.get(_BLOOM_FILTER_KIND, b"SIMPLE").decode()
+        try:
+            bloom = BloomFilter.parse(footer[_BLOOM_FILTER].decode(), kind)
+        except BloomFilterError:
+            return bool(self.record_keys)
+        return bool(bloom.may_contain(self.record_keys).any())
+
+    def _may_match(
+        self,
+        predicate: Predicate,
+        file: pq.ParquetFile,
+        group: int,
+        columns: Mapping[str, int],
+    ) -> bool:
+        row_group = file.metadata.row_group(group)
+
+        def bounds_of(name: str) -> Bounds | None:
+            stored = self._stored_name(name)
+            if stored is None or stored not in columns:
+                return None
+            kind = field_type(file.schema_arrow, stored)
+            # A column that is promoted on the way may be ordered in another way afterwards.
+            if kind is None or self.types is None or kind != field_type(self.types, name):
+                return None
+            return _bounds(row_group.column(columns[stored]), row_group.num_rows, kind)
+
+        return may_match(predicate, bounds_of)
+
+    def _stored_name(self, name: str) -> str | None:
+        """Dotted path in the file; None for a column whose values are not taken from there."""
+        if self.stored_names is None:
+            return name
+        head, dot, rest = name.partition(".")
+        if name in self.stored_names:
+            return self.stored_names[name]
+        stored = self.stored_names.get(head)
+        return f"{stored}{dot}{rest}" if stored is not None else None
+
+
+def _holds(schema: pa.Schema, name: str, kind: pa.DataType) -> bool:
+    """Whether a file has one column of that name, and in that type."""
+    return len(schema.get_all_field_indices(name)) == 1 and schema.field(name).type == kind
+
+
+def _columns_by_path(file: pq.ParquetFile) -> dict[str, int]:
+    """Dotted path to ordinal of the leaf columns; without paths that two of them share."""
+    paths = [file.schema.column(i).path for i in range(len(file.schema))]
+    counts = Counter(paths)
+    return {path: i for i, path in enumerate(paths) if counts[path] == 1}
+
+
+def _middle(row_group: pq.RowGroupMetaData) -> int:
+    """The byte by which a row group belongs to one part of the file."""
+    first = row_group.column(0)
+    starts = [first.data_page_offset]
+    if first.dictionary_page_offset is not None:
+        starts.append(first.dictionary_page_offset)
+    size = sum(row_group.column(i).total_compressed_size for i in range(row_group.num_columns))
+    return int(min(starts) + size // 2)
+
+
+def _bounds(column: pq.ColumnChunkMetaData, rows: int, kind: pa.DataType) -> Bounds | None:
+    statistics = column.statistics
+    if statistics is None:
+        return None
+    nulls = statistics.null_count if statistics.has_null_count else None
+    low = high = None
+    if statistics.has_min_max:
+        try:
+            low, high = (pa.scalar(v, kind) for v in (statistics.min, statistics.max))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            low = high = None
+    if (
+        low is not None
+        and high is not None
+        and pa.types.is_floating(kind)
+        and isnan(low.as_py() + high.as_py())
+    ):
+        low = high = None  # how parquet-mr marks that there is a NaN
+    return Bounds(low, high, may_be_null=nulls != 0, may_have_value=nulls != rows)

@@ -1,0 +1,1 @@
+"""Columns in the types and the texts that an answer needs."""

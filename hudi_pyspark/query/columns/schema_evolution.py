@@ -1,0 +1,234 @@
+"""Columns of a file to the reader's schema: matched by name, promoted as Hudi allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.query.columns.java_text import java_double_text, java_float_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def conform(
+    table: pa.Table, schema: pa.Schema, constants: Mapping[str, pa.Scalar], *, source: str
+) -> pa.Table:
+    """Give a table exactly the columns and types of a schema.
+
+    Args:
+        table: as read from one file or log block.
+        schema: the columns wanted, in order.
+        constants: partition columns to fill in where the file does not hold them.
+        source: file path, for errors.
+
+    Returns:
+        A table of that schema; columns that the file lacks are null, or their constant.
+
+    Raises:
+        SchemaEvolutionError: a column cannot be promoted to the wanted type.
+    """
+    if table.schema.equals(schema):
+        return table
+    columns = []
+    for field in schema:
+        index = table.schema.get_field_index(field.name)
+        if index >= 0:
+            columns.append(_conform_column(table.column(index), field, source))
+        elif field.name in constants:
+            columns.append(_repeat(constants[field.name].cast(field.type), table.num_rows))
+        else:
+            columns.append(pa.nulls(table.num_rows, field.type))
+    if not columns:
+        return table.select([])
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _repeat(value: pa.Scalar, length: int) -> pa.Array:
+    return pa.nulls(length, value.type) if not value.is_valid else pa.repeat(value, length)
+
+
+def _conform_column(column: pa.ChunkedArray, field: pa.Field, source: str) -> pa.ChunkedArray:
+    if column.type.equals(field.type):
+        return column
+    try:
+        chunks = [_promote(chunk, field.type) for chunk in column.chunks]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, _NoPromotion) as error:
+        raise SchemaEvolutionError(
+            f"{source}: column {field.name!r} is stored as {column.type}, which cannot be read as "
+            f"the table's type {field.type} ({error})"
+        ) from error
+    return pa.chunked_array(chunks, type=field.type)
+
+
+class _NoPromotion(TypeError):
+    """No rule leads from the one type to the other."""
+
+
+def _promote(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """One array to a type, by Hudi's rules of type promotion."""
+    found = array.type
+    if found.equals(target):
+        return array
+    if pa.types.is_null(found):
+        return pa.nulls(len(array), target)
+    if pa.types.is_dictionary(found):
+        return _promote(array.dictionary_decode(), target)
+    return _promote_nested(array, target)
+
+
+def _promote_nested(array: pa.Array, target: pa.DataType) -> pa.Array:
+    found = array.type
+    if pa.types.is_struct(target) and pa.types.is_struct(found):
+        return _promote_struct(array, target)
+    if pa.types.is_map(target) and pa.types.is_map(found):
+        return _promote_map(array, target)
+    if _is_list(target) and _is_list(found):
+        return _promote_list(array, target)
+    return _promote_scalar(array, target)
+
+
+def _promote_struct(array: pa.StructArray, target: pa.StructType) -> pa.Array:
+    children = []
+    for field in target:
+        index = array.type.get_field_index(field.name)
+        if index < 0:
+            children.append(pa.nulls(len(array), field.type))
+        else:
+            children.append(_promote(pc.struct_field(array, [index]), field.type))
+    mask = pc.is_null(array) if array.null_count else None
+    return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+
+
+def _promote_list(array: pa.Array, target: pa.ListType) -> pa.Array:
+    array = without_offset(array.cast(pa.list_(array.type.value_field)))
+    return _with_items(array, _promote(array.values, target.value_type), target)
+
+
+def _promote_map(array: pa.MapArray, target: pa.MapType) -> pa.Array:
+    array = without_offset(array)
+    entries = pa.StructArray.from_arrays(
+        [_promote(array.keys, target.key_type), _promote(array.items, target.item_type)],
+        fields=[target.key_field, target.item_field],
+    )
+    return _with_items(array, entries, target)
+
+
+def _with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
+    """A list or map array with the same nulls and lengths, but other items."""
+    # MapArray.from_arrays takes a mask only from pyarrow 17 on.
+    nulls_and_offsets = array.buffers()[:2]
+    return pa.Array.from_buffers(target, len(array), nulls_and_offsets, children=[items])
+
+
+def without_offset(array: pa.Array) -> pa.Array:
+    """The same values in an array that does not start in the middle of its buffers."""
+    if array.offset == 0:
+        return array
+    return array.take(pa.array(np.arange(len(array))))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(test(kind) for test in tests)
+
+
+def _promote_scalar(array: pa.Array, target: pa.DataType) -> pa.Array:
+    for is_found, is_target, convert in _SCALAR_RULES:
+        if is_found(array.type) and is_target(target):
+            return convert(array, target)
+    raise _NoPromotion("no rule of schema evolution")
+
+
+def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
+    return pc.cast(array, target)
+
+
+def _cast_rounding(array: pa.Array, target: pa.DataType) -> pa.Array:
+    return pc.cast(array, target, safe=False)
+
+
+def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
+    # Instants and wall-clock times share their representation, so no zone is applied; finer than
+    # microseconds comes only from INT96, where Hudi and Spark drop the rest too.
+    truncated = pc.CastOptions(pa.timestamp(target.unit), allow_time_truncate=True)
+    return pc.cast(pc.cast(array, options=truncated), target)
+
+
+def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    # Directly, Arrow asks for room for every integer of the type; here the values decide.
+    return pc.cast(pc.cast(array, pa.decimal128(20, 0)), target)
+
+
+def _floating(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if array.type.bit_width > target.bit_width:
+        raise _NoPromotion("it would lose digits")
+    # Hudi widens a float through its text: 0.1f becomes 0.1, not 0.10000000149011612.
+    return pc.cast(pc.cast(array, pa.string()), target)
+
+
+def _double_text(array: pa.Array, _target: pa.DataType) -> pa.Array:
+    return java_double_text(array)
+
+
+def _float_text(array: pa.Array, _target: pa.DataType) -> pa.Array:
+    return java_float_text(array)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    tests = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+    )
+    return any(test(kind) for test in tests)
+
+
+def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Fixed bytes that hold the elements of a vector, little-endian, to lists of them."""
+    element = target.value_type.to_pandas_dtype()
+    valid = array.drop_null().cast(pa.binary())
+    numbers = np.frombuffer(b"".join(valid.to_pylist()), np.dtype(element).newbyteorder("<"))
+    lengths = np.asarray(pc.fill_null(pc.binary_length(array.cast(pa.binary())), 0))
+    width = np.dtype(element).itemsize
+    if (lengths % width).any():
+        raise _NoPromotion(f"vectors of {lengths.max()} bytes do not hold whole elements")
+    offsets = np.concatenate(([0], np.cumsum(lengths // width))).astype(np.int32)
+    mask = pc.is_null(array) if array.null_count else None
+    values = pa.array(numbers.astype(element), target.value_type)
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=target, mask=mask)
+
+
+def _is_vector(kind: pa.DataType) -> bool:
+    if not pa.types.is_list(kind):
+        return False
+    tests = (pa.types.is_floating, pa.types.is_int8)
+    return any(test(kind.value_type) for test in tests)
+
+
+# Which stored type may become which: both tests, and how. The first rule that fits is taken.
+_SCALAR_RULES = (
+    (_is_bytes, _is_bytes, _cast),
+    (_is_bytes, _is_vector, _vector),
+    (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
+    (pa.types.is_integer, pa.types.is_integer, _cast),
+    (pa.types.is_time, pa.types.is_integer, _cast),  # Spark has no type for a time of day
+    (pa.types.is_integer, pa.types.is_floating, _cast_rounding),
+    (pa.types.is_floating, pa.types.is_floating, _floating),
+    (pa.types.is_integer, pa.types.is_decimal, _integer_to_decimal),
+    (pa.types.is_floating, pa.types.is_decimal, _cast),  # unsafe, it would turn overflows into 0
+    (pa.types.is_decimal, pa.types.is_decimal, _cast),
+    (pa.types.is_date, pa.types.is_date, _cast),
+    (pa.types.is_integer, pa.types.is_string, _cast),
+    (pa.types.is_boolean, pa.types.is_string, _cast),
+    (pa.types.is_date, pa.types.is_string, _cast),
+    (pa.types.is_decimal, pa.types.is_string, _cast),
+    (pa.types.is_float64, pa.types.is_string, _double_text),
+    (pa.types.is_float32, pa.types.is_string, _float_text),
+)

@@ -1,0 +1,198 @@
+"""A scan in words: the instants, the files and the rules that it will use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.query.cdc import CdcTask
+from hudi_pyspark.query.metadata_table import FILES_PARTITION, listed_files
+from hudi_pyspark.query.plan import ScanTask
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hudi_pyspark.query.filter.predicate import Predicate
+    from hudi_pyspark.query.incremental import CommitRange
+    from hudi_pyspark.query.task import ReadTask
+    from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.merge_mode import MergeRule
+    from hudi_pyspark.table.view import TableView
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """All that an explanation tells of."""
+
+    place: str
+    config: TableConfig
+    query_type: str
+    as_of: str  # "" unless the query travels in time
+    last_instant: str  # "" on a table without commits
+    commit_range: CommitRange | None
+    groups: Sequence[Sequence[ReadTask]]  # what each Spark task reads
+    is_cdc: bool
+    slices: Sequence[FileSlice]  # all that the instants tell; () of a query for changes
+    columns: Sequence[str]
+    rule: MergeRule
+    by_column_id: bool
+    skip_merge: bool
+    predicate: Predicate | None  # only rows for which it is true; None for all
+    metadata_gap: str  # in what the metadata table differs from the commits; "" if in nothing
+
+    @property
+    def tasks(self) -> list[ReadTask]:
+        """What is read, in no groups."""
+        return [task for group in self.groups for task in group]
+
+    @property
+    def changes(self) -> list[CdcTask]:
+        """The tasks of a query for changes."""
+        return [task for task in self.tasks if isinstance(task, CdcTask)]
+
+    @property
+    def scans(self) -> list[ScanTask]:
+        """What is read of file slices; of changes: the slices before and after."""
+        images = [image for change in self.changes for image in (change.before, change.after)]
+        return [task for task in (*self.tasks, *images) if isinstance(task, ScanTask)]
+
+
+def explain(scan: Explained) -> str:
+    """One fact per line."""
+    config = scan.config
+    lines = [
+        f"table      {scan.place} ({config.table_type.value}, version {config.version})",
+        f"query      {scan.query_type}",
+        f"instants   {_instants(scan)}",
+    ]
+    if scan.is_cdc:
+        lines.append(f"changes    {_changes(scan.changes)}")
+    else:
+        lines.append(f"files      {_files(scan.slices)}")
+        lines.append(f"merge      {_merge(scan)}")
+    if scan.predicate is not None:
+        lines.append(f"filter     {scan.predicate}")
+        lines.append(f"pruned     {_pruned(scan)}")
+    lines.append(f"cost       {_cost(scan)}")
+    lines.append(f"listing    {_listing(scan)}")
+    lines.append(f"columns    {', '.join(scan.columns)}")
+    if scan.by_column_id:
+        lines.append("schema     columns of older files are matched by id (schema on read)")
+    return "\n".join(lines)
+
+
+def _instants(scan: Explained) -> str:
+    if scan.commit_range is not None:
+        return str(scan.commit_range)
+    if scan.is_cdc:
+        times = sorted({task.instant for task in scan.changes})
+        return f"commits {times[0]} to {times[-1]}, both inclusive" if times else "no commit"
+    if scan.as_of:
+        return f"up to {scan.as_of}, inclusive (requested times)"
+    return f"latest, {scan.last_instant}" if scan.last_instant else "no commit yet"
+
+
+def _files(slices: Sequence[FileSlice]) -> str:
+    merged = sum(bool(s.log_files) for s in slices)
+    return (
+        f"{len(slices)} file slices in {len({s.partition_path for s in slices})} partitions: "
+        f"{sum(s.base_file is not None for s in slices)} base files, "
+        f"{sum(len(s.log_files) for s in slices)} log files in {merged} slices"
+    )
+
+
+def _pruned(scan: Explained) -> str:
+    """What the filter spares; how many row groups and log blocks, only the read itself can tell."""
+    read = {(t.file_slice.partition_path, t.file_slice.file_id) for t in scan.scans}
+    parts = []
+    if not scan.is_cdc:
+        count = len(scan.slices) - len(read)
+        parts.append(f"{count} of {len(scan.slices)} file slices, by their partition paths")
+    keys = {task.record_keys for task in scan.scans if task.record_keys is not None}
+    if keys:
+        parts.append(
+            f"all but {len(max(keys, key=len))} possible record keys, by Bloom filters of base "
+            "files and the keys of log records"
+        )
+    before = [task for task in scan.scans if not task.file_slice.log_files]
+    if before:
+        parts.append(f"row groups of {len(before)} slices without log files, by their statistics")
+    return "; ".join(parts) or "nothing"
+
+
+def _cost(scan: Explained) -> str:
+    """Tasks, and bytes of the files that they open: an upper bound, since columns are chosen."""
+    base = sum(_base_bytes(task) for task in scan.scans)
+    logs = sum(log.size for task in scan.scans for log in task.file_slice.log_files)
+    other = sum(size for task in scan.changes for _, size in task.cdc_files)
+    parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
+    if other:
+        parts.append(f"{other:,} of change files")
+    tasks = "1 Spark task" if len(scan.groups) == 1 else f"{len(scan.groups)} Spark tasks"
+    return f"{tasks}; at most {', '.join(parts)}"
+
+
+def _base_bytes(task: ScanTask) -> int:
+    base = task.file_slice.base_file
+    if base is None:
+        return 0
+    if task.byte_range is None:
+        return base.size
+    begin, end = task.byte_range
+    return min(end, base.size) - begin
+
+
+def _listing(scan: Explained) -> str:
+    partitions = scan.config.metadata_partitions
+    if not partitions:
+        return "folders of the storage; the table has no metadata table that may be read"
+    has = ", ".join(partitions)
+    line = f"folders of the storage; the metadata table ({has}) is not used: files are listed"
+    return f"{line}\nwarning    {scan.metadata_gap}" if scan.metadata_gap else line
+
+
+def metadata_gap(view: TableView, slices: Sequence[FileSlice]) -> str:
+    """Describe in what the metadata table lacks files of some slices; "" if it has all of them."""
+    if FILES_PARTITION not in view.config.metadata_partitions:
+        return ""
+    try:
+        listed = listed_files(view)
+    except HudiError as error:
+        return f"the metadata table cannot be read: {error.reason()}"
+    gone = [path for s in slices for path in _listed_paths(s) if path not in listed]
+    if not gone:
+        return ""
+    return (
+        f"the metadata table lacks {len(gone)} committed files of these, such as {gone[0]}: Apache "
+        "Hudi reads the table without them unless hoodie.metadata.enable=false"
+    )
+
+
+def _listed_paths(file_slice: FileSlice) -> list[str]:
+    base = file_slice.base_file
+    paths = [base.path] if base is not None and base.is_listed else []
+    return paths + [log.path for log in file_slice.log_files if log.is_listed]
+
+
+def _changes(tasks: Sequence[CdcTask]) -> str:
+    counts = Counter(task.source.value for task in tasks)
+    return ", ".join(f"{count} x {source}" for source, count in counts.most_common()) or "none"
+
+
+def _merge(scan: Explained) -> str:
+    if not any(s.log_files for s in scan.slices):
+        return "none needed: no slice has log files"
+    if scan.skip_merge:
+        return "skipped: base rows and log rows as they are"
+    rule = scan.rule
+    parts = [rule.payload_class or rule.merge_strategy_id or rule.mode.value]
+    if rule.ordering_fields:
+        parts.append(f"by {', '.join(rule.ordering_fields)}")
+    if rule.partial_update_mode:
+        parts.append(rule.partial_update_mode)
+    if rule.delete_field:
+        parts.append(f"deletes where {rule.delete_field} = {rule.delete_marker}")
+    return ", ".join(parts)

@@ -1,0 +1,1 @@
+"""Filters: what they mean, and what they rule out before a row is read."""

@@ -1,0 +1,103 @@
+"""Log files of a slice to the blocks that count, in the order in which they apply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import CorruptLogBlockError
+from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hudi_pyspark.table.timeline import CommittedTimes
+
+_RECORD_BLOCKS = frozenset(
+    {
+        LogBlockType.AVRO_DATA_BLOCK,
+        LogBlockType.PARQUET_DATA_BLOCK,
+        LogBlockType.HFILE_DATA_BLOCK,
+        LogBlockType.DELETE_BLOCK,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFilter:
+    """Which blocks of a log file the query may see."""
+
+    until: str  # instant, inclusive; blocks of later instants are skipped
+    committed: CommittedTimes | None  # None where uncommitted log files were dropped as a whole
+
+    def admits(self, block: LogBlock) -> bool:
+        """Whether a data or delete block was written by a commit that the query sees."""
+        time = block.instant_time
+        if time is None:
+            raise CorruptLogBlockError("the block names no instant", block.path, block.offset)
+        return time <= self.until and (self.committed is None or time in self.committed)
+
+
+@dataclass(frozen=True, slots=True)
+class LogScan:
+    """The outcome of scanning the log files of one slice."""
+
+    blocks: tuple[LogBlock, ...]  # data and delete blocks, oldest first
+    instants: frozenset[str]  # that wrote them, also those folded into log-compaction blocks
+    corrupt_blocks: tuple[LogBlock, ...]  # skipped, as Apache Hudi does
+
+
+def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogScan:
+    """Resolve rollbacks, uncommitted instants and log compactions.
+
+    Args:
+        blocks: of all log files of the slice, in apply order of the files, then in file order.
+        block_filter: which instants count.
+
+    Raises:
+        CorruptLogBlockError: a block of a kind that has no place in a slice, or without instant.
+    """
+    by_instant: dict[str, list[LogBlock]] = {}  # in order of first appearance
+    corrupt = []
+    for block in blocks:
+        if block.block_type is LogBlockType.CORRUPT_BLOCK:
+            corrupt.append(block)
+        elif block.block_type is LogBlockType.COMMAND_BLOCK:
+            # A rollback undoes earlier blocks only: its target instant may be used again later.
+            by_instant.pop(block.target_instant_time or "", None)
+        elif block.block_type not in _RECORD_BLOCKS:
+            raise CorruptLogBlockError(
+                f"a {block.block_type.name} has no place among the log files of a slice",
+                block.path,
+                block.offset,
+            )
+        elif block_filter.admits(block):
+            by_instant.setdefault(block.instant_time or "", []).append(block)
+    order = _without_compacted(by_instant)
+    counted = [block for group in by_instant.values() for block in group]
+    folded = {time for block in counted for time in block.compacted_block_times}
+    return LogScan(
+        blocks=tuple(block for time in order for block in by_instant[time]),
+        instants=frozenset(by_instant) | folded,
+        corrupt_blocks=tuple(corrupt),
+    )
+
+
+def _without_compacted(by_instant: dict[str, list[LogBlock]]) -> list[str]:
+    """Instants to apply, oldest first.
+
+    A log compaction replaces the blocks it was made of and takes the place of the newest of them;
+    it may itself have been folded into a later one.
+    """
+    final: dict[str, str] = {}  # instant to the log compaction that holds its records now
+    order: list[str] = []
+    for time in reversed(by_instant):
+        folded = by_instant[time][0].compacted_block_times
+        if folded:
+            for old in folded:
+                final[old] = final.get(time, time)
+            continue
+        winner = final.get(time, time)
+        if winner not in order:
+            order.append(winner)
+    return order[::-1]

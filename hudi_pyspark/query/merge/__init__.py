@@ -1,0 +1,1 @@
+"""Base rows and log records to the rows of a table."""

@@ -1,0 +1,164 @@
+"""Mergers that users bring for payload classes of their own."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.query.columns.arrays import is_true
+from hudi_pyspark.query.log_records.decoder import DELETED_COLUMN
+from hudi_pyspark.query.log_records.ordering import comparable_ordering
+from hudi_pyspark.query.log_records.records import ALL_COLUMNS, Decision, Records, concat
+from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    MergeFunction = Callable[[pa.Table, pa.Table], pa.Table]
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadMerger:
+    """A function that merges the records of a payload class."""
+
+    merge: MergeFunction
+    columns: tuple[str, ...] | None  # that the function needs to see; None for all
+
+
+_registered: dict[str, PayloadMerger] = {}
+
+
+def register_payload(
+    class_name: str, merger: MergeFunction, *, columns: Sequence[str] | None = None
+) -> None:
+    """Merge the records of a payload class, or of a merge strategy, with a Python function.
+
+    The function gets two Arrow tables, the older and the newer records of some keys, row by row the
+    same key, with equal columns. It returns a table of as many rows with the same columns: the
+    outcome of each pair. A row whose ``_hoodie_is_deleted`` is true (a column that it may add) is
+    deleted. It is called for log records among themselves, oldest first, and then for base rows and
+    what the log records came to; never for deletes, which win over what is older.
+
+    In a Spark session call ``hudi_pyspark.register(spark)`` afterwards: that is what takes the
+    function to the driver's and the executors' Python workers.
+
+    Args:
+        class_name: ``hoodie.compaction.payload.class`` of the table, or its merge strategy id.
+        merger: the function.
+        columns: names of the columns that it needs, so that a query of few columns need not read
+            the others; all by default.
+    """
+    named = tuple(columns) if columns is not None else None
+    _registered[class_name] = PayloadMerger(merger, named)
+
+
+def registered_payloads() -> Mapping[str, PayloadMerger]:
+    """All mergers that were registered in this process, by class name."""
+    return dict(_registered)
+
+
+def find_merger(
+    rule: MergeRule, reference: str, registered: Mapping[str, PayloadMerger]
+) -> PayloadMerger | None:
+    """The merger for a table, if there is one.
+
+    Args:
+        rule: of the table.
+        reference: option ``payload_merger``, ``module:function``; "" for none.
+        registered: mergers by class name.
+
+    Raises:
+        InvalidOptionError: the reference names nothing that can be imported and called, or the
+            table merges by a mode of its own.
+    """
+    is_custom = rule.mode is RecordMergeMode.CUSTOM
+    if reference:
+        merger = PayloadMerger(_import_function(reference), None)
+        if not is_custom:
+            raise InvalidOptionError(
+                f"payload_merger is {reference!r}, but the table merges by {rule.mode.value}, "
+                "which calls no payload class. Leave the option out"
+            )
+        return merger
+    if not is_custom:
+        return None
+    return registered.get(rule.payload_class) or registered.get(rule.merge_strategy_id)
+
+
+def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: MergeRule) -> Records:
+    """The outcome of each pair of records.
+
+    Raises:
+        InvalidOptionError: the function returned something else than the pairs' outcomes.
+    """
+    # Deletes need no function: without an older row, or with a delete, the newer record counts.
+    by_function = older.has_row & newer.has_row & ~older.is_delete & ~newer.is_delete
+    picked = Decision.pick(older, newer, ~by_function).apply(older, newer)
+    pairs = np.flatnonzero(by_function)
+    if not len(pairs):
+        return picked
+    names = older.rows.schema.names
+    taken = pa.array(pairs)
+    merged = merger.merge(older.rows.take(taken), newer.rows.take(taken))
+    _check_outcome(merged, older.rows.schema, len(pairs))
+    rows = _in_types(merged.select(names), older.rows.schema)
+    outcome = Records(
+        rows=rows,
+        has_row=np.ones(len(pairs), np.bool_),
+        is_delete=_deleted(merged),
+        has_default_ordering=np.zeros(len(pairs), np.bool_),
+        has_other_class=np.zeros(len(pairs), np.bool_),
+        ordering=comparable_ordering(rows, rule.ordering_fields),
+        columns=np.full(len(pairs), ALL_COLUMNS, np.int64),
+    )
+    source = np.arange(len(older))
+    source[pairs] = len(older) + np.arange(len(pairs))
+    return concat(picked, outcome).take(source)
+
+
+def _deleted(merged: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    if DELETED_COLUMN not in merged.schema.names:
+        return np.zeros(merged.num_rows, np.bool_)
+    return is_true(merged.column(DELETED_COLUMN))
+
+
+def _check_outcome(merged: pa.Table, schema: pa.Schema, length: int) -> None:
+    if not isinstance(merged, pa.Table) or merged.num_rows != length:
+        found = f"{merged.num_rows} rows" if isinstance(merged, pa.Table) else type(merged).__name__
+        raise InvalidOptionError(
+            f"the payload merger must return a pyarrow.Table of {length} rows, one for each pair "
+            f"of records; it returned {found}"
+        )
+    missing = [name for name in schema.names if name not in merged.schema.names]
+    if missing:
+        raise InvalidOptionError(
+            f"the payload merger must return all columns it was given; {', '.join(missing)} missing"
+        )
+
+
+def _in_types(merged: pa.Table, schema: pa.Schema) -> pa.Table:
+    try:
+        return merged.cast(schema)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InvalidOptionError(
+            f"the payload merger must return columns of the types it was given: {error}"
+        ) from error
+
+
+def _import_function(reference: str) -> MergeFunction:
+    module_name, colon, name = reference.partition(":")
+    try:
+        found = getattr(importlib.import_module(module_name), name) if colon else None
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise InvalidOptionError(f"payload_merger is {reference!r}: {error}") from error
+    if not callable(found):
+        raise InvalidOptionError(
+            f"payload_merger is {reference!r}; give module:function, importable on every executor"
+        )
+    function: MergeFunction = found
+    return function

@@ -1,0 +1,112 @@
+"""Partial updates: what the winning record takes from the other one.
+
+Every function takes the decision on whole records and adds, column by column, where the loser's
+value stands in. A delete on either side takes and gives nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.query.columns.arrays import is_null, is_true
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+
+    from hudi_pyspark.query.log_records.column_sets import ColumnSets
+    from hudi_pyspark.query.log_records.records import Decision, Records
+
+    Mask = npt.NDArray[np.bool_]
+
+PARTIAL_UPDATE_MODES = ("IGNORE_DEFAULTS", "FILL_UNAVAILABLE")
+UNAVAILABLE_VALUE = "hoodie.write.partial.update.unavailable.value"
+DEBEZIUM_UNAVAILABLE = "__debezium_unavailable_value"
+
+
+def fill_missing_columns(
+    older: Records, newer: Records, decision: Decision, sets: ColumnSets
+) -> Decision:
+    """Blocks of MERGE INTO and UPDATE: a column that the winner's schema lacks is the loser's.
+
+    A column that is there and null sets null.
+    """
+    alive = _both_rows(older, newer)
+    winner = np.where(decision.newer_wins, newer.columns, older.columns)
+    filled = {
+        name: lacking
+        for name in older.rows.schema.names
+        if (lacking := alive & sets.lacking(name, winner)).any()
+    }
+    union = sets.union(older.columns, newer.columns)
+    return replace(decision, filled=filled, columns=np.where(alive, union, decision.columns))
+
+
+def fill_defaults(older: Records, newer: Records, decision: Decision) -> Decision:
+    """``IGNORE_DEFAULTS``: a null of the winner is the loser's value."""
+    return _fill_where(older, newer, decision, is_null)
+
+
+def fill_unavailable(older: Records, newer: Records, decision: Decision, marker: str) -> Decision:
+    """``FILL_UNAVAILABLE``: text that equals the marker is the loser's value.
+
+    Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast).
+    """
+    return _fill_where(older, newer, decision, lambda column: _text_equals(column, marker))
+
+
+def fill_by_mode(
+    older: Records, newer: Records, decision: Decision, mode: str, properties: Mapping[str, str]
+) -> Decision:
+    """Apply ``hoodie.table.partial.update.mode``, one of PARTIAL_UPDATE_MODES."""
+    if mode == "IGNORE_DEFAULTS":
+        return fill_defaults(older, newer, decision)
+    marker = properties.get(UNAVAILABLE_VALUE, DEBEZIUM_UNAVAILABLE)
+    return fill_unavailable(older, newer, decision, marker)
+
+
+def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
+    """Rows whose text or bytes equal a marker; none in columns of other types."""
+    kind = column.type
+    if pa.types.is_string(kind):
+        found = pc.equal(column, marker)
+    elif pa.types.is_binary(kind):
+        found = pc.equal(column, pa.scalar(marker.encode(), pa.binary()))
+    else:
+        return np.zeros(len(column), np.bool_)
+    return is_true(found)
+
+
+def _text_equals(column: pa.ChunkedArray, marker: str) -> Mask:
+    if pa.types.is_string(column.type):
+        return equals_marker(column, marker)
+    return np.zeros(len(column), np.bool_)
+
+
+def _both_rows(older: Records, newer: Records) -> Mask:
+    deletes = older.is_delete | newer.is_delete
+    return older.has_row & newer.has_row & ~deletes
+
+
+def _fill_where(
+    older: Records,
+    newer: Records,
+    decision: Decision,
+    is_open: Callable[[pa.ChunkedArray], Mask],
+) -> Decision:
+    alive = _both_rows(older, newer)
+    filled = dict(decision.filled)
+    for name in older.rows.schema.names:
+        winner_is_open = np.where(
+            decision.newer_wins, is_open(newer.rows.column(name)), is_open(older.rows.column(name))
+        )
+        mask = alive & winner_is_open
+        if mask.any():
+            filled[name] = mask | filled.get(name, mask)
+    return replace(decision, filled=filled)

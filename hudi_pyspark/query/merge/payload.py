@@ -1,0 +1,280 @@
+"""What winning means: one function for each merge mode and payload class.
+
+Each takes the older and the newer record of some keys, pair by pair, and decides. Names are those
+of Apache Hudi's payload classes, whose method ``combineAndGetUpdateValue`` the functions follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
+from hudi_pyspark.query.columns.arrays import as_one_array, field_array, is_null, is_true
+from hudi_pyspark.query.log_records.ordering import OrderingValues, comparable_ordering
+from hudi_pyspark.query.log_records.records import Decision
+from hudi_pyspark.query.merge.partial_update import (
+    DEBEZIUM_UNAVAILABLE,
+    PARTIAL_UPDATE_MODES,
+    equals_marker,
+    fill_by_mode,
+    fill_missing_columns,
+)
+from hudi_pyspark.table.merge_mode import (
+    EVENT_TIME_STRATEGY,
+    PAYLOAD_STRATEGY,
+    RecordMergeMode,
+)
+from hudi_pyspark.table.schema import META_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+
+    from hudi_pyspark.query.log_records.column_sets import ColumnSets
+    from hudi_pyspark.query.log_records.records import Records
+    from hudi_pyspark.query.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.table.merge_mode import MergeRule
+
+    Mask = npt.NDArray[np.bool_]
+    Decide = Callable[[Records, Records, MergeRule], Decision]
+
+OPERATION_FIELD = "_change_operation_type"
+DMS_OPERATION_FIELD = "Op"
+MYSQL_SEQUENCE_FIELD = "_event_seq"
+POSTGRES_LSN_FIELD = "_event_lsn"
+
+
+def check_supported(rule: MergeRule, merger: PayloadMerger | None) -> None:
+    """Refuse what cannot be merged correctly; needed only for slices with log files.
+
+    Raises:
+        UnsupportedMergeError: names the property, its value, and what can be done.
+    """
+    if rule.partial_update_mode not in ("", *PARTIAL_UPDATE_MODES):
+        raise UnsupportedMergeError(
+            f"hoodie.table.partial.update.mode is {rule.partial_update_mode!r}; known: "
+            f"{', '.join(PARTIAL_UPDATE_MODES)}"
+        )
+    if rule.mode is not RecordMergeMode.CUSTOM or merger is not None:
+        return
+    by_payload = rule.merge_strategy_id in ("", PAYLOAD_STRATEGY, EVENT_TIME_STRATEGY)
+    if not (by_payload and rule.payload_name in PAYLOADS):
+        named = rule.payload_class or f"merge strategy {rule.merge_strategy_id}"
+        raise UnsupportedMergeError(
+            f"the table has log files whose records are merged by {named}, Java code that cannot "
+            "run here. Give the same rule in Python with hudi_pyspark.register_payload(...), read "
+            "the base files alone with hoodie.datasource.query.type=read_optimized, or run a "
+            f"compaction with Apache Hudi. Covered: {', '.join(PAYLOADS)}"
+        )
+
+
+def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:
+    """Which of two records wins, by the table's rule, and what it takes from the other."""
+    if rule.mode is RecordMergeMode.CUSTOM:
+        return _custom(older, newer, rule)
+    if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
+        decision = commit_time(older, newer, rule)
+    else:
+        decision = event_time(older, newer, rule)
+    if len(sets):
+        return fill_missing_columns(older, newer, decision, sets)
+    if rule.partial_update_mode:
+        mode, properties = rule.partial_update_mode, dict(rule.merge_properties)
+        decision = fill_by_mode(older, newer, decision, mode, properties)
+    return decision
+
+
+def commit_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """COMMIT_TIME_ORDERING: the newer record."""
+    return Decision.pick(older, newer, np.ones(len(older), np.bool_))
+
+
+def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """EVENT_TIME_ORDERING: the greater ordering value, the newer record on a tie.
+
+    A delete without ordering value beats what is older and is beaten by any newer row; a
+    delete-block record behind it changes nothing. A delete-block record whose ordering value has
+    another Java class beats what is older.
+    """
+    wins = ~newer.ordering.older_than(older.ordering)
+    wins |= newer.is_commit_time_delete | newer.has_other_class
+    reset = older.is_commit_time_delete
+    wins = np.where(reset, newer.has_row, wins)
+    return Decision.pick(older, newer, wins)
+
+
+def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """A payload class decides, except where there is no older row or a delete beats everything."""
+    decision = PAYLOADS[rule.payload_name](older, newer, rule)
+    unconditional = older.is_commit_time_delete | newer.is_commit_time_delete | ~older.has_row
+    return Decision(
+        newer_wins=decision.newer_wins | unconditional,
+        filled={name: mask & ~unconditional for name, mask in decision.filled.items()},
+        is_delete=np.where(unconditional, newer.is_delete, decision.is_delete),
+        columns=decision.columns,
+        # Where only the payload says "delete", nothing is left to be compared with the base row
+        # later. A row that was flagged as a delete keeps its values.
+        without_row=decision.is_delete & decision.newer_wins & ~newer.is_delete & ~unconditional,
+        ordering_fields=decision.ordering_fields,
+    )
+
+
+def overwrite_with_latest(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """OverwriteWithLatestAvroPayload: the newer record."""
+    return Decision.pick(older, newer, np.ones(len(older), np.bool_))
+
+
+def default_payload(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """DefaultHoodieRecordPayload, EventTimeAvroPayload: the greater ordering value, tie: newer."""
+    wins = ~newer.ordering.older_than(older.ordering) | _is_unordered(older, rule)
+    return Decision.pick(older, newer, wins)
+
+
+def first_value(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """FirstValueAvroPayload: the greater ordering value, the older record on a tie."""
+    wins = older.ordering.older_than(newer.ordering) | _is_unordered(older, rule)
+    return Decision.pick(older, newer, wins)
+
+
+def _is_unordered(records: Records, rule: MergeRule) -> Mask:
+    """Rows whose only ordering field is null: a payload class prefers whatever is newer."""
+    if len(rule.ordering_fields) != 1:
+        return np.zeros(len(records), np.bool_)
+    values = field_array(records.rows, rule.ordering_fields[0])
+    return is_null(values) & records.has_row
+
+
+def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """OverwriteNonDefaultsWithLatestAvroPayload: newer values, but older where they are default."""
+    decision = overwrite_with_latest(older, newer, rule)
+    kept = ~newer.is_delete & newer.has_row
+    filled = {
+        name: mask & kept
+        for name in newer.rows.schema.names
+        if (mask := _is_default(newer.rows, name, rule)).any()
+    }
+    return replace(decision, filled=filled)
+
+
+def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """PartialUpdateAvroPayload: the greater ordering value; its nulls are the other's values.
+
+    A newer delete deletes whatever its ordering value; meta columns are always the newer record's.
+    """
+    deletes = newer.is_delete | ~newer.has_row
+    in_order = ~newer.ordering.older_than(older.ordering) | _of_other_class(older, newer)
+    in_order |= _is_unordered(older, rule)
+    wins = deletes | in_order
+    merges = ~deletes & (wins | ~older.is_delete)
+    filled = {}
+    for name in newer.rows.schema.names:
+        if name in META_COLUMNS:
+            mask = ~wins
+        else:
+            # Only nulls: unlike OverwriteNonDefaults..., it does not look at the schema's defaults.
+            open_values = (is_null(records.rows.column(name)) for records in (newer, older))
+            mask = np.where(wins, *open_values) & merges
+        if mask.any():
+            filled[name] = mask
+    decision = Decision.pick(older, newer, wins)
+    return replace(decision, filled=filled, ordering_fields=rule.ordering_fields)
+
+
+def _of_other_class(older: Records, newer: Records) -> Mask:
+    """Pairs whose ordering values do not compare in Java: a null is the Integer 0."""
+    differs = np.zeros(len(older), np.bool_)
+    for one, other in zip(older.ordering.fields, newer.ordering.fields, strict=True):
+        differs |= is_null(one) != is_null(other)
+    return differs
+
+
+def aws_dms(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """AWSDmsAvroPayload: the newer record; ``Op`` D or d deletes."""
+    decision = overwrite_with_latest(older, newer, rule)
+    deletes = _operation_is(newer, DMS_OPERATION_FIELD, "d") | ~newer.has_row
+    return replace(decision, is_delete=decision.is_delete | deletes)
+
+
+def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """MySqlDebeziumAvroPayload: the later position in the binary log; operation d deletes."""
+    older_sequence, newer_sequence = _mysql_sequence(older), _mysql_sequence(newer)
+    if (newer.has_row & is_null(newer.rows.column(MYSQL_SEQUENCE_FIELD))).any():
+        raise CorruptTableError(f"a log record has no {MYSQL_SEQUENCE_FIELD}, so it has no order")
+    return _debezium(older, newer, newer_sequence.older_than(older_sequence))
+
+
+def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """PostgresDebeziumAvroPayload: the greater LSN; values left out by TOAST are the older ones.
+
+    Apache Hudi 1.1 and later leave the marker text of such values in the result on tables before
+    version 9; here they are filled, as by 0.15 and on version 9.
+    """
+    fields = (POSTGRES_LSN_FIELD,)
+    older_lsn = comparable_ordering(older.rows, fields)
+    newer_lsn = comparable_ordering(newer.rows, fields)
+    decision = _debezium(older, newer, newer_lsn.older_than(older_lsn))
+    kept = decision.newer_wins & ~decision.is_delete
+    filled = {}
+    for name in newer.rows.schema.names:
+        toasted = equals_marker(newer.rows.column(name), DEBEZIUM_UNAVAILABLE) & kept
+        if toasted.any():
+            filled[name] = toasted
+    return replace(decision, filled=filled)
+
+
+def _debezium(older: Records, newer: Records, is_late: Mask) -> Decision:
+    decision = Decision.pick(older, newer, ~is_late | ~newer.has_row)
+    deletes = _operation_is(newer, OPERATION_FIELD, "d") | ~newer.has_row
+    return replace(decision, is_delete=decision.is_delete | (decision.newer_wins & deletes))
+
+
+def _mysql_sequence(records: Records) -> OrderingValues:
+    """``file.position`` as two numbers; null before every other."""
+    column = as_one_array(records.rows.column(MYSQL_SEQUENCE_FIELD))
+    parts = pc.extract_regex(column, r"^(?P<file>[0-9]+)\.(?P<position>[0-9]+)$")
+    bad = is_null(parts) & ~is_null(column)
+    if bad.any():
+        found = column[int(bad.argmax())].as_py()
+        raise CorruptTableError(f"{MYSQL_SEQUENCE_FIELD} is {found!r}; expected <file>.<position>")
+    fields = tuple(pc.struct_field(parts, [i]).cast(pa.int64()) for i in range(2))
+    return OrderingValues(fields, len(records))
+
+
+def _operation_is(records: Records, field: str, operation: str) -> Mask:
+    if field not in records.rows.schema.names:
+        return np.zeros(len(records), np.bool_)
+    text = pc.utf8_lower(records.rows.column(field))
+    return is_true(pc.equal(text, operation))
+
+
+def _is_default(rows: pa.Table, name: str, rule: MergeRule) -> Mask:
+    """Rows in which a column has the schema's default: null, unless the writer chose another."""
+    default: pa.Scalar | None = dict(rule.column_defaults).get(name)
+    column = rows.column(name)
+    if default is None:
+        return is_null(column)
+    return is_true(pc.equal(column, default))
+
+
+PAYLOADS: Mapping[str, Decide] = {
+    "OverwriteWithLatestAvroPayload": overwrite_with_latest,
+    "DefaultHoodieRecordPayload": default_payload,
+    "EventTimeAvroPayload": default_payload,
+    "FirstValueAvroPayload": first_value,
+    "OverwriteNonDefaultsWithLatestAvroPayload": overwrite_non_defaults,
+    "PartialUpdateAvroPayload": partial_update,
+    "AWSDmsAvroPayload": aws_dms,
+    "MySqlDebeziumAvroPayload": mysql_debezium,
+    "PostgresDebeziumAvroPayload": postgres_debezium,
+}
+PAYLOAD_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "AWSDmsAvroPayload": (DMS_OPERATION_FIELD,),
+    "MySqlDebeziumAvroPayload": (OPERATION_FIELD, MYSQL_SEQUENCE_FIELD),
+    "PostgresDebeziumAvroPayload": (OPERATION_FIELD, POSTGRES_LSN_FIELD),
+}

@@ -1,0 +1,85 @@
+"""Tasks of about the same cost: small slices together, large base files in parts."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.query.base_files.base_file import PARQUET
+from hudi_pyspark.query.cdc import CdcTask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hudi_pyspark.query.plan import ScanTask
+    from hudi_pyspark.query.task import ReadTask
+    from hudi_pyspark.table.file_group import FileSlice
+
+# Records of logs are decoded here, sorted and merged; those of base files only decompressed.
+_LOG_WEIGHT = 3
+# Opening a file and reading its footer takes as long as reading about so many bytes.
+_OPENING = 512 * 1024
+# Row groups are hardly ever smaller, and a part without one is a task for nothing.
+_SMALLEST_PART = 4 << 20
+
+
+def pack(tasks: Iterable[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
+    """Spread tasks over groups of about equal cost.
+
+    Args:
+        tasks: what there is to read.
+        target: bytes of base files that a group should cost; one slice with logs may cost more,
+            since it cannot be divided.
+
+    Returns:
+        Groups, the most expensive first; the same ones for the same tasks in the same order.
+    """
+    pieces = [(cost(piece), piece) for task in tasks for piece in _pieces(task, target)]
+    total = sum(size for size, _ in pieces)
+    count = min(len(pieces), max(1, -(-total // target)))
+    groups: list[list[ReadTask]] = [[] for _ in range(count)]
+    # Longest first, each to the group that has least so far.
+    loads = [(0, number) for number in range(count)]
+    for size, piece in sorted(pieces, key=lambda sized: -sized[0]):
+        load, number = heapq.heappop(loads)
+        groups[number].append(piece)
+        heapq.heappush(loads, (load + size, number))
+    return [tuple(group) for group in groups]
+
+
+def cost(task: ReadTask) -> int:
+    """What a task costs, in bytes of base files that take as long to read."""
+    if isinstance(task, CdcTask):
+        slices = [scan.file_slice for scan in (task.before, task.after) if scan is not None]
+        logged = sum(size * _LOG_WEIGHT + _OPENING for _, size in task.cdc_files)
+        return logged + sum(map(_slice_cost, slices))
+    if task.byte_range is not None:
+        return task.byte_range[1] - task.byte_range[0] + _OPENING
+    return _slice_cost(task.file_slice)
+
+
+def _slice_cost(file_slice: FileSlice) -> int:
+    base = file_slice.base_file
+    bases = base.size + _OPENING if base is not None else 0
+    return bases + sum(log.size * _LOG_WEIGHT + _OPENING for log in file_slice.log_files)
+
+
+def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
+    """The task, or parts of its base file that have about the target size."""
+    size = _divisible_bytes(task) if not isinstance(task, CdcTask) else 0
+    count = -(-size // max(target, _SMALLEST_PART))
+    if isinstance(task, CdcTask) or count <= 1:
+        yield task
+        return
+    cuts = [size * number // count for number in range(count + 1)]
+    for byte_range in pairwise(cuts):
+        yield replace(task, byte_range=byte_range)
+
+
+def _divisible_bytes(task: ScanTask) -> int:
+    """Size of a base file whose row groups may be read by several tasks; 0 for any other."""
+    base = task.file_slice.base_file
+    is_alone = base is not None and not task.file_slice.log_files and not base.bootstrap_source
+    return base.size if base is not None and is_alone and base.path.endswith(PARQUET) else 0

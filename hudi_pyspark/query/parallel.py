@@ -1,0 +1,96 @@
+"""Several tasks read at the same time, by threads."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import TYPE_CHECKING, TypeAlias
+
+from hudi_pyspark.query.task import read_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from hudi_pyspark.query.task import ReadTask
+    from hudi_pyspark.storage import Storage
+
+    Item: TypeAlias = pa.Table | BaseException | None  # None: one of the threads has ended
+
+
+def read_side_by_side(
+    tasks: Sequence[ReadTask], storage: Storage, threads: int
+) -> Iterator[pa.Table]:
+    """The rows of all tasks, those of different tasks mixed; Arrow and numpy free the interpreter.
+
+    At most two tables per thread wait to be taken. Stop iterating to stop reading.
+
+    Args:
+        tasks: what to read.
+        storage: of the table.
+        threads: how many tasks are read at a time.
+
+    Raises:
+        HudiError: the first error of any task.
+    """
+    count = min(threads, len(tasks))
+    if count <= 1:
+        for task in tasks:
+            yield from read_task(task, storage)
+        return
+    readers = _Readers(tasks, storage, count)
+    try:
+        yield from readers.tables()
+    finally:
+        readers.stop()
+
+
+class _Readers:
+    """Threads that share a list of tasks."""
+
+    def __init__(self, tasks: Sequence[ReadTask], storage: Storage, count: int) -> None:
+        self._remaining = iter(tasks)
+        self._storage = storage
+        self._waiting: queue.Queue[Item] = queue.Queue(2 * count)
+        self._lock = threading.Lock()
+        self._is_stopped = False
+        self._running = count
+        for number in range(count):
+            threading.Thread(target=self._read, name=f"hudi-read-{number}", daemon=True).start()
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The tables of all tasks."""
+        while self._running:
+            item = self._take()
+            if isinstance(item, BaseException):
+                raise item
+            if item is not None:
+                yield item
+
+    def stop(self) -> None:
+        """Let the threads end, and wait for them; what they have read is thrown away."""
+        self._is_stopped = True
+        while self._running:
+            self._take()  # makes room for one that waits to put something
+
+    def _take(self) -> Item:
+        item = self._waiting.get()
+        self._running -= item is None
+        return item
+
+    def _read(self) -> None:
+        try:
+            while (task := self._next()) is not None:
+                for table in read_task(task, self._storage):
+                    self._waiting.put(table)
+                    if self._is_stopped:
+                        break
+        except BaseException as error:  # noqa: BLE001  (raised where the rows are taken)
+            self._waiting.put(error)
+        finally:
+            self._waiting.put(None)
+
+    def _next(self) -> ReadTask | None:
+        with self._lock:
+            return None if self._is_stopped else next(self._remaining, None)

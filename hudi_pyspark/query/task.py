@@ -1,0 +1,24 @@
+"""A task of any kind to its rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.query.cdc import CdcTask, read_changes
+from hudi_pyspark.query.slice_reader import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeAlias
+
+    import pyarrow as pa
+
+    from hudi_pyspark.query.plan import ScanTask
+    from hudi_pyspark.storage import Storage
+
+    ReadTask: TypeAlias = ScanTask | CdcTask
+
+
+def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
+    """The rows of a file slice, or the changes that a commit made to a file group."""
+    return read_changes(task, storage) if isinstance(task, CdcTask) else read(task, storage)

@@ -1,0 +1,93 @@
+import base64
+import struct
+
+import numpy as np
+import pytest
+
+from hudi_pyspark.errors import CorruptLogBlockError
+from hudi_pyspark.format.log.record_positions import decode_positions
+
+
+def decode(text: str):
+    return decode_positions(text, path="f.log", offset=7).tolist()
+
+
+def bitmap64(*buckets: tuple[int, bytes]) -> str:
+    octets = struct.pack("<Q", len(buckets))
+    octets += b"".join(struct.pack("<I", high) + bitmap for high, bitmap in buckets)
+    return base64.b64encode(octets).decode()
+
+
+def bitmap_container() -> bytes:
+    """All even numbers below 65536: too many for an array container."""
+    octets = struct.pack("<IIHHI", 12346, 1, 0, 32767, 16)
+    return octets + b"\x55" * 8192
+
+
+def four_containers_with_runs() -> bytes:
+    """Runs in containers 0 and 3, arrays in 1 and 2; offsets stand only from four containers on."""
+    octets = struct.pack("<HHB", 12347, 3, 0b1001)
+    octets += struct.pack("<8H", 0, 4, 1, 0, 2, 1, 3, 1)  # high bits, number of values less 1
+    octets += struct.pack("<4I", 0, 0, 0, 0)
+    octets += struct.pack("<5H", 2, 5, 2, 100, 1)  # 5…7, 100…101
+    octets += struct.pack("<H", 9) + struct.pack("<2H", 1, 65535)
+    return octets + struct.pack("<3H", 1, 8, 1)  # 8…9
+
+
+# The first two were made by Hudi's LogReaderUtils.
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "AgAAAAAAAAAAAAAAOjAAAAIAAAAAAAIAAQAAABgAAAAeAAAAAAABAAUAcBEBAAAAOjAAAAEAAAAFKgAAEAAAAADy",
+            [0, 1, 5, 70000, 5000000000],
+            id="arrays-in-two-buckets",
+        ),
+        pytest.param("AQAAAAAAAAAAAAAAOzAAAAEAAGMAAQAAAGMA", list(range(100)), id="one-run"),
+        pytest.param(bitmap64((0, bitmap_container())), list(range(0, 65536, 2)), id="bitmap"),
+        pytest.param(
+            bitmap64((0, four_containers_with_runs())),
+            [5, 6, 7, 100, 101, 65545, 131073, 196607, 196616, 196617],
+            id="runs-and-arrays",
+        ),
+        pytest.param(bitmap64(), [], id="no-positions"),
+        pytest.param("", [], id="empty-text"),
+    ],
+)
+def test_positions_are_decoded_in_ascending_order(text, expected):
+    assert decode(text) == expected
+
+
+def test_positions_are_int64():
+    assert decode_positions("", path="f.log", offset=0).dtype == np.int64
+
+
+ONE = struct.pack("<IIHHIH", 12346, 1, 0, 0, 16, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("%%%", "record positions cannot be decoded", id="not-base64"),
+        pytest.param("AQAA", "expected 8 bytes at 0 of 3", id="cut"),
+        pytest.param(
+            bitmap64((0, b"\1\0\0\0")), "expected cookie 12346 or 12347, found 1", id="cookie"
+        ),
+        pytest.param(bitmap64((0, ONE + b"x")), "1 bytes are left over", id="left-over"),
+        pytest.param(bitmap64((0, ONE), (0, ONE)), "values do not ascend", id="not-ascending"),
+        pytest.param(
+            bitmap64((0, struct.pack("<II", 12346, 65537))),
+            "expected at most 65536 containers, found 65537",
+            id="containers",
+        ),
+        pytest.param(
+            bitmap64((0, struct.pack("<HHBHHHHH", 12347, 0, 1, 0, 5, 1, 0, 1))),
+            "expected 6 values in a container, found 2",
+            id="run-of-other-size",
+        ),
+        pytest.param(bitmap64((0xFFFFFFFF, ONE)), "record positions", id="beyond-63-bits"),
+    ],
+)
+def test_text_that_is_no_bitmap_is_refused(text, problem):
+    with pytest.raises(CorruptLogBlockError, match=rf"f\.log at byte 7: .*{problem}"):
+        decode(text)

@@ -1,0 +1,78 @@
+import io
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.query.filter.sql_text import parse_filter
+
+ROWS = pa.table(
+    {
+        "id": pa.array(range(40), pa.int64()),
+        "fare": [float("nan") if i == 35 else float(i) for i in range(40)],
+        "name": [None if i < 10 else f"n{i}" for i in range(40)],
+        "inner": [{"n": i} for i in range(40)],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def file():
+    sink = io.BytesIO()
+    pq.write_table(ROWS, sink, row_group_size=10)
+    return pq.ParquetFile(sink)
+
+
+def chosen(file, text, **options):
+    options = {"types": ROWS.schema, **options}
+    return RowGroupFilter(parse_filter(text, options["types"]), **options).choose(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("id = 25", [2]),
+        ("id < 10", [0]),
+        ("id > 100", []),
+        ("id IN (5, 39)", [0, 3]),
+        ("name IS NULL", [0]),
+        ("name = 'n15'", [1]),
+        ("inner.n = 25", [2]),
+        ("fare < 5", [0]),
+        ("fare > 38", [0, 1, 2, 3]),  # there may be NaN
+    ],
+)
+def test_row_groups_whose_bounds_rule_the_filter_out_are_left_out(file, text, groups):
+    assert chosen(file, text) == groups
+
+
+def test_column_that_is_stored_in_another_type_rules_nothing_out(file):
+    types = ROWS.schema.set(0, pa.field("id", pa.string()))
+    assert chosen(file, "id = '25'", types=types) == [0, 1, 2, 3]
+
+
+def test_renamed_column_is_looked_up_by_its_name_in_the_file(file):
+    types = pa.schema({"key": pa.int64(), "id": pa.string()})
+    names = {"key": "id", "id": "name"}
+    assert chosen(file, "key = 25", types=types, stored_names=names) == [2]
+
+
+def test_column_whose_values_do_not_come_from_the_file_rules_nothing_out(file):
+    """Partition columns that were dropped on write: files may hold them all the same, null."""
+    assert chosen(file, "id = 25 OR inner.n = 3", stored_names={"name": "name"}) == [0, 1, 2, 3]
+    assert chosen(file, "id = 25", stored_names={"id": "id"}) == [2]
+
+
+def test_parts_of_a_file_have_every_row_group_once(file):
+    size = sum(file.metadata.row_group(g).total_byte_size for g in range(4)) * 2
+    cuts = [size * n // 7 for n in range(8)]
+    parts = [RowGroupFilter(byte_range=r).choose(file) for r in pairwise(cuts)]
+    assert sorted(g for part in parts for g in part) == [0, 1, 2, 3]
+    assert sum(bool(part) for part in parts) > 1
+
+
+def test_file_without_bloom_filter_may_hold_any_key(file):
+    assert RowGroupFilter(record_keys=("x",)).choose(file) == [0, 1, 2, 3]
+    assert RowGroupFilter(record_keys=()).choose(file) == []

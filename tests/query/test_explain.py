@@ -1,0 +1,109 @@
+"""What a scan says of its cost and its listing, against the files of golden tables."""
+
+import shutil
+
+import pytest
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.query.metadata_table import listed_files
+
+MOR = "v9_mor_compaction_inline"
+
+
+def fact(text, label):
+    lines = dict(line.split(maxsplit=1) for line in text.splitlines())
+    return lines[label]
+
+
+@pytest.fixture
+def path(golden_table):
+    return golden_table(MOR)
+
+
+def size_of(path, *patterns):
+    return sum(file.stat().st_size for pattern in patterns for file in path.glob(pattern))
+
+
+def test_cost_is_what_the_slices_hold(path):
+    # Three groups were compacted at …03875, and two began with base files at …01516; log files
+    # of commits after the compaction lie on top.
+    base = size_of(path, "*/*_20261121062703875.parquet", "*/*_20261121062701516.parquet")
+    logs = size_of(path, "*/.*_20261121062707028.log.*", "*/.*_20261121062710569.log.*")
+    assert fact(HudiTable(str(path)).scan().explain(), "cost") == (
+        f"1 Spark task; at most {base:,} bytes of base files, {logs:,} of log files"
+    )
+
+
+def test_cost_is_that_of_the_partitions_that_a_filter_leaves(path):
+    base = size_of(path, "amer/*_20261121062703875.parquet", "amer/*_20261121062701516.parquet")
+    logs = size_of(path, "amer/.*_20261121062707028.log.*", "amer/.*_20261121062710569.log.*")
+    text = HudiTable(str(path)).scan(filter="region = 'amer'").explain()
+    assert fact(text, "files").startswith("5 file slices in 3 partitions")
+    assert fact(text, "cost") == (
+        f"1 Spark task; at most {base:,} bytes of base files, {logs:,} of log files"
+    )
+
+
+def test_tasks_are_those_of_spark(path):
+    text = HudiTable(str(path)).scan(task_bytes=100_000).explain()
+    assert fact(text, "cost").startswith("5 Spark tasks; ")
+
+
+def test_read_optimized_opens_no_log_file(path):
+    text = HudiTable(str(path)).scan(query_type="read_optimized").explain()
+    assert fact(text, "cost").endswith(" bytes of base files, 0 of log files")
+
+
+def test_changes_count_their_own_files(golden_table):
+    path = golden_table("v9_cow_cdc_data_before")
+    changes = size_of(path, "**/.*.cdc")
+    text = HudiTable(str(path)).changes().explain()
+    assert changes > 0
+    assert f"{changes:,} of change files" in fact(text, "cost")
+
+
+def test_metadata_table_is_named_with_the_reason_why_it_is_not_used(path):
+    listing = fact(HudiTable(str(path)).scan().explain(), "listing")
+    assert listing.startswith("folders of the storage; the metadata table (")
+    assert listing.endswith("is not used: files are listed")
+
+
+def test_table_without_metadata_table_says_so(golden_table):
+    path = golden_table("flink_v6_mor_compacted")
+    properties = (path / ".hoodie" / "hoodie.properties").read_text(encoding="utf-8")
+    assert "hoodie.table.metadata.partitions=files" not in properties
+    listing = fact(HudiTable(str(path)).scan().explain(), "listing")
+    assert listing.endswith("has no metadata table that may be read")
+
+
+def test_filter_is_told_with_what_it_spares(path):
+    text = HudiTable(str(path)).scan(filter="region = 'amer' and id = 'k1'").explain()
+    assert fact(text, "filter") == "region = 'amer' AND id = 'k1'"
+    pruned = fact(text, "pruned")
+    assert pruned.startswith("3 of 5 file slices, by their partition paths; all but ")
+    assert "possible record keys, by Bloom filters" in pruned
+    assert "pruned" not in HudiTable(str(path)).scan().explain()
+
+
+INDEXED = "v9_mor_mdt_indexes"
+
+
+def test_metadata_table_that_lacks_files_is_named(golden_table, monkeypatch):
+    table = HudiTable(str(golden_table(INDEXED)))
+    assert "warning" not in table.scan().explain()
+
+    def without_logs(view):
+        return {path: size for path, size in listed_files(view).items() if ".log." not in path}
+
+    monkeypatch.setattr("hudi_pyspark.query.explain.listed_files", without_logs)
+    told = fact(table.scan().explain(), "warning")
+    assert told.startswith("the metadata table lacks ")
+    assert "unless hoodie.metadata.enable=false" in told
+
+
+def test_metadata_table_that_cannot_be_read_does_not_hinder(golden_table, tmp_path):
+    path = shutil.copytree(golden_table(INDEXED), tmp_path / "table")
+    for file in (path / ".hoodie/metadata/files").glob("*.hfile"):
+        file.write_bytes(b"x")
+    told = fact(HudiTable(str(path)).scan().explain(), "warning")
+    assert told.startswith("the metadata table cannot be read: ")

@@ -1,0 +1,163 @@
+import pickle
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.query.log_records.live_blocks import BlockFilter
+from hudi_pyspark.query.options import OnDamage, ReadOptions
+from hudi_pyspark.query.plan import plan
+from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
+from hudi_pyspark.table.timeline import CommittedTimes
+from tests.query.log_records.log_files import COMMIT_TIME, rule_of
+
+TABLE = pa.schema(
+    [
+        ("_hoodie_record_key", pa.string()),
+        ("id", pa.int64()),
+        ("ts", pa.int64()),
+        ("p", pa.int32()),
+        ("q", pa.string()),
+    ]
+)
+COMMITTED = CommittedTimes(frozenset({"001", "002", "003"}), "001")
+
+
+def config_of(version: int = 9, **properties: str) -> TableConfig:
+    named = {f"hoodie.{key.replace('__', '.')}": value for key, value in properties.items()}
+    return TableConfig.parse(
+        {
+            "hoodie.table.name": "t",
+            "hoodie.table.version": str(version),
+            "hoodie.table.type": "MERGE_ON_READ",
+            **named,
+        }
+    )
+
+
+def slice_of(
+    partition: str, file_id: str, *, logs: int = 0, extension: str = "parquet"
+) -> FileSlice:
+    base = BaseFile(f"{partition}/{file_id}_0_002.{extension}", file_id, "002", 1)
+    files = [
+        LogFile(f"{partition}/.{file_id}_003.log.{n}", file_id, "003", n, "", 1)
+        for n in range(logs)
+    ]
+    return FileSlice(partition, file_id, "002", base, tuple(files))
+
+
+def planned(*slices, config=None, columns=("id",), rule=None, **options):
+    return plan(
+        slices,
+        config=config or config_of(),
+        table_schema=TABLE,
+        result=pa.schema([TABLE.field(name) for name in columns]),
+        rule=rule or rule_of(),
+        committed=COMMITTED,
+        until="003",
+        options=ReadOptions(**options),
+    )
+
+
+PLACES = [("b", "a"), ("a", "a"), ("a", "b"), ("b", "b")]
+SLICES = [slice_of(partition, id_, logs=n) for n, (partition, id_) in enumerate(PLACES)]
+
+
+@given(st.permutations(SLICES))
+def test_tasks_come_by_partition_and_file_id_whatever_the_order_of_the_slices(slices):
+    assert planned(*slices) == planned(*SLICES)
+    places = [(t.file_slice.partition_path, t.file_slice.file_id) for t in planned(*slices)]
+    assert places == sorted(PLACES)
+
+
+def test_nothing_to_read_is_no_task():
+    assert planned() == []
+
+
+def test_only_slices_with_log_files_read_what_the_merge_needs():
+    with_log, without = planned(slice_of("a", "1", logs=1), slice_of("a", "2"))
+    assert without.working.names == ["id"]
+    assert with_log.working.names == ["id", "_hoodie_record_key", "ts"]
+    assert with_log.result.names == ["id"]
+
+
+def test_task_survives_pickling():
+    config = config_of(table__partition__fields="p")
+    (task,) = planned(slice_of("p=7", "1", logs=2), config=config)
+    assert pickle.loads(pickle.dumps(task)) == task
+
+
+@pytest.mark.parametrize(
+    ("version", "committed"),
+    [pytest.param(6, COMMITTED, id="layout-1"), pytest.param(9, None, id="layout-2")],
+)
+def test_blocks_are_checked_one_by_one_only_where_files_may_hold_several_commits(
+    version, committed
+):
+    (task,) = planned(slice_of("a", "1", logs=1), config=config_of(version))
+    assert task.block_filter == BlockFilter("003", committed)
+
+
+def test_block_older_than_its_slice_is_admitted():
+    # A writer that began before a compaction was planned may end up in the slice of that.
+    (task,) = planned(slice_of("a", "1", logs=1), config=config_of(6))
+    assert task.file_slice.base_instant_time == "002"
+    assert task.block_filter.committed is not None
+    assert "001" in task.block_filter.committed
+
+
+def test_options_reach_the_task():
+    (task,) = planned(
+        slice_of("a", "1"),
+        use_record_positions=False,
+        batch_rows=7,
+        on_damage=OnDamage.WARN,
+    )
+    found = (task.use_record_positions, task.batch_rows, task.on_damage)
+    assert found == (False, 7, OnDamage.WARN)
+
+
+PARTITIONED = config_of(table__partition__fields="p,q")
+
+
+@pytest.mark.parametrize(
+    ("config", "options"),
+    [
+        pytest.param(PARTITIONED, {"partition_values_from_path": True}, id="asked-for"),
+        pytest.param(
+            replace(PARTITIONED, drop_partition_columns=True), {}, id="dropped-from-the-files"
+        ),
+    ],
+)
+def test_path_that_does_not_parse_is_corrupt_where_only_it_tells_the_values(config, options):
+    with pytest.raises(CorruptTableError, match="partition path 'seven/x'"):
+        planned(slice_of("seven/x", "1"), config=config, **options)
+
+
+def test_base_file_of_an_unknown_format_is_refused_by_name():
+    with pytest.raises(UnsupportedTableError, match=r"base file a/1_0_002\.csv "):
+        planned(slice_of("a", "2"), slice_of("a", "1", extension="csv"))
+
+
+WITHOUT_KEYS = config_of(populate__meta__fields="false")
+
+
+def test_log_files_without_any_record_keys_are_refused():
+    with pytest.raises(UnsupportedTableError, match=r"hoodie\.populate\.meta\.fields=false"):
+        planned(slice_of("a", "1", logs=1), config=WITHOUT_KEYS)
+
+
+def test_base_files_need_no_record_keys():
+    assert len(planned(slice_of("a", "1"), config=WITHOUT_KEYS)) == 1
+
+
+def test_absent_ordering_field_matters_only_where_there_are_log_files():
+    rule = rule_of(ordering_fields=["nowhere"])
+    assert len(planned(slice_of("a", "1"), rule=rule)) == 1
+    assert len(planned(slice_of("a", "1", logs=1), rule=rule_of(COMMIT_TIME, ["nowhere"]))) == 1
+    with pytest.raises(CorruptTableError, match="ordering field nowhere"):
+        planned(slice_of("a", "1", logs=1), rule=rule)
