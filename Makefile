@@ -1,8 +1,11 @@
 # Every target sets itself up: it needs Python 3.10+ and make, and gets the rest.
+#   BASE_PYTHON=python3.12     the Python from which environments are made
+#   VERSIONS=pyspark-4.0       other versions, in an environment of their own; see .ci/versions.py
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
-VENV := .venv
+VERSIONS ?=
+VENV := .venv$(addprefix -,$(VERSIONS))
 PYTHON := $(VENV)/bin/python
 PYTEST := $(PYTHON) -m pytest
 PYTEST_ARGS ?=
@@ -10,7 +13,7 @@ CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
 .PHONY: help install demo test test-fast test-spark test-property golden \
-	check lint types format bench bench-full docs site build zip
+	test-lowest check lint types format bench bench-full docs site build zip release-check
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -21,7 +24,15 @@ $(VENV)/.group-%: pyproject.toml .ci/make_venv.sh
 	@sh .ci/make_venv.sh $(VENV)
 	@echo "Installing the package and the dependency group '$*' into $(VENV) ..."
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+ifdef VERSIONS
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check packaging \
+		"tomli>=2; python_version < '3.11'"
+	@$(PYTHON) .ci/versions.py $* $(VERSIONS) > $(VENV)/requirements.txt
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check \
+		--editable . --requirement $(VENV)/requirements.txt
+else
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --editable . --group $*
+endif
 	@touch $@
 
 install: $(VENV)/.group-dev ## create .venv with the package and all developer tools
@@ -43,6 +54,10 @@ test-spark: $(VENV)/.group-test ## run the tests that need Spark
 
 test-property: $(VENV)/.group-test ## run the randomised tests with many more examples
 	@$(PYTEST) -n auto -m property --hypothesis-profile=thorough $(PYTEST_ARGS)
+
+# Python 3.10 or 3.11: the lowest versions have no wheels for later ones.
+test-lowest: ## run the tests that need no Java with the lowest versions that pyproject.toml allows
+	@$(MAKE) test-fast VERSIONS=lowest BASE_PYTHON="$(or $(BASE_PYTHON),python3.10 python3.11)"
 
 golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers (CASES=folder)
 	@$(PYTHON) -m tests.golden $(CASES)
@@ -82,11 +97,24 @@ site: $(VENV)/.group-docs ## build the site of README and docs/ into build/site
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
 	@echo "build/site/index.html"
 
-build: $(VENV)/.group-dev ## build the wheel and the source distribution into dist/
+# An environment with nothing but the tools that build: the others take a gigabyte.
+BUILD_VENV := .venv-build
+BUILD_PYTHON := $(BUILD_VENV)/bin/python
+
+$(BUILD_VENV)/.group-build: pyproject.toml .ci/make_venv.sh
+	@sh .ci/make_venv.sh $(BUILD_VENV)
+	@$(BUILD_PYTHON) -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	@$(BUILD_PYTHON) -m pip install --quiet --disable-pip-version-check --group build
+	@touch $@
+
+build: $(BUILD_VENV)/.group-build ## build the wheel and the source distribution into dist/
 	@rm -rf dist
-	@$(PYTHON) -m build --outdir dist .
+	@$(BUILD_PYTHON) -m build --no-isolation --outdir dist .
 
 # A wheel of pure Python is a zip that Spark can take, and its dist-info tells the version.
 zip: build ## build dist/hudi_pyspark.zip for --py-files and addArtifacts
 	@cp dist/hudi_pyspark-*.whl dist/hudi_pyspark.zip
 	@echo "dist/hudi_pyspark.zip"
+
+release-check: zip ## check versions, metadata, wheel, source distribution and zip before a release
+	@$(BUILD_PYTHON) .ci/release_check.py

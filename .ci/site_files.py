@@ -15,7 +15,8 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the files; README is the front page."""
-    others = [PROJECT / "CHANGELOG.md", PROJECT / "LICENSE"]
+    names = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
+    others = [PROJECT / name for name in names]
     others += [PROJECT / "tests" / "golden_extra" / "README.md"]
     others += sorted((PROJECT / "examples").glob("*.ipynb"))
     for path in others:

@@ -24,8 +24,8 @@ JAVA = "java"
 SPARK = "spark"
 OLDEST_PYTHON = (3, 10)
 # Lowest versions that work; the project's dependencies and extras say the same.
-NEEDED = {"pyarrow": "19.0", "numpy": "1.26", "fastavro": "1.9"}
-OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "1.0", "typer": "0.15", "rich": "13.0"}
+NEEDED = {"pyarrow": "19.0.1", "numpy": "1.26", "fastavro": "1.9"}
+OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "1.0", "typer": "0.26", "rich": "14.3"}
 OLDEST_JAVA = 17
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 _WORKER_PYTHON = "spark.pyspark.python"

@@ -1,5 +1,6 @@
 """`.ci/make_venv.sh` where the Python that it finds is missing, too old or incomplete."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,11 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / ".ci" / "make_venv.sh"
+
+
+@pytest.fixture(autouse=True)
+def no_choice_of_python(monkeypatch):
+    monkeypatch.delenv("BASE_PYTHON", raising=False)
 
 
 @pytest.fixture
@@ -21,7 +27,7 @@ def run(tmp_path):
             (folder / name).chmod(0o755)
         return subprocess.run(
             ["/bin/sh", str(SCRIPT), str(tmp_path / ".venv")],
-            env={"PATH": str(folder)},
+            env={"PATH": str(folder), "BASE_PYTHON": os.environ.get("BASE_PYTHON", "")},
             capture_output=True,
             text=True,
             check=False,
@@ -58,6 +64,13 @@ def test_python_3_11_is_taken_before_newer_ones(run):
     python = 'case "$1" in -m) echo "$0 $*";; --version) echo "Python";; esac'
     done = run({"python3.13": python, "python3.11": python, "python3": python})
     assert "bin/python3.11 -m venv --clear" in done.stdout
+
+
+def test_named_python_is_taken_before_all_others(run, monkeypatch):
+    monkeypatch.setenv("BASE_PYTHON", "python3.10 python3.12")
+    python = 'case "$1" in -m) echo "$0 $*";; --version) echo "Python";; esac'
+    done = run({"python3.12": python, "python3.11": python})
+    assert "bin/python3.12 -m venv --clear" in done.stdout
 
 
 def test_environment_that_works_is_left_alone(run, tmp_path):

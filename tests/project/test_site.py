@@ -1,10 +1,15 @@
 """The site of README and docs: each page has a place in it, and each link leads somewhere."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+import hudi_pyspark
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -20,12 +25,32 @@ def build(config: Path, site: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_site_is_built_without_a_warning(tmp_path):
-    done = build(PROJECT / "mkdocs.yml", tmp_path)
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built once without a warning."""
+    folder = tmp_path_factory.mktemp("site")
+    done = build(PROJECT / "mkdocs.yml", folder)
     assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_site_has_every_page(site):
     pages = {page.with_suffix("").name for page in (PROJECT / "docs").glob("*.md")}
-    built = {page.with_suffix("").name for page in tmp_path.glob("*.html")}
-    assert pages | {"index", "CHANGELOG"} == built - {"404"}
+    built = {page.with_suffix("").name for page in site.glob("*.html")}
+    assert pages | {"index", "CHANGELOG", "CONTRIBUTING", "SECURITY"} == built - {"404"}
+
+
+def test_api_page_describes_every_public_name(site):
+    page = (site / "api.html").read_text(encoding="utf-8")
+    described = set(re.findall(r'<h\d id="hudi_pyspark\.(\w+)"', page))
+    assert described == set(hudi_pyspark.__all__)
+
+
+def test_api_page_has_the_docstrings(site):
+    page = (site / "api.html").read_text(encoding="utf-8")
+    assert "no data file is touched" in page  # HudiTable
+    assert "Base of all errors" in page  # an error
+    assert 'id="hudi_pyspark.Scan.to_arrow"' in page
 
 
 def test_link_to_nowhere_and_page_without_a_place_fail_the_build(tmp_path):

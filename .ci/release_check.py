@@ -1,0 +1,374 @@
+"""Check what is about to be released: versions, metadata, and each artefact in `dist/`.
+
+`make release-check` builds the artefacts, then runs this script with a Python that has hatchling,
+build and packaging. The first check that fails ends it with one message and exit code 1.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from dataclasses import dataclass
+from email import message_from_bytes
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from packaging.requirements import Requirement
+from packaging.version import InvalidVersion, Version
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from email.message import Message
+
+PROJECT = Path(__file__).resolve().parent.parent
+CASE = PROJECT / "tests" / "golden" / "v9_mor_compaction_inline"
+SMOKE = PROJECT / ".ci" / "smoke.py"
+TYPED_CALLS = PROJECT / "tests" / "typing" / "api.py"
+PACKAGES = ("hudi_pyspark", "pyspark_hudi")
+HEADING = re.compile(r"^## \[?([^]\s]+)\]?(?: - (\d{4}-\d{2}-\d{2}))?$", re.MULTILINE)
+WHEEL_NAME = re.compile(r"hudi_pyspark-([\w.+!]+)-py3-none-any\.whl")
+
+
+class ReleaseError(Exception):
+    """What is wrong, and what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artefacts:
+    """The three files of a release."""
+
+    wheel: Path
+    sdist: Path
+    zip: Path
+
+
+def check_versions(project: Path, version: str) -> None:
+    """Check that the package, the changelog and the docs agree with pyproject.toml.
+
+    Args:
+        project: root of the checkout.
+        version: of pyproject.toml.
+
+    Raises:
+        ReleaseError: names the file that disagrees.
+    """
+    try:
+        parsed = Version(version)
+    except InvalidVersion as error:
+        raise ReleaseError(f"pyproject.toml: {error}") from error
+    if str(parsed) != version:
+        raise ReleaseError(f"pyproject.toml: version {version!r} should be written {parsed}")
+    package = dunder_version((project / "hudi_pyspark" / "__init__.py").read_text("utf-8"))
+    if package != version:
+        raise ReleaseError(
+            f"hudi_pyspark.__version__ is {package}, but pyproject.toml has {version}"
+        )
+    check_changelog((project / "CHANGELOG.md").read_text("utf-8"), parsed)
+    for page in [project / "README.md", *sorted((project / "docs").glob("*.md"))]:
+        for named in WHEEL_NAME.findall(page.read_text("utf-8")):
+            if named != version:
+                raise ReleaseError(
+                    f"{page.relative_to(project)} names a wheel of version {named}, not {version}"
+                )
+
+
+def dunder_version(source: str) -> str:
+    """Return the `__version__` that a module assigns; "" if it does not."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__":
+            return str(ast.literal_eval(node.value))
+    return ""
+
+
+def check_changelog(text: str, version: Version) -> None:
+    """Check that the first heading fits the version.
+
+    A development version collects its changes under `## Unreleased`. Any other version has a
+    heading of its own with a date, `## 1.0.0 - 2026-01-31`, and nothing above it.
+
+    Raises:
+        ReleaseError: says which heading is expected.
+    """
+    headings = HEADING.findall(text)
+    first = headings[0] if headings else ("nothing", "")
+    if version.is_devrelease:
+        if first[0] != "Unreleased":
+            raise ReleaseError(
+                f"CHANGELOG.md begins with {first[0]}, but {version} is a development version: "
+                "begin with '## Unreleased', or set the version that is released"
+            )
+        released = [Version(name) for name, _ in headings[1:]]
+        if released and released[0] >= version:
+            raise ReleaseError(
+                f"CHANGELOG.md has {released[0]} as released, so {version} is too low"
+            )
+        return
+    if first[0] != str(version) or not first[1]:
+        raise ReleaseError(
+            f"CHANGELOG.md begins with '{' - '.join(filter(None, first))}'; a release of {version} "
+            f"needs '## {version} - YYYY-MM-DD' there"
+        )
+
+
+def check_metadata(metadata: Message, project: Mapping[str, Any]) -> None:
+    """Check that the metadata of a wheel has everything that pyproject.toml declares.
+
+    Args:
+        metadata: of the wheel.
+        project: table `project` of pyproject.toml.
+
+    Raises:
+        ReleaseError: names the field.
+    """
+    expected: dict[str, object] = {
+        "Name": project["name"],
+        "Version": project["version"],
+        "Summary": project["description"],
+        "License-Expression": project["license"],
+        "Requires-Python": project["requires-python"],
+        "Description-Content-Type": "text/markdown",
+    }
+    for field, value in expected.items():
+        if metadata[field] != value:
+            raise ReleaseError(f"wheel metadata: {field} is {metadata[field]!r}, not {value!r}")
+    extras: Mapping[str, Sequence[str]] = project["optional-dependencies"]
+    lists = {
+        "Classifier": set(project["classifiers"]),
+        "License-File": set(project["license-files"]),
+        "Provides-Extra": set(extras),
+        "Project-URL": {f"{name}, {url}" for name, url in project.get("urls", {}).items()},
+    }
+    for field, wanted in lists.items():
+        found = set(metadata.get_all(field, []))
+        if found != wanted:
+            raise ReleaseError(
+                f"wheel metadata: {field} differs from pyproject.toml in {sorted(found ^ wanted)}"
+            )
+    required = _normalised(metadata.get_all("Requires-Dist", []))
+    declared = _normalised(project["dependencies"])
+    for extra, texts in extras.items():
+        declared |= _normalised(texts, extra)
+    if required != declared:
+        raise ReleaseError(
+            "wheel metadata: Requires-Dist differs from pyproject.toml in "
+            f"{sorted(map(str, required ^ declared))}"
+        )
+    if not str(metadata.get_payload()).strip():
+        raise ReleaseError("wheel metadata: no description (README.md)")
+
+
+def _normalised(requirements: Iterable[str], extra: str = "") -> set[Requirement]:
+    marked = [f"{text}; extra == '{extra}'" if extra else text for text in requirements]
+    return {Requirement(text) for text in marked}
+
+
+def check_files(names: Sequence[str], project: Path) -> None:
+    """Check that a wheel has all files of the packages, the licence, and nothing else.
+
+    Args:
+        names: of the files in the wheel.
+        project: root of the checkout.
+
+    Raises:
+        ReleaseError: names the files.
+    """
+    wanted = {
+        path.relative_to(project).as_posix()
+        for package in PACKAGES
+        for path in (project / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    found = {name for name in names if ".dist-info/" not in name}
+    if found != wanted:
+        raise ReleaseError(f"wheel and checkout differ in {sorted(found ^ wanted)}")
+    if "hudi_pyspark/py.typed" not in found:
+        raise ReleaseError("the wheel has no hudi_pyspark/py.typed: its types would be ignored")
+    about = {name.split(".dist-info/")[1] for name in names if ".dist-info/" in name}
+    if missing := {"METADATA", "RECORD", "entry_points.txt", "licenses/LICENSE"} - about:
+        raise ReleaseError(f"the wheel lacks {sorted(missing)} in its dist-info")
+
+
+def check_same_content(one: Path, other: Path) -> None:
+    """Check that two wheels or zips have the same files with the same bytes.
+
+    Raises:
+        ReleaseError: names the files that differ.
+    """
+    contents = [_contents(one), _contents(other)]
+    names = set().union(*contents)
+    different = sorted(name for name in names if contents[0].get(name) != contents[1].get(name))
+    if different:
+        raise ReleaseError(f"{one.name} and {other} differ in {different}")
+
+
+def _contents(archive: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(archive) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
+def find_artefacts(dist: Path, version: str) -> Artefacts:
+    """Return the files in `dist/`.
+
+    Raises:
+        ReleaseError: one is missing, or there are others.
+    """
+    found = Artefacts(
+        dist / f"hudi_pyspark-{version}-py3-none-any.whl",
+        dist / f"hudi_pyspark-{version}.tar.gz",
+        dist / "hudi_pyspark.zip",
+    )
+    wanted = {found.wheel, found.sdist, found.zip}
+    if set(dist.glob("*")) != wanted:
+        raise ReleaseError(
+            f"dist/ should have {sorted(path.name for path in wanted)}, and has "
+            f"{sorted(path.name for path in dist.glob('*'))}: run make release-check"
+        )
+    return found
+
+
+def build_from_sdist(sdist: Path, folder: Path) -> Path:
+    """Build a wheel from an unpacked source distribution, and return it."""
+    shutil.unpack_archive(sdist, folder)
+    return build_wheel(folder / sdist.name.removesuffix(".tar.gz"), folder / "wheel")
+
+
+def build_wheel(source: Path, out: Path) -> Path:
+    """Build a wheel from a source tree into an empty folder, and return it."""
+    run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, source])
+    (wheel,) = out.glob("*.whl")
+    return wheel
+
+
+def check_installed(wheel: Path, folder: Path) -> str:
+    """Install the wheel into a new environment, read a table there, and use command and types.
+
+    Returns:
+        What was read, in one line.
+    """
+    python, table = new_environment(folder / "installed"), extract_case(folder)
+    install(python, wheel)
+    report = run([python, "-I", SMOKE, CASE, table, folder / "installed"])
+    without_extra = run([python.parent / "hudi-py", "--help"], is_failure_expected=True)
+    if "cli" not in without_extra:
+        raise ReleaseError(f"hudi-py without its extra does not name the extra:\n{without_extra}")
+    install(python, f"{wheel}[cli]")
+    run([python.parent / "hudi-py", "count", table])
+    check_types(python, folder)
+    return report
+
+
+def check_types(python: Path, folder: Path) -> None:
+    """Check the calls of `tests/typing/api.py` against the types of the installed package."""
+    install(python, "mypy>=2.0", "typing_extensions")
+    copied = shutil.copy(TYPED_CALLS, folder)  # beside the checkout mypy would take its sources
+    options = ["--strict", "--ignore-missing-imports", "--config-file=", "--no-incremental"]
+    run([python, "-m", "mypy", *options, copied])
+
+
+def install(python: Path, *requirements: str | Path) -> None:
+    """Install packages with the pip of a Python."""
+    pip = ("-m", "pip", "--disable-pip-version-check", "--quiet", "install")
+    run([python, *pip, *requirements])
+
+
+def check_zip(artefacts: Artefacts, folder: Path) -> str:
+    """Read a table with the zip on `sys.path`, where only the dependencies are installed.
+
+    Returns:
+        What was read, in one line.
+    """
+    python, table = folder / "installed" / "bin" / "python", extract_case(folder)
+    run([python, "-m", "pip", "--disable-pip-version-check", "uninstall", "-qy", "hudi-pyspark"])
+    return run([python, "-I", SMOKE, CASE, table, artefacts.zip, artefacts.zip])
+
+
+def new_environment(folder: Path) -> Path:
+    """Create a virtual environment with nothing but pip, and return its Python."""
+    venv.create(folder, with_pip=True)
+    return folder / "bin" / "python"
+
+
+def extract_case(folder: Path) -> Path:
+    """Unzip the golden table, and return its base path."""
+    with zipfile.ZipFile(CASE / "table.zip") as archive:
+        archive.extractall(folder)
+    return folder / CASE.name
+
+
+def run(command: Sequence[str | Path], *, is_failure_expected: bool = False) -> str:
+    """Run a command away from the checkout, and return what it prints.
+
+    Raises:
+        ReleaseError: it failed, or did not fail although that was expected.
+    """
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    with tempfile.TemporaryDirectory() as elsewhere:
+        done = subprocess.run(
+            [str(word) for word in command],
+            cwd=elsewhere,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+    if (done.returncode != 0) is not is_failure_expected:
+        raise ReleaseError(
+            f"{' '.join(map(str, command))} ended with exit code {done.returncode}:\n{done.stdout}"
+        )
+    return done.stdout.strip()
+
+
+def main() -> int:
+    """Run all checks; return the exit code."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
+    version = project["version"]
+    try:
+        check_versions(PROJECT, version)
+        _passed(f"version {version} in pyproject.toml, package, changelog and docs")
+        artefacts = find_artefacts(PROJECT / "dist", version)
+        with zipfile.ZipFile(artefacts.wheel) as wheel:
+            about = f"hudi_pyspark-{version}.dist-info/METADATA"
+            check_metadata(message_from_bytes(wheel.read(about)), project)
+            check_files(wheel.namelist(), PROJECT)
+        _passed("wheel: metadata is complete, and all files are there")
+        check_same_content(artefacts.wheel, artefacts.zip)
+        _passed("zip: same content as the wheel")
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name).resolve()
+            check_same_content(artefacts.wheel, build_wheel(PROJECT, folder / "checkout"))
+            check_same_content(artefacts.wheel, build_from_sdist(artefacts.sdist, folder / "sdist"))
+            _passed("source distribution: builds the same wheel as the checkout")
+            _passed(f"installed wheel: {check_installed(artefacts.wheel, folder)}; types are there")
+            _passed(f"zip on sys.path: {check_zip(artefacts, folder)}")
+    except ReleaseError as error:
+        print(f"failed  {error}", file=sys.stderr)
+        return 1
+    sizes = ", ".join(f"{p.name} {p.stat().st_size // 1000} kB" for p in _files(artefacts))
+    print(f"{sizes}: ready to be released")
+    return 0
+
+
+def _files(artefacts: Artefacts) -> tuple[Path, ...]:
+    return artefacts.wheel, artefacts.sdist, artefacts.zip
+
+
+def _passed(line: str) -> None:
+    print(f"ok      {line}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
