@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
-.PHONY: help install demo test test-fast test-spark test-property golden \
+.PHONY: help install demo test test-fast test-spark test-property golden histories \
 	check lint types format bench bench-full docs site build zip
 
 help: ## list the targets
@@ -46,6 +46,19 @@ test-property: $(VENV)/.group-test ## run the randomised tests with many more ex
 
 golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers (CASES=folder)
 	@$(PYTHON) -m tests.golden $(CASES)
+
+# PySpark 3.5, for which Apache Hudi has bundles, and PySpark 4 need an environment each.
+HISTORIES := .venv-histories
+SEED ?= 1
+COUNT ?= 10
+HUDI ?= 1.2.0
+HISTORIES_ARGS ?=
+
+histories: ## compare random tables with Apache Hudi (SEED=1 COUNT=10 HUDI=1.2.0,1.0.2,0.15.0)
+	@$(MAKE) --no-print-directory VENV=$(HISTORIES) $(HISTORIES)/.group-histories
+	@home=$$($(HISTORIES)/bin/python .ci/java.py --install) && \
+		JAVA_HOME="$$home" $(HISTORIES)/bin/python -m tests.histories \
+		--seed $(SEED) --count $(COUNT) --hudi $(HUDI) $(HISTORIES_ARGS)
 
 check: lint types test-fast ## everything that must pass before a commit
 
