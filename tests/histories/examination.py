@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tests.histories.history import History
 
 FILTERS_OF_OURS = 3  # per query; they need no JVM
+QUERIES_PER_ATTEMPT = 12  # of shrinking, which has little time
 
 
 @dataclass
@@ -137,12 +138,7 @@ def compare(
         found.history, found.path, found.instants, query, ask_hudi(query), ours, ask_hudi
     )
     outcome = judge(comparison)
-    if (
-        outcome.verdict is Verdict.UNEXPLAINED
-        and plain is not None
-        and plain.verdict is Verdict.DEVIATION
-        and isinstance(ours, Answer)
-    ):
+    if outcome.verdict is Verdict.UNEXPLAINED and plain is not None and plain.explains(outcome):
         return Outcome(query, Verdict.DEVIATION, plain.detail, outcome.text)
     return outcome
 
@@ -177,7 +173,9 @@ def differs(history: History, worker: Worker, folder: Path, failed: Outcome) -> 
     found = write(history, worker, folder / history.name)
     if not found.is_written:
         return None
-    for query in every_query(failed.query.kind, found.instants):
+    queries = list(every_query(failed.query.kind, found.instants))
+    queries.sort(key=lambda query: bool(query.end) != bool(failed.query.end))
+    for query in queries[:QUERIES_PER_ATTEMPT]:
         asked = query.with_options(**_read_side(failed.query))
         for outcome in _asked_as(found, worker, asked, failed):
             is_same = (outcome.detail == "own filter") == (failed.detail == "own filter")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tests.histories.compare import CRASH, Answer, Failure, difference
+from tests.histories.compare import CRASH, Answer, Difference, Failure, difference
 from tests.histories.deviations import Comparison, explaining_rule
 
 if TYPE_CHECKING:
@@ -31,9 +31,23 @@ class Outcome:
     verdict: Verdict
     detail: str = ""  # Apache Hudi's error class, or the number of the rule
     text: str = ""  # how the answers differ
+    difference: Difference | None = None  # where both answered
 
-    def relabelled(self, detail: str) -> Outcome:
-        return replace(self, detail=detail)
+    def explains(self, filtered: Outcome) -> bool:
+        """Whether the same query with a filter differs only in rows in which this one differs."""
+        mine, its = self.difference, filtered.difference
+        if self.verdict is not Verdict.DEVIATION or mine is None or its is None or its.columns:
+            return False
+        return not (its.missing - mine.missing) and not (its.extra - mine.extra)
+
+
+# What Apache Hudi refuses for a reason; docs/differences.md promises to refuse it too.
+_REFUSALS = (
+    "Cleaner cleaned up the timestamp",
+    "HoodieTimeTravelException",
+    "meta fields are disabled",
+    "has to be in the active timeline",
+)
 
 
 def judge(comparison: Comparison) -> Outcome:
@@ -44,19 +58,20 @@ def judge(comparison: Comparison) -> Outcome:
     if isinstance(theirs, Failure):
         if isinstance(ours, Failure):
             return Outcome(query, Verdict.BOTH_REFUSE, ours.error, theirs.error)
+        if any(text in theirs.message for text in _REFUSALS):
+            return Outcome(query, Verdict.UNEXPLAINED, "refusal", theirs.message)
         return Outcome(query, Verdict.HUDI_FAILS, theirs.error, theirs.message)
-    text = _text(theirs, ours, comparison.history.image_columns)
-    if not text:
-        return Outcome(query, Verdict.EQUAL)
+    if isinstance(ours, Answer):
+        found = difference(theirs, ours, comparison.history.image_columns)
+        if not found:
+            return Outcome(query, Verdict.EQUAL)
+        text = str(found)
+    else:
+        found = None
+        text = f"ours refuses ({ours.error}: {ours.message}), Hudi has {len(theirs.rows)} rows"
     rule = explaining_rule(comparison)
-    return Outcome(query, Verdict.DEVIATION if rule else Verdict.UNEXPLAINED, rule, text)
-
-
-def _text(theirs: Answer, ours: Answer | Failure, image_columns: frozenset[str]) -> str:
-    if isinstance(ours, Failure):
-        return f"ours refuses ({ours.error}: {ours.message}), Hudi has {len(theirs.rows)} rows"
-    found = difference(theirs, ours, image_columns)
-    return str(found) if found else ""
+    verdict = Verdict.DEVIATION if rule else Verdict.UNEXPLAINED
+    return Outcome(query, verdict, rule, text, found)
 
 
 def is_crash(outcome: Outcome) -> bool:
