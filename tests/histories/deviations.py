@@ -109,8 +109,9 @@ def _writes(path: Path, instant: Instant, name: str) -> bool:
 def _partition_value(c: Comparison) -> bool:
     """D7: Apache Hudi takes the value from the folder's name, which cannot hold all of them.
 
-    It shows null for the empty string; without hive style only what follows the first `=`; and in
-    incremental queries the encoded text.
+    It shows null for the empty string. Where folders are not encoded it decodes them all the same,
+    and takes what follows the first `=` of a folder without hive style; where they are encoded, it
+    does not decode them in incremental queries.
     """
     found = c.difference()
     fields = [f for f in c.history.partition_fields if c.history.column_type(f) == "string"]
@@ -125,9 +126,10 @@ def _partition_value(c: Comparison) -> bool:
         return unquote(value) if value and is_encoded and c.query.is_incremental else value
 
     def shown(value: Any) -> Any:
-        if value and "=" in value and not is_encoded and not is_hive_style:
-            return value.partition("=")[2]
-        return value or None
+        if not value or is_encoded:
+            return value or None
+        text = value.partition("=")[2] if "=" in value and not is_hive_style else value
+        return text if c.query.is_incremental else unquote(text)
 
     def alike(row: Row, change: Callable[[Any], Any]) -> Row:
         return tuple(change(v) if n in places else v for n, v in enumerate(row))
