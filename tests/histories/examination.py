@@ -89,7 +89,7 @@ def write(history: History, worker: Worker, path: Path) -> Examination:
         seen.update(completed_commits(path))
         reason = f" REFUSED {refusal.error}: {refusal.message[:150]}" if refusal else ""
         found.steps.append(step.label + reason)
-        if refusal and number == 0:
+        if not seen:  # a bootstrap may fail after its commit
             break
     # The completion time is in the name from version 8 on only: an upgrade renames.
     newest = {instant.requested: instant for instant in sorted(seen)}
