@@ -12,8 +12,8 @@ PYTEST_ARGS ?=
 CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
-.PHONY: help install demo test test-fast test-spark test-property golden \
-	test-lowest check lint types format bench bench-full docs site build zip release-check
+.PHONY: help install demo test test-fast test-spark test-property test-lowest golden histories \
+	check lint types format bench bench-full docs site build zip release-check
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,19 @@ test-lowest: ## run the tests that need no Java with the lowest versions that py
 
 golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers (CASES=folder)
 	@$(PYTHON) -m tests.golden $(CASES)
+
+# PySpark 3.5, for which Apache Hudi has bundles, and PySpark 4 need an environment each.
+HISTORIES := .venv-histories
+SEED ?= 1
+COUNT ?= 10
+HUDI ?= 1.2.0
+HISTORIES_ARGS ?=
+
+histories: ## compare random tables with Apache Hudi (SEED=1 COUNT=10 HUDI=1.2.0,1.0.2,0.15.0)
+	@$(MAKE) --no-print-directory VENV=$(HISTORIES) $(HISTORIES)/.group-histories
+	@home=$$($(HISTORIES)/bin/python .ci/java.py --install) && \
+		JAVA_HOME="$$home" $(HISTORIES)/bin/python -m tests.histories \
+		--seed $(SEED) --count $(COUNT) --hudi $(HUDI) $(HISTORIES_ARGS)
 
 check: lint types test-fast ## everything that must pass before a commit
 

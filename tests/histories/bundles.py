@@ -1,0 +1,36 @@
+"""Apache Hudi's bundles for Spark, from Maven Central."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+SPARK = "3.5"
+NAME = f"hudi-spark{SPARK}-bundle_2.12"
+
+
+def bundle(hudi: str) -> Path:
+    """The jar of a release in the local Maven repository, which Maven fills where it is missing."""
+    home = Path("~/.m2/repository/org/apache/hudi").expanduser()
+    jar = home / NAME / hudi / f"{NAME}-{hudi}.jar"
+    if not jar.is_file():
+        _get(hudi, jar)
+    return jar
+
+
+def _get(hudi: str, jar: Path) -> None:
+    artifact = f"org.apache.hudi:{NAME}:{hudi}"
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise SystemExit(
+            f"There is no {jar}. Install Maven (sudo apt-get install -y maven), or put the jar of "
+            f"{artifact} there by hand: https://repo1.maven.org/maven2/org/apache/hudi/{NAME}/{hudi}/"
+        )
+    print(f"Getting {artifact} from Maven Central ...", flush=True)
+    goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
+    subprocess.run(
+        [maven, "-q", "-B", goal, f"-Dartifact={artifact}", "-Dtransitive=false"], check=True
+    )
+    if not jar.is_file():
+        raise SystemExit(f"Maven got {artifact}, but there is no {jar}")

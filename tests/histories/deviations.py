@@ -1,0 +1,275 @@
+"""Accepted differences of docs/differences.md, each with a predicate: when it applies."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from hudi_pyspark import HudiTable
+from tests.histories.compare import Answer, Difference, Failure, Row, difference
+from tests.histories.instants import Instant, completed_commits
+from tests.histories.queries import END, METADATA, Query, as_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from tests.histories.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A query with both answers, and what a rule may look at to explain why they differ."""
+
+    history: History
+    path: Path
+    instants: tuple[Instant, ...]  # all commits that the table ever had
+    query: Query
+    reference: Answer | Failure
+    ours: Answer | Failure
+    ask_hudi: Callable[[Query], Answer | Failure]
+
+    @property
+    def properties(self) -> dict[str, str]:
+        lines = (self.path / ".hoodie" / "hoodie.properties").read_text().splitlines()
+        pairs = (line.partition("=") for line in lines if line[:1] != "#")
+        return {key: value for key, _, value in pairs}
+
+    @property
+    def table_version(self) -> int:
+        """The version now; the history says only what it was at first."""
+        return int(self.properties["hoodie.table.version"])
+
+    def difference(self) -> Difference | None:
+        """None unless both readers answer with the same columns."""
+        if isinstance(self.reference, Failure) or isinstance(self.ours, Failure):
+            return None
+        found = difference(self.reference, self.ours, self.history.image_columns)
+        return None if found.columns else found
+
+    def column(self, row: Row, name: str) -> Any:
+        assert isinstance(self.ours, Answer)
+        return row[self.ours.names.index(name)]
+
+    def last_of_range(self) -> Instant | None:
+        """The last commit of an incremental query."""
+        by_completion = self.table_version >= 8
+        ends = [
+            instant
+            for instant in self.instants
+            if not self.query.end
+            or (instant.completion if by_completion else instant.requested) <= self.query.end
+        ]
+        return max(ends, default=None)
+
+    def rows_at_end(self) -> Counter[Row]:
+        """What Apache Hudi itself reads by time travel to the end of the range."""
+        last = self.last_of_range()
+        found = self.ask_hudi(as_of(last.requested)) if last else None
+        if not isinstance(found, Answer) or found.columns != self._ours().columns:
+            return Counter()
+        return Counter(found.rows)
+
+    def _ours(self) -> Answer:
+        assert isinstance(self.ours, Answer)
+        return self.ours
+
+
+def explaining_rule(comparison: Comparison) -> str:
+    """Number of the rule that explains why two answers differ; "" if none does."""
+    for number, applies in RULES:
+        if applies(comparison):
+            return number
+    return ""
+
+
+def _missing_file(c: Comparison) -> bool:
+    """D3: a committed file is gone, within the instants that were asked for."""
+    if not isinstance(c.ours, Failure) or c.ours.error != "MissingFileError":
+        return False
+    named = re.search(r"(\S+) was committed", c.ours.message)
+    if named is None or "/" not in named[1]:
+        return False
+    name = named[1].rpartition("/")[2]
+    if any(file.name == name for file in c.path.rglob(name)):
+        return False
+    first = next((i for i in c.instants if _writes(c.path, i, name)), None)
+    until = c.query.options.get("as.of.instant") or c.query.end
+    return first is not None and (not until or first.requested <= until)
+
+
+def _writes(path: Path, instant: Instant, name: str) -> bool:
+    files = (path / ".hoodie").rglob(f"{instant.requested}*.{instant.action}")
+    return any(name.encode() in file.read_bytes() for file in files)
+
+
+def _partition_value(c: Comparison) -> bool:
+    """D7: Apache Hudi takes the value from the folder's name, which cannot hold all of them.
+
+    It shows null for the empty string. Where folders are not encoded it decodes them all the same,
+    and takes what follows the first `=` of a folder without hive style; where they are encoded, it
+    does not decode them in incremental queries.
+    """
+    found = c.difference()
+    fields = [f for f in c.history.partition_fields if c.history.column_type(f) == "string"]
+    if not found or not fields or c.query.kind.value == "cdc":
+        return False
+    assert isinstance(c.ours, Answer)
+    places = {c.ours.names.index(field) for field in fields}
+    is_encoded = c.properties.get("hoodie.datasource.write.partitionpath.urlencode") == "true"
+    is_hive_style = c.properties.get("hoodie.datasource.write.hive_style_partitioning") == "true"
+
+    def theirs(value: Any) -> Any:
+        return unquote(value) if value and is_encoded and c.query.is_incremental else value
+
+    def shown(value: Any) -> Any:
+        if not value or is_encoded:
+            return value or None
+        text = value.partition("=")[2] if "=" in value and not is_hive_style else value
+        return text if c.query.is_incremental else unquote(text)
+
+    def alike(row: Row, change: Callable[[Any], Any]) -> Row:
+        return tuple(change(v) if n in places else v for n, v in enumerate(row))
+
+    missing = Counter(alike(row, theirs) for row in found.missing.elements())
+    return missing == Counter(alike(row, shown) for row in found.extra.elements())
+
+
+def _archived_begin(c: Comparison) -> bool:
+    """D11: before version 8 Apache Hudi leaves out what was archived.
+
+    Late records that lose against such rows are among its own.
+    """
+    found = c.difference()
+    active = completed_commits(c.path)
+    if not found or c.table_version >= 8 or not c.query.is_incremental:
+        return False
+    keys = {_identity(c, row) for row in found.extra}
+    if any(_identity(c, row) not in keys for row in found.missing):
+        return False
+    archived = [i for i in c.instants if active and i < active[0] and i.requested > c.query.begin]
+    times = {i.requested for i in archived}
+    return all(c.column(row, "_hoodie_commit_time") in times for row in found.extra)
+
+
+def _partial_updates(c: Comparison) -> bool:
+    """D23: partial updates, which Apache Hudi merges without the rows below; its own time travel
+    to the end of the range has the rows that we give."""
+    found = c.difference()
+    if not found or c.query.kind.value != "incremental":
+        return False
+    groups = _groups_with_partial_updates(c.path)
+    if not all(_file_id(c.column(row, "_hoodie_file_name")) in groups for row in found.extra):
+        return False
+    ids = (_file_id(c.column(row, "_hoodie_file_name")) for row in found.missing)
+    at_end = c.rows_at_end()
+    return (
+        all(name in groups or not name for name in ids)
+        and _all_in(found.extra, at_end)
+        and not found.missing & at_end
+    )
+
+
+def _groups_with_partial_updates(path: Path) -> frozenset[str]:
+    files = [file.relative_to(path).as_posix() for file in path.rglob(".*.log.*")]
+    names = (f for f in files if ".hoodie/" not in f and not f.endswith((".crc", ".cdc")))
+    inspect = HudiTable(str(path)).inspect
+    found = set()
+    for name in names:
+        if any(inspect.log_blocks(name)["is_partial"].to_pylist()):
+            found.add(_file_id(name.rpartition("/")[2][1:]))
+    return frozenset(found)
+
+
+def _file_id(file_name: str | None) -> str:
+    return (file_name or "").partition("_")[0]
+
+
+def _metadata_table_lacks_files(c: Comparison) -> bool:
+    """D24: after an upgrade from version 6, Apache Hudi without its metadata table agrees."""
+    initial = c.properties.get("hoodie.table.initial.version", "")
+    if initial != "6" or c.table_version < 8 or c.query.options.get(METADATA) != "true":
+        return False
+    other = c.ask_hudi(c.query.with_options(**{METADATA: "false"}))
+    return (
+        isinstance(other, Answer) and isinstance(c.ours, Answer) and not difference(other, c.ours)
+    )
+
+
+def _text_ordering(c: Comparison) -> bool:
+    """D25: event-time ordering by a string in Parquet log blocks: ours has the higher value."""
+    found = c.difference()
+    fields = c.history.ordering_fields
+    if (
+        not found
+        or len(fields) != 1
+        or c.history.column_type(fields[0]) != "string"
+        or c.history.options.get("hoodie.logfile.data.block.format") != "parquet"
+        or c.properties.get("hoodie.record.merge.mode") != "EVENT_TIME_ORDERING"
+    ):
+        return False
+    theirs, ours = (
+        {_identity(c, row): c.column(row, fields[0]) for row in side}
+        for side in (found.missing, found.extra)
+    )
+    return theirs.keys() == ours.keys() and all(ours[k] >= v for k, v in theirs.items() if v)
+
+
+def _identity(c: Comparison, row: Row) -> tuple[Any, ...]:
+    places = ("_hoodie_partition_path", *c.history.record_keys)
+    assert isinstance(c.ours, Answer)
+    return tuple(c.column(row, name) for name in places if name in c.ours.names)
+
+
+def _end_inside_commit(c: Comparison) -> bool:
+    """D26: the end lies inside a commit; with the end of the commit before, Hudi agrees with us."""
+    last = c.last_of_range()
+    if c.query.kind.value != "incremental" or c.table_version < 8 or not c.query.end or not last:
+        return False
+    if not any(i.requested <= c.query.end < i.completion for i in c.instants):
+        return False
+    other = c.ask_hudi(c.query.with_options(**{END: last.completion}))
+    return (
+        isinstance(other, Answer) and isinstance(c.ours, Answer) and not difference(other, c.ours)
+    )
+
+
+def _unneeded_file(c: Comparison) -> bool:
+    """D27: a file of the range is gone, and Apache Hudi's time travel to its end has our rows."""
+    found = c.difference()
+    if not found or found.missing or c.query.kind.value != "incremental" or not c.query.end:
+        return False
+    return _lacks_files(c) and _all_in(found.extra, c.rows_at_end())
+
+
+def _lacks_files(c: Comparison) -> bool:
+    """Whether a data file that a commit on the timeline wrote is not on the storage."""
+    inspect = HudiTable(str(c.path)).inspect
+    return any(
+        not (c.path / name).exists()
+        for time in inspect.commits()["requested_time"].to_pylist()
+        for name in inspect.commit_files(time)["path"].to_pylist()
+    )
+
+
+def _all_in(rows: Counter[Row], others: Counter[Row]) -> bool:
+    return not rows - others
+
+
+RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
+    ("D3", _missing_file),
+    ("D7", _partition_value),
+    ("D11", _archived_begin),
+    ("D23", _partial_updates),
+    ("D24", _metadata_table_lacks_files),
+    ("D25", _text_ordering),
+    ("D26", _end_inside_commit),
+    ("D27", _unneeded_file),
+)
+
+
+def numbers() -> Iterable[str]:
+    return (number for number, _ in RULES)
