@@ -154,7 +154,9 @@ def _archived_begin(c: Comparison) -> bool:
         return False
     archived = [i for i in c.instants if active and i < active[0] and i.requested > c.query.begin]
     times = {i.requested for i in archived}
-    return all(c.column(row, "_hoodie_commit_time") in times for row in found.extra)
+    return bool(archived) and all(
+        c.column(row, "_hoodie_commit_time") in times for row in found.extra
+    )
 
 
 def _partial_updates(c: Comparison) -> bool:
