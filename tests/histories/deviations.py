@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -83,7 +83,32 @@ def explaining_rule(comparison: Comparison) -> str:
     for number, applies in RULES:
         if applies(comparison):
             return number
+    # Folders that Apache Hudi shows in another way may hide a second reason.
+    decoded = _with_decoded_folders(comparison)
+    for number, applies in RULES:
+        if decoded is not None and applies(decoded):
+            return f"D7 {number}"
     return ""
+
+
+def _with_decoded_folders(c: Comparison) -> Comparison | None:
+    """The same comparison with the values of encoded folders decoded on Apache Hudi's side."""
+    fields = [f for f in c.history.partition_fields if c.history.column_type(f) == "string"]
+    is_encoded = c.properties.get("hoodie.datasource.write.partitionpath.urlencode") == "true"
+    if not fields or not is_encoded or not c.query.is_incremental:
+        return None
+
+    def decoded(answer: Answer | Failure) -> Answer | Failure:
+        if isinstance(answer, Failure):
+            return answer
+        places = {answer.names.index(field) for field in fields if field in answer.names}
+        rows = tuple(
+            tuple(unquote(v) if n in places and v else v for n, v in enumerate(row))
+            for row in answer.rows
+        )
+        return replace(answer, rows=rows)
+
+    return replace(c, reference=decoded(c.reference))
 
 
 def _missing_file(c: Comparison) -> bool:
