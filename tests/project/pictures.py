@@ -1,31 +1,35 @@
-"""The pictures of docs/pictures.md: a golden table with a compaction and logs on top of it."""
+"""The pictures of docs/: a golden table as `HudiTable.plot` draws it, and the map of the package.
+
+Run as a module, it writes them.
+"""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hudi_pyspark import HudiTable
-
-if TYPE_CHECKING:
-    from hudi_pyspark.plot import Picture
+from tests.project import package_map
 
 PROJECT = Path(__file__).resolve().parents[2]
-CASE = "v9_mor_compaction_inline"
+CASE = "v9_mor_compaction_inline"  # a compaction, and logs on top of it
 FOLDER = PROJECT / "docs" / "images"
 
 
-def pictures() -> dict[str, Picture]:
-    """Name to picture."""
+def pictures() -> dict[str, str]:
+    """Name to SVG."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.unpack_archive(PROJECT / "tests" / "golden" / CASE / "table.zip", folder)
         plot = HudiTable(f"{folder}/{CASE}").plot
-        return {"timeline.svg": plot.timeline(), "file_groups.svg": plot.file_groups()}
+        return {
+            "timeline.svg": plot.timeline().to_svg(),
+            "file_groups.svg": plot.file_groups().to_svg(),
+            "package_map.svg": package_map.render(),
+        }
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, drawn in pictures().items():
-        drawn.save(FOLDER / name)
+    for name, svg in pictures().items():
+        (FOLDER / name).write_text(svg, encoding="utf-8")
