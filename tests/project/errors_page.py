@@ -12,9 +12,9 @@ HEAD = """\
 
 <!-- Made by `make docs` from hudi_pyspark/errors.py: change it there. -->
 
-Everything that this package raises on purpose is a `HudiError`, and each message begins with a
-code in brackets. Catch the class in Python; look for the code where only the text arrives, as in
-Spark's `PythonException`:
+Every error that this package raises on purpose is a `HudiError`, and its message begins with a
+code in brackets. In Python, catch the class. Where only the text arrives, as in Spark's
+`PythonException`, look for the code:
 
 ```python
 from hudi_pyspark import HudiTable, TableNotFoundError
