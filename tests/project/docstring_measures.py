@@ -171,7 +171,7 @@ def _is_error(definition: Definition) -> bool:
 def _scope(
     module: Module, modules: dict[str, Module], definitions: list[Definition]
 ) -> dict[str, str]:
-    """Name within a module to the full name that it stands for."""
+    """Name within a module to the full name that it refers to."""
     scope = {
         local: ".".join(filter(None, [source, name]))
         for local, source, name in bindings(module, modules)

@@ -67,7 +67,7 @@ def test_answers_agree_but_for_the_last_digits_of_floats(one, other, is_same):
     assert agree(one, other) is is_same
 
 
-def test_another_answer_is_marked_in_the_table_and_told_below_it():
+def test_different_answer_is_marked_in_the_table_and_explained_below_it():
     ours = measured("hudi-py-spark", (1.0,), {"rows": 9})
     shown = markdown(run_of(measured("hudi-jvm", (2.0,), {"rows": 10}), ours))
     assert "| count | 2.00 | 1.00 **(!)** | - | 2.0x |" in shown
@@ -85,7 +85,7 @@ def test_base_files_alone_may_answer_otherwise_unless_they_are_what_was_asked_fo
     assert list(disagreements(both("read_optimized"), ENGINES)) == [("pyarrow", "read_optimized")]
 
 
-def test_a_failure_is_no_time_and_its_reason_is_told():
+def test_failure_has_no_time_and_shows_its_reason():
     failed = measured("hudi-py-spark", (), error="ValueError: broken")
     shown = markdown(run_of(measured("hudi-jvm", (2.0,)), failed))
     assert "| count | 2.00 | failed | - | - |" in shown

@@ -36,7 +36,7 @@ def run(tmp_path):
     return run
 
 
-def test_no_python_at_all_is_told_in_one_line(run):
+def test_missing_python_is_reported_in_one_line(run):
     done = run({})
     assert done.returncode == 1
     assert done.stderr == (

@@ -65,7 +65,7 @@ def test_link_to_nowhere_and_page_without_a_place_fail_the_build(tmp_path):
     )
     done = build(config, tmp_path / "site")
     assert done.returncode == 1
-    told = [line for line in done.stderr.splitlines() if line.startswith("WARNING")]
+    warnings = [line for line in done.stderr.splitlines() if line.startswith("WARNING")]
     for name in ("gone.md", "#gone", "gone.ipynb"):
-        assert any(f"'{name}'" in line or f"/{name}'" in line for line in told), done.stderr
+        assert any(f"'{name}'" in line or f"/{name}'" in line for line in warnings), done.stderr
     assert "stray.md" in done.stderr
