@@ -13,7 +13,7 @@ from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingWrapper,
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from tests.format.log.test_kryo import ONE_DELETE, TWO_DELETES, TWO_KEYS, ascii_text
 
-LOGS = Path(__file__).parents[1] / "golden" / "logs"
+LOGS = Path(__file__).parents[2] / "golden" / "logs"
 W = OrderingWrapper
 
 # As in HoodieDeleteRecordList.avsc of Hudi 1.2.0.
