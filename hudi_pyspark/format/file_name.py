@@ -64,11 +64,6 @@ class BaseFileName:
         mark = _EXTERNAL_PREFIX_MARK + _escape_folder(folder) if folder else ""
         return f"{name}_{self.instant}{mark}{_EXTERNAL_SUFFIX}"
 
-    @property
-    def is_external(self) -> bool:
-        """Whether the file is on the storage as ``<partition>/<file id>``, not under this name."""
-        return self.write_token is None
-
     @classmethod
     def _parse_external(cls, name: str) -> BaseFileName:
         stem = name[: -len(_EXTERNAL_SUFFIX)]

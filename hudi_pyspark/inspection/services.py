@@ -228,7 +228,7 @@ def pending_plans(view: TableView) -> Iterator[tuple[Instant, str, tuple[Planned
             yield instant, str(Action.CLUSTERING), tuple(plan.all_slices())
 
 
-def compaction_plan(view: TableView, instant: Instant, action: str) -> CompactionPlan | None:
+def compaction_plan(view: TableView, instant: Instant, action: Action) -> CompactionPlan | None:
     """The plan of a compaction, pending or completed; None where its file is gone."""
     body = _read_requested(view, instant, action)
     return parse_compaction_plan(body, path=view.instant_path(instant)) if body else None
@@ -243,7 +243,7 @@ def replace_plan(view: TableView, instant: Instant) -> ReplacePlan | None:
     return None
 
 
-def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, str]]:
+def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
     """Compactions of the active timeline with the action under which they were requested."""
     for instant in view.timeline.instants:
         if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
@@ -275,7 +275,7 @@ def _clustering_instants(view: TableView) -> Iterator[Instant]:
                 yield instant
 
 
-def _read_requested(view: TableView, instant: Instant, action: str) -> bytes | None:
+def _read_requested(view: TableView, instant: Instant, action: Action) -> bytes | None:
     """The plan of an action; None where there is no such file."""
     requested = Instant(instant.requested_time, action, InstantState.REQUESTED)
     try:

@@ -18,6 +18,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
 from hudi_pyspark.query.columns.arrays import as_one_array
 from hudi_pyspark.query.options import RangeMerge
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
-_COMMIT_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
 _FIRST_COMPLETION_TIME_VERSION = 8
 
 
@@ -283,7 +283,7 @@ def archived_commits(
     archived = {
         a.requested_time: (a.completion_time if by_completion else None) or a.requested_time
         for a in view.archived
-        if a.action in _COMMIT_ACTIONS and a.requested_time not in active
+        if a.action in COMMIT_ACTIONS and a.requested_time not in active
     }
     return {time: at for time, at in archived.items() if begin < at <= end}
 

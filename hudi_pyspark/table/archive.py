@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.timeline.commit_metadata import commit_metadata_of
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant, InstantState
 from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
 
 if TYPE_CHECKING:
@@ -54,15 +54,13 @@ _MANIFEST_FILE = re.compile(r"manifest_([0-9]+)")
 _INSTANT_COLUMNS = ["instantTime", "action", "completionTime"]
 _METADATA_COLUMNS = ["instantTime", "action", "metadata"]
 
-_COMMIT_ACTIONS = (Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT)
-
 
 @dataclass(frozen=True, slots=True)
 class ArchivedInstant:
     """A completed instant that is no longer on the active timeline."""
 
     requested_time: str
-    action: str  # one of Action
+    action: Action
     completion_time: str | None  # None before layout 2
     path: str  # of the archive file that holds it, relative to the base path
 
@@ -103,7 +101,7 @@ def load_archived_commits(
         CorruptTimelineError: an archive file cannot be read, or no longer holds the instant.
     """
     for instant in instants:
-        if instant.action not in _COMMIT_ACTIONS:
+        if instant.action not in COMMIT_ACTIONS:
             raise ValueError(f"{instant.action} {instant.requested_time} has no commit metadata")
     metadata = []
     for instant, body in zip(instants, load_archived_bodies(storage, instants), strict=True):

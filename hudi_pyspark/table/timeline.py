@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.timeline.instant import Instant, InstantState, NotAnInstant
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # Actions whose completion makes data visible. A pending compaction is none of them: it completes as
 # a commit, and until then its plan blocks nobody. A pending clustering is.
-_COPY_ON_WRITE_ACTIONS = frozenset({"commit", "replacecommit", "clustering"})
-_MERGE_ON_READ_ACTIONS = _COPY_ON_WRITE_ACTIONS | {"deltacommit"}
+_COPY_ON_WRITE_ACTIONS = frozenset({Action.COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})
+_MERGE_ON_READ_ACTIONS = _COPY_ON_WRITE_ACTIONS | {Action.DELTA_COMMIT}
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Timeline:
     @classmethod
     def collapse(cls, instants: Iterable[Instant]) -> Timeline:
         """Keep the highest state of each action: a finished compaction hides its plan file."""
-        latest: dict[tuple[str, str], Instant] = {}
+        latest: dict[tuple[str, Action], Instant] = {}
         for instant in instants:
             key = (instant.requested_time, instant.comparable_action)
             if key not in latest or latest[key].state < instant.state:
@@ -64,21 +64,16 @@ class Timeline:
             if i.state is InstantState.COMPLETED
         )
 
-    def of_action(self, action: str) -> tuple[Instant, ...]:
-        return tuple(i for i in self.instants if i.action == action)
+    def of_action(self, action: Action) -> tuple[Instant, ...]:
+        return tuple(i for i in self.instants if i.action is action)
 
     @cached_property
     def pending_compactions(self) -> tuple[Instant, ...]:
-        return tuple(i for i in self.pending if i.action == "compaction")
-
-    @cached_property
-    def pending_clusterings(self) -> tuple[Instant, ...]:
-        """Pending instants that may be clusterings; layout 1 names insert overwrites alike."""
-        return tuple(i for i in self.pending if i.action in ("clustering", "replacecommit"))
+        return tuple(i for i in self.pending if i.action is Action.COMPACTION)
 
     @cached_property
     def savepoint_times(self) -> frozenset[str]:
-        return frozenset(i.requested_time for i in self.instants if i.action == "savepoint")
+        return frozenset(i.requested_time for i in self.instants if i.action is Action.SAVEPOINT)
 
 
 @dataclass(frozen=True)

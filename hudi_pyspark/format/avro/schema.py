@@ -133,7 +133,6 @@ class AvroField:
     name: str
     type: AvroType
     default: JsonValue | NoDefault = field(default=NO_DEFAULT, hash=False)
-    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +448,6 @@ class _Parser:
             name,
             self._part(schema, "type", namespace, f"{path}.{name}" if path else name),
             schema.get("default", NO_DEFAULT),
-            _texts(schema.get("aliases")),
         )
 
     def _fixed(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroFixed:

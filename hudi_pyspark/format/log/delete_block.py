@@ -79,7 +79,6 @@ class DeleteRecords:
     """
 
     record_keys: pa.StringArray
-    partition_paths: pa.StringArray
     ordering: tuple[OrderingGroup, ...]  # by wrapper: one group, unless the block mixes types
     array_ordering: ArrayOrdering | None  # None unless the table has several ordering fields
 
@@ -143,12 +142,10 @@ def _decode_avro(payload: memoryview, path: str, offset: int) -> DeleteRecords:
         problem = f"delete block cannot be decoded: {error.reason()}"
         raise CorruptLogBlockError(problem, path, offset) from error
     deletes = _only_chunk(table.column("deleteRecordList")).flatten()
-    record_keys, partition_paths, wrappers = deletes.flatten()
+    record_keys, _, wrappers = deletes.flatten()
     *scalars, arrays = wrappers.flatten()
     rows = np.arange(len(deletes), dtype=np.int64)
-    return DeleteRecords(
-        record_keys, partition_paths, _group_by_wrapper(scalars, rows), _array_ordering(arrays)
-    )
+    return DeleteRecords(record_keys, _group_by_wrapper(scalars, rows), _array_ordering(arrays))
 
 
 def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -202,7 +199,6 @@ def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
             by_wrapper.setdefault(wrapper, []).append((row, delete.ordering))
     return DeleteRecords(
         record_keys=pa.array([delete.record_key for delete in deletes], pa.string()),
-        partition_paths=pa.array([delete.partition_path for delete in deletes], pa.string()),
         ordering=tuple(
             _kryo_group(wrapper, by_wrapper[wrapper])
             for wrapper in OrderingWrapper

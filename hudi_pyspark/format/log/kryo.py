@@ -42,7 +42,6 @@ class KryoDelete:
     """One deleted record."""
 
     record_key: str | None
-    partition_path: str | None
     ordering: KryoOrdering | None  # None in version 1 blocks, and where the writer had none
 
 
@@ -89,14 +88,13 @@ def _parse_array(
 
 def _read_key(reader: _KryoReader) -> KryoDelete:
     # Kryo writes fields in the order of their names.
-    partition_path = reader.read_shared(_read_text)
-    record_key = reader.read_shared(_read_text)
-    return KryoDelete(record_key, partition_path, None)
+    reader.read_shared(_read_text)  # the partition path
+    return KryoDelete(reader.read_shared(_read_text), None)
 
 
 def _read_delete(reader: _KryoReader) -> KryoDelete:
     key = reader.read_object(_HOODIE_KEY, _read_key)
-    return KryoDelete(key.record_key, key.partition_path, _read_ordering(reader))
+    return KryoDelete(key.record_key, _read_ordering(reader))
 
 
 def _read_ordering(reader: _KryoReader) -> KryoOrdering | None:

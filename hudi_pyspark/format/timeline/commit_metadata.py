@@ -68,7 +68,6 @@ class WriteStat:
     file_size: int  # bytes when the commit was done; up to table version 7 a log file may grow on
     base_file: str | None  # name of that below a log file; only told up to table version 7
     log_files: tuple[str, ...]  # names of the slice's, in no order; () if it is not a log file
-    prev_base_file: str | None
     cdc_files: tuple[tuple[str, int], ...]  # path relative to the base path, size in bytes
 
     @property
@@ -85,7 +84,6 @@ class CommitMetadata:
     replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by partition
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     operation_type: WriteOperationType = WriteOperationType.UNKNOWN
-    compacted: bool = False  # set by compactions of old releases
 
     @property
     def schema_text(self) -> str | None:
@@ -136,7 +134,6 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
         },
         extra_metadata=dict(record.get("extraMetadata") or {}),
         operation_type=WriteOperationType.parse(record.get("operationType")),
-        compacted=bool(record.get("compacted")),
     )
 
 
@@ -158,6 +155,5 @@ def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
         get("fileSizeInBytes") or 0,
         get("baseFile") or None,
         tuple(get("logFiles") or ()),
-        get("prevBaseFile") or None,
         tuple(cdc_stats.items()) if cdc_stats else (),
     )

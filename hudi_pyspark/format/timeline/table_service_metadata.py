@@ -23,10 +23,7 @@ class PlannedSlice:
 
     partition_path: str
     file_id: str
-    base_instant_time: str | None  # None in clustering plans, which do not tell
-    base_file_name: str | None  # None if the slice has only log files
     log_file_names: tuple[str, ...]
-    bootstrap_file_path: str | None  # as recorded; only slices of a bootstrapped table have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,6 @@ class CleanedPartition:
     partition_path: str
     deleted_files: tuple[str, ...]  # names
     undeleted_files: tuple[str, ...]  # names of those that could not be deleted
-    is_partition_deleted: bool
     policy: str = ""  # which files it looked for, by Hudi's name
 
 
@@ -73,14 +69,6 @@ class CleanMetadata:
     last_completed_commit: str | None
     partitions: tuple[CleanedPartition, ...]
     milliseconds: int = 0  # that it took
-
-
-@dataclass(frozen=True, slots=True)
-class InstantReference:
-    """An instant as named by another instant's metadata."""
-
-    requested_time: str
-    action: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +86,6 @@ class RollbackMetadata:
     """Which instants a rollback undid, and how."""
 
     rolled_back_times: tuple[str, ...]
-    instants: tuple[InstantReference, ...]  # () in old releases
     partitions: tuple[RolledBackPartition, ...]
     milliseconds: int = 0  # that it took
 
@@ -108,7 +95,6 @@ class RestoreMetadata:
     """Which instants a restore undid."""
 
     rolled_back_times: tuple[str, ...]  # newest first
-    instants: tuple[InstantReference, ...]  # () in old releases
     rollbacks: tuple[RollbackMetadata, ...]
     milliseconds: int = 0  # that it took
 
@@ -180,7 +166,6 @@ def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
                 partition_path=partition_path,
                 deleted_files=_file_names(cleaned.get("successDeleteFiles")),
                 undeleted_files=_file_names(cleaned.get("failedDeleteFiles")),
-                is_partition_deleted=bool(cleaned.get("isPartitionDeleted")),
                 policy=cleaned.get("policy") or "",
             )
             for partition_path, cleaned in (record.get("partitionMetadata") or {}).items()
@@ -208,9 +193,9 @@ def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
     """
     record = read_body(body, path=path)
     with undecodable_as_corrupt(path):
-        one = record.get("instantToRollback")
-        references = [one] if one else record.get("instantsToRollback")
-        return tuple(reference.requested_time for reference in _instant_references(references))
+        instant = record.get("instantToRollback")
+        instants = [instant] if instant else record.get("instantsToRollback") or ()
+        return tuple(instant["commitTime"] for instant in instants)
 
 
 def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
@@ -223,7 +208,6 @@ def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
     with undecodable_as_corrupt(path):
         return RestoreMetadata(
             rolled_back_times=tuple(record.get("instantsToRollback") or ()),
-            instants=_instant_references(record.get("restoreInstantInfo")),
             rollbacks=tuple(
                 rollback_metadata_of(rollback)
                 for rollbacks in (record.get("hoodieRestoreMetadata") or {}).values()
@@ -253,14 +237,10 @@ def parse_savepoint_metadata(body: bytes, *, path: str) -> SavepointMetadata:
 
 
 def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
-    base_file = record.get("dataFilePath")
     return PlannedSlice(
         partition_path=record.get("partitionPath") or "",
         file_id=record["fileId"],
-        base_instant_time=record.get("baseInstantTime") or None,
-        base_file_name=_file_name(base_file) if base_file else None,
         log_file_names=_file_names(record.get("deltaFilePaths")),
-        bootstrap_file_path=record.get("bootstrapFilePath") or None,
     )
 
 
@@ -272,7 +252,6 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
     """
     return RollbackMetadata(
         rolled_back_times=tuple(record.get("commitsRollback") or ()),
-        instants=_instant_references(record.get("instantsRollback")),
         partitions=tuple(
             RolledBackPartition(
                 partition_path=partition_path,
@@ -284,12 +263,6 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
         ),
         milliseconds=record.get("timeTakenInMillis") or 0,
     )
-
-
-def _instant_references(
-    records: Iterable[Mapping[str, Any]] | None,
-) -> tuple[InstantReference, ...]:
-    return tuple(InstantReference(r["commitTime"], r["action"]) for r in records or ())
 
 
 def _file_names(paths: Iterable[str] | None) -> tuple[str, ...]:
