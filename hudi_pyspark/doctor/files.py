@@ -82,7 +82,7 @@ def check_files(view: TableView, told: FilesOfTimeline, stored: StoredFiles) -> 
 def _missing(view: TableView, told: FilesOfTimeline, stored: StoredFiles) -> Iterator[Finding]:
     gone = {path for s in view.file_slices(check_files=False) for path in _gone_from(view, s)}
     # Cleans leave the timeline too; then nobody can tell which files they removed.
-    is_told = not view.archived_commit_times
+    is_told = not view.history.archived_times
     for path, written in sorted(told.written.items()):
         if path in gone:
             message = f"committed by {written.commit}, part of every read, and not on the storage"

@@ -77,7 +77,7 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
         return active
     old = [
         entry
-        for entry in view.archived
+        for entry in view.history.archived
         if entry.action in COMMIT_ACTIONS and entry.requested_time not in loaded
     ]
     bodies = load_archived_commits(view.storage, old)

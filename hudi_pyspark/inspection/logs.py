@@ -272,7 +272,7 @@ def _slice_of(view: TableView, path: str) -> FileSlice:
         raise InvalidOptionError(f"{path!r} is no log file of a file group") from error
     if parsed.is_cdc:
         raise InvalidOptionError(f"{path!r} holds changes, which are never merged")
-    group = view.file_group(partition, parsed.file_id)
+    group = view.groups.find(partition, parsed.file_id)
     for file_slice in group.slices if group is not None else ():
         if any(log.path == path for log in file_slice.log_files):
             return file_slice

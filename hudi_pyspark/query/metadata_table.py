@@ -132,7 +132,7 @@ def _check_files(metadata: TableView, file_slice: FileSlice) -> None:
         gone.append((base.path, base.instant_time))
     begun = _begun(metadata, file_slice.partition_path) if gone else ""
     for path, time in gone:
-        if (metadata.completion_time(time) or time) >= begun:
+        if (metadata.history.completion_time(time) or time) >= begun:
             raise MissingFileError.since_commit(metadata.storage.describe(path), time)
 
 

@@ -112,7 +112,7 @@ def commit_offsets(view: TableView) -> dict[str, str]:
     if view.config.layout > 1:
         pairs = [(c.completion_time or c.requested_time, c.requested_time) for c in view.commits]
         return dict(sorted(pairs))
-    pending = view.first_incomplete_commit()
+    pending = view.history.first_incomplete_commit()
     times = [c.requested_time for c in view.commits]
     return {t: t for t in times if pending is None or t < pending.requested_time}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.internal_schema import InternalSchema
@@ -28,7 +29,7 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
             continue
         metadata = view.commit_metadata[time]
         if metadata.internal_schema_text:
-            path = view.instant_path(commit)
+            path = instant_path(commit, view.config)
             return parse_internal_schema(metadata.internal_schema_text, path=path)
         # Every change of columns leaves a history file. Without one the last commit that could
         # have changed them speaks for all, so that not every commit is read.
@@ -48,7 +49,7 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     for commit in view.commits:
         text = known[commit.requested_time].internal_schema_text
         if text:
-            schema = parse_internal_schema(text, path=view.instant_path(commit))
+            schema = parse_internal_schema(text, path=instant_path(commit, view.config))
             versions[schema.version_id] = schema
     for schema in _history(view):
         versions[schema.version_id] = schema

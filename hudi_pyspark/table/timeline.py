@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
 
 if TYPE_CHECKING:
@@ -121,3 +122,29 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
             continue
         instants.append(instant)
     return Timeline.collapse(instants)
+
+
+def instant_path(instant: Instant, config: TableConfig) -> str:
+    """Return the path of an instant's file, relative to the base path."""
+    return f"{config.timeline_folder}/{instant.file_name(config.layout)}"
+
+
+def plan_path(instant: Instant, config: TableConfig) -> str:
+    """Return the path of the file with a pending instant's plan, relative to the base path."""
+    requested = Instant(instant.requested_time, instant.action, InstantState.REQUESTED)
+    return instant_path(requested, config)
+
+
+def read_instant(storage: Storage, path: str) -> bytes:
+    """Read an instant's file.
+
+    Raises:
+        MissingFileError: the file was there when the timeline was listed, and is gone.
+    """
+    try:
+        return storage.read_bytes(path)
+    except FileNotFoundError as error:
+        raise MissingFileError(
+            f"{storage.describe(path)} has left the timeline since it was listed: a writer "
+            "archived or rolled it back. Load the table again"
+        ) from error
