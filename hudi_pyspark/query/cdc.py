@@ -148,10 +148,10 @@ def plan_changes(
         IncrementalRangeError: the range begins before the active timeline, commits of it are still
             pending, or files are gone.
     """
-    by_completion = options.by_offset and view.config.layout > 1
+    by_completion = options.by_offset and view.config.has_completion_times
     times = commit_times(view, by_completion=by_completion)
     end = options.end or max(times.values(), default="")
-    if view.config.layout == 1:
+    if not view.config.has_completion_times:
         end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
     begin = _known_begin(view, options, end, by_completion=by_completion)
     images = _data_columns(table_schema)

@@ -126,7 +126,7 @@ def _check_files(metadata: TableView, file_slice: FileSlice) -> None:
     may have been appended to another one.
     """
     base = file_slice.base_file
-    logs = file_slice.log_files if metadata.config.layout > 1 else ()
+    logs = file_slice.log_files if metadata.config.log_file_has_one_commit else ()
     gone = [(log.path, log.instant_time) for log in logs if not log.is_listed]
     if base is not None and not base.is_listed:
         gone.append((base.path, base.instant_time))

@@ -109,7 +109,7 @@ def commit_offsets(view: TableView) -> dict[str, str]:
     Offsets are completion times from table version 8 on and requested times before. There a commit
     that is still pending may complete later than its successors, so none behind it is told yet.
     """
-    if view.config.layout > 1:
+    if view.config.has_completion_times:
         pairs = [(c.completion_time or c.requested_time, c.requested_time) for c in view.commits]
         return dict(sorted(pairs))
     pending = view.history.first_incomplete_commit()

@@ -84,6 +84,16 @@ class TableConfig:
         return self.version >= _FIRST_LAYOUT_2_VERSION
 
     @property
+    def has_completion_times(self) -> bool:
+        """Whether timeline files are named with completion times: from table version 8 on."""
+        return self.version >= _FIRST_LAYOUT_2_VERSION
+
+    @property
+    def may_log_partial_updates(self) -> bool:
+        """Whether log files may hold updates of some columns only: from table version 8 on."""
+        return self.is_merge_on_read and self.version >= _FIRST_LAYOUT_2_VERSION
+
+    @property
     def layout(self) -> int:
         """Timeline layout: 2 from table version 8 on, else 1."""
         return 2 if self.version >= _FIRST_LAYOUT_2_VERSION else 1
