@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.protobuf import ProtobufError, parse_message, parse_varint
 
 if TYPE_CHECKING:
@@ -47,6 +47,17 @@ _GZIP, _NO_COMPRESSION = 1, 2
 _UNREADABLE_CODECS = {0: "lzo", 3: "snappy", 4: "lz4", 5: "bz2", 6: "zstd"}
 
 
+class HFileError(ValueError):
+    """Bytes that are not an HFile; `offset` counts from the start of the HFile."""
+
+    def __init__(self, problem: str, offset: int) -> None:
+        super().__init__(problem, offset)
+        self.problem, self.offset = problem, offset
+
+    def __str__(self) -> str:
+        return f"at byte {self.offset}: {self.problem}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no equality that is a bool
 class HFile:
     """All entries of an HFile, in file order: ascending by key, as unsigned bytes."""
@@ -58,7 +69,7 @@ class HFile:
     file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values
 
 
-def read_hfile(data: bytes | memoryview, *, path: str, offset: int = 0) -> HFile:
+def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
     """Read every entry of an HFile, as HBase's or Hudi's own writer made it.
 
     The data blocks are walked in file order. That needs no index, so it makes no difference how
@@ -67,17 +78,16 @@ def read_hfile(data: bytes | memoryview, *, path: str, offset: int = 0) -> HFile
     Args:
         data: the whole HFile.
         path: of the file that holds it; used only in errors.
-        offset: bytes from the start of that file to the HFile; used only in errors.
 
     Raises:
-        CorruptLogBlockError: bytes that are no HFile, or that contradict its trailer. A caller
-            that reads a base file turns it into CorruptBaseFileError.
+        HFileError: bytes that are not an HFile, or that contradict its trailer. Base files, log
+            blocks and the bootstrap index are HFiles, so the caller knows which of them is corrupt.
         UnsupportedTableError: a compression codec or data block encoding that is not covered.
 
     Source: "HFile format" in the Apache HBase reference guide; checked by the HFile log blocks and
     the metadata tables of the golden tables.
     """
-    source = _Source(memoryview(data).cast("B"), path, offset)
+    source = _Source(memoryview(data).cast("B"), path)
     trailer = _parse_trailer(source)
     entries = b"".join(_data_blocks(source, trailer))
     starts = _entry_starts(entries, source)
@@ -99,14 +109,14 @@ def read_hfile(data: bytes | memoryview, *, path: str, offset: int = 0) -> HFile
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The bytes of an HFile, and where they are for errors."""
+    """The bytes of an HFile or of a part of it, and where they are for errors."""
 
     view: memoryview
     path: str
-    base: int  # offset of the HFile in the file at `path`
+    base: int = 0  # offset of the part in the HFile
 
-    def corrupt(self, problem: str, offset: int) -> CorruptLogBlockError:
-        return CorruptLogBlockError(problem, self.path, self.base + offset)
+    def corrupt(self, problem: str, offset: int) -> HFileError:
+        return HFileError(problem, self.base + offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +161,9 @@ def _data_blocks(source: _Source, trailer: _Trailer) -> Iterator[bytes]:
         if magic == _DATA_MAGIC:
             yield _block_content(source, offset, trailer.codec)
         elif magic == _ENCODED_DATA_MAGIC:
-            problem = f"{source.path}: the HFile at byte {source.base} has encoded data blocks"
-            raise UnsupportedTableError(f"{problem}; only plain ones can be read")
+            raise UnsupportedTableError(
+                f"{source.path}: the HFile has encoded data blocks; only plain ones can be read"
+            )
         elif magic not in _SKIPPED_MAGICS:
             raise source.corrupt(f"expected the magic of an HFile block, found {magic!r}", offset)
         offset += _BLOCK_HEADER.size + stored_size

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 
 from hudi_pyspark.errors import (
+    CorruptLogBlockError,
     CorruptTableError,
     InvalidOptionError,
     MissingFileError,
     TableNotFoundError,
 )
-from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.hfile import SCHEMA_INFO, HFileError, read_hfile
 from hudi_pyspark.format.log.delete_block import decode_delete_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.timeline.instant import Action
@@ -212,7 +213,10 @@ def _hfile_records(
     data: bytes | memoryview, path: str, offset: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Key and record of each entry."""
-    hfile = read_hfile(data, path=path, offset=offset)
+    try:
+        hfile = read_hfile(data, path=path)
+    except HFileError as error:
+        raise CorruptLogBlockError(error.problem, path, offset + error.offset) from error
     with undecodable_as_corrupt(path):
         spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
         for key, (start, end) in zip(hfile.keys.to_pylist(), spans, strict=True):

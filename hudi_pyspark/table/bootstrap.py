@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import (
-    CorruptLogBlockError,
     CorruptTableError,
     CorruptTimelineError,
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.hfile import read_hfile
+from hudi_pyspark.format.hfile import HFileError, read_hfile
 from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
 from hudi_pyspark.table.config import METADATA_FOLDER
 
@@ -106,7 +105,9 @@ def _load_index(storage: Storage, config: TableConfig) -> dict[tuple[str, str], 
             f"{path} is not on the storage: without this index the base files of the table's "
             "bootstrap have no data columns. Restore the folder .hoodie/.aux from a copy"
         ) from error
-    except (CorruptLogBlockError, CorruptTimelineError) as error:
+    except HFileError as error:
+        raise CorruptTableError(f"bootstrap index {path} {error}") from error
+    except CorruptTimelineError as error:
         raise CorruptTableError(f"bootstrap index {error.reason()}") from error
 
 

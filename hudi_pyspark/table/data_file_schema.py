@@ -74,7 +74,7 @@ def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
                 return _footer_schema(read_schema(file))
         if path.endswith(".hfile"):
             return _hfile_schema(storage.read_bytes(path), path)
-    except (OSError, HudiError, pa.ArrowInvalid, UnicodeDecodeError):
+    except (OSError, HudiError, ValueError):  # ValueError: of Arrow, HFiles and UTF-8
         # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
         return None
     return None

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
-from hudi_pyspark.format.hfile import read_hfile
+from hudi_pyspark.format.hfile import HFileError, read_hfile
 from hudi_pyspark.format.log.hfile_records import decode_hfile_records
 from hudi_pyspark.format.log.log_block import LogBlockType
 
@@ -160,7 +160,11 @@ def _decode_avro(
 def _decode_hfile(
     block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, _only: OnlyRows | None
 ) -> pa.Table:
-    hfile = read_hfile(block.content, path=block.path, offset=block.content_offset)
+    try:
+        hfile = read_hfile(block.content, path=block.path)
+    except HFileError as error:
+        offset = block.content_offset + error.offset
+        raise CorruptLogBlockError(error.problem, block.path, offset) from error
     return decode_hfile_records(hfile, schema, columns)
 
 
