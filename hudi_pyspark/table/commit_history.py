@@ -1,4 +1,4 @@
-"""Which commits a table has, what each of them did, and when it completed."""
+"""The commits of a table: what each of them did, and when it completed."""
 
 from __future__ import annotations
 

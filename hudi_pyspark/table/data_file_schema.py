@@ -90,7 +90,7 @@ def _log_file_schema(data: Octets, path: str) -> pa.Schema | None:
 
 
 def _footer_schema(schema: pa.Schema) -> pa.Schema:
-    """The writer's Avro schema, since the file's own types say less; else these."""
+    """Return the writer's Avro schema, since the file's own types say less; else these."""
     text = avro_schema_text(schema)
     return arrow_schema(parse_schema(text)) if text else schema.remove_metadata()
 

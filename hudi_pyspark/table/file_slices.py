@@ -1,4 +1,4 @@
-"""Which slice of each file group makes up the table at an instant."""
+"""The slice of each file group that is part of the table at an instant."""
 
 from __future__ import annotations
 

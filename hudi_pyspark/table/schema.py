@@ -29,27 +29,27 @@ _PLAIN_TYPES = frozenset(
 
 
 def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
-    """Meta columns, then the table's columns in their order, in types that Spark has too.
+    """Return the meta columns, then the table's columns in their order, in types that Spark has.
 
     The schema is the one of the last commit at or before ``as_of``; before the first commit it is
     the latest.
 
     Raises:
         UnsupportedTableError: the table has no schema yet.
-        UnsupportedTypeError: a column has a type without counterpart.
+        UnsupportedTypeError: a column has a type without an Arrow or Spark counterpart.
     """
     text = _committed_schema(view, as_of) or view.config.create_schema
-    found = _table_columns(text) if text else view.data_file_schema
-    if found is None:
+    schema = _table_columns(text) if text else view.data_file_schema
+    if schema is None:
         raise UnsupportedTableError(
             f"{view.storage.describe('')} has no schema yet: no commit has completed and "
             "hoodie.table.create.schema is not set. Write to the table first"
         )
-    return _with_dropped_partition_columns(_with_meta_columns(found, view), view)
+    return _with_dropped_partition_columns(_with_meta_columns(schema, view), view)
 
 
 def _table_columns(text: str) -> pa.Schema:
-    """Columns of an Avro schema as a table shows them: vectors and variants, not their bytes."""
+    """Return the columns that a table shows: vectors and variants, not their bytes."""
     record = parse_schema(text)
     fields = zip(record.fields, arrow_schema(record), strict=True)
     return pa.schema(
@@ -61,7 +61,7 @@ def _table_columns(text: str) -> pa.Schema:
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:
-    """Defaults of the table schema's columns that are neither null nor missing.
+    """Return the defaults of the table schema's columns that are neither null nor missing.
 
     Only numbers, booleans and text: the payload classes that look at defaults compare by equality,
     and Java objects of other types are never equal to what the schema's JSON holds.
@@ -97,9 +97,9 @@ def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
 
 def _files_have_operation(view: TableView) -> bool:
     # hoodie.allow.operation.metadata.field leaves no trace in properties or commits: only the
-    # files tell whether the column exists (golden table v9_mor_operation_field).
-    found = view.data_file_schema
-    return found is not None and OPERATION_COLUMN in found.names
+    # files show whether the column exists (golden table v9_mor_operation_field).
+    schema = view.data_file_schema
+    return schema is not None and OPERATION_COLUMN in schema.names
 
 
 def _with_dropped_partition_columns(schema: pa.Schema, view: TableView) -> pa.Schema:

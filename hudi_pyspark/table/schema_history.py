@@ -18,7 +18,7 @@ _HISTORY_FILE = re.compile(r"(\d+)(?:_\d+)?\.schemacommit")
 
 
 def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema | None:
-    """The internal schema of the last commit up to an instant that carries one.
+    """Return the internal schema of the last commit up to an instant that carries one.
 
     None where columns were never changed with schema on read: then they match by name.
     """
@@ -39,7 +39,7 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
 
 
 def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
-    """All known versions, oldest first; one per version id.
+    """Return all known versions, oldest first; one per version id.
 
     The newest history file of a completed commit holds every version up to it. Commit metadata
     fills in where the history was not written.
@@ -57,7 +57,7 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
 
 
 def _history_files(view: TableView) -> list[str]:
-    """Names of history files whose instants have completed."""
+    """Return the names of history files whose instants have completed."""
     names = [file.name for file in view.storage.list_directory(SCHEMA_FOLDER)]
     matches = [match for name in names if (match := _HISTORY_FILE.fullmatch(name))]
     return [match.group(0) for match in matches if match.group(1) in view.committed]

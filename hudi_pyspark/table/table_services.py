@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def known_cleans(
     view: TableView, *, archived: bool
 ) -> Iterator[tuple[Instant, CleanMetadata, bool]]:
-    """Completed cleans with what each removed, and whether it is archived."""
+    """Yield completed cleans with what each removed, and whether it is archived."""
     if archived:
         for entry, body in _archived(view, Action.CLEAN):
             with undecodable_as_corrupt(entry.path):
@@ -45,7 +45,7 @@ def known_cleans(
 def known_rollbacks(
     view: TableView, *, archived: bool
 ) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
-    """Completed rollbacks with what each did, and whether it is archived."""
+    """Yield completed rollbacks with what each did, and whether it is archived."""
     if archived:
         for entry, body in _archived(view, Action.ROLLBACK):
             with undecodable_as_corrupt(entry.path):
@@ -57,7 +57,7 @@ def known_rollbacks(
 
 
 def known_restores(view: TableView) -> Iterator[tuple[Instant, RestoreMetadata]]:
-    """Completed restores of the active timeline with what each did."""
+    """Yield completed restores of the active timeline with what each did."""
     for instant in _completed(view, Action.RESTORE):
         path = instant_path(instant, view.config)
         yield instant, parse_restore_metadata(read_instant(view.storage, path), path=path)

@@ -1,4 +1,4 @@
-"""Which instants a table can still be read as of."""
+"""Refusals of time travel to instants that cannot be answered."""
 
 from __future__ import annotations
 

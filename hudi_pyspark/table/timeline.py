@@ -1,4 +1,4 @@
-"""The instants of a table, in order, and the questions that file slicing asks of them."""
+"""The instants of a table, in order, and their files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
 
-# Actions whose completion makes data visible. A pending compaction is none of them: it completes as
-# a commit, and until then its plan blocks nobody. A pending clustering is.
+# Actions whose completion makes data visible. A pending clustering is among them. A pending
+# compaction is not: it completes as a commit, and until then its plan blocks nobody.
 _COPY_ON_WRITE_ACTIONS = frozenset({Action.COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})
 _MERGE_ON_READ_ACTIONS = _COPY_ON_WRITE_ACTIONS | {Action.DELTA_COMMIT}
 
@@ -54,7 +54,7 @@ class Timeline:
         return tuple(i for i in self.pending if i.comparable_action in _MERGE_ON_READ_ACTIONS)
 
     def commits(self, *, merge_on_read: bool) -> tuple[Instant, ...]:
-        """Commit actions in any state; COPY_ON_WRITE tables have no delta commits."""
+        """Return the commits in any state; COPY_ON_WRITE tables have no delta commits."""
         actions = _MERGE_ON_READ_ACTIONS if merge_on_read else _COPY_ON_WRITE_ACTIONS
         return tuple(i for i in self.instants if i.action in actions)
 
@@ -79,7 +79,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class CommittedTimes:
-    """Which instants count as committed: the completed ones and whatever is archived.
+    """The instants that count as committed: the completed ones and whatever is archived.
 
     ``first`` is the earliest commit that is not kept only by a savepoint, "" on an empty timeline.
     Everything before it has left the active timeline; failed writes are rolled back before that.
@@ -111,7 +111,7 @@ class CommittedTimes:
 
 
 def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
-    """The active timeline; one listing, no file is opened."""
+    """List the active timeline, without opening any file."""
     instants = []
     for file in storage.list_directory(config.timeline_folder):
         if file.is_directory:

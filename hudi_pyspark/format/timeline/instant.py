@@ -17,11 +17,11 @@ _NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+)(?:\.(requested|inflight))?
 
 
 class NotAnInstant(ValueError):
-    """A name that is no timeline file: a checksum, a temporary file, a folder."""
+    """A name that is not a timeline file's: a checksum, a temporary file, a folder."""
 
 
 class InstantState(IntEnum):
-    """How far an action has come; a later state hides an earlier one of the same action."""
+    """The progress of an action; a later state hides an earlier one of the same action."""
 
     REQUESTED = 0
     INFLIGHT = 1
@@ -29,7 +29,7 @@ class InstantState(IntEnum):
 
 
 class Action(str, Enum):
-    """What an instant does to the table; equal to Hudi's own word for it."""
+    """An action of an instant on the table; equal to Hudi's own word for it."""
 
     COMMIT = "commit"
     DELTA_COMMIT = "deltacommit"
@@ -91,7 +91,7 @@ class Instant:
         return cls(requested_time, action, state, completion_time)
 
     def file_name(self, layout: int) -> str:
-        """The name that Hudi gives this instant's file; `parse` inverts it.
+        """Return the name that Hudi gives this instant's file; `parse` inverts it.
 
         A completed compaction is named as the commit that it has become, and likewise the other
         actions that complete under another name. Layouts 0 and 1 leave the completion time out.
@@ -127,7 +127,7 @@ class Instant:
 def _is_named(
     action: Action, state: InstantState, completion_time: str | None, layout: int
 ) -> bool:
-    """Whether the layout has file names of that kind."""
+    """Decide whether the layout has file names of that kind."""
     if action is Action.CLUSTERING and layout < 2:
         return False
     if state is InstantState.COMPLETED:
@@ -138,9 +138,10 @@ def _is_named(
 
 
 def instant_to_datetime(text: str) -> datetime:
-    """The moment of a 14- or 17-digit instant, on the clock of the writer's (unrecorded) time zone.
+    """Return the moment of a 14- or 17-digit instant, on the clock of the writer's time zone.
 
-    Fourteen digits stand for the last millisecond of their second, as in Hudi.
+    Fourteen digits mean the last millisecond of their second, as in Hudi. No instant records the
+    writer's time zone.
 
     Raises:
         InvalidInstantError: other text, or no such moment.
@@ -155,4 +156,4 @@ def instant_to_datetime(text: str) -> datetime:
     try:
         return datetime.fromisoformat(f"{day}T{clock}")
     except ValueError as error:
-        raise InvalidInstantError(f"instant {text!r} is no moment in time: {error}") from error
+        raise InvalidInstantError(f"instant {text!r} is not a moment in time: {error}") from error

@@ -28,32 +28,32 @@ class PlannedSlice:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """Which slices a compaction or log compaction merges."""
+    """The slices that a compaction or log compaction merges."""
 
     slices: tuple[PlannedSlice, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacePlan:
-    """What a requested replacecommit or clustering intends."""
+    """The plan of a requested replacecommit or clustering."""
 
     operation_type: WriteOperationType
     input_groups: tuple[tuple[PlannedSlice, ...], ...]  # slices to be clustered together
 
     @property
     def is_clustering(self) -> bool:
-        """Before layout 2, what tells a clustering from an insert overwrite."""
+        """Whether this is a clustering; before layout 2 insert overwrites have the same action."""
         return self.operation_type is WriteOperationType.CLUSTER
 
     def all_slices(self) -> Iterator[PlannedSlice]:
-        """The slices of all groups."""
+        """Yield the slices of all groups."""
         for group in self.input_groups:
             yield from group
 
 
 @dataclass(frozen=True, slots=True)
 class CleanedPartition:
-    """What a clean removed from one partition."""
+    """The files that a clean removed from one partition."""
 
     partition_path: str
     deleted_files: tuple[str, ...]  # names
@@ -63,7 +63,7 @@ class CleanedPartition:
 
 @dataclass(frozen=True, slots=True)
 class CleanMetadata:
-    """What a clean removed, and since when the table is whole."""
+    """The files that a clean removed, and since when the table is whole."""
 
     earliest_commit_to_retain: str | None  # None if the policy counts versions, not commits
     last_completed_commit: str | None
@@ -73,7 +73,7 @@ class CleanMetadata:
 
 @dataclass(frozen=True, slots=True)
 class RolledBackPartition:
-    """What a rollback did in one partition."""
+    """The files that a rollback removed and wrote in one partition."""
 
     partition_path: str
     deleted_files: tuple[str, ...]  # names
@@ -83,7 +83,7 @@ class RolledBackPartition:
 
 @dataclass(frozen=True, slots=True)
 class RollbackMetadata:
-    """Which instants a rollback undid, and how."""
+    """The instants that a rollback undid, and how."""
 
     rolled_back_times: tuple[str, ...]
     partitions: tuple[RolledBackPartition, ...]
@@ -92,7 +92,7 @@ class RollbackMetadata:
 
 @dataclass(frozen=True, slots=True)
 class RestoreMetadata:
-    """Which instants a restore undid."""
+    """The instants that a restore undid."""
 
     rolled_back_times: tuple[str, ...]  # newest first
     rollbacks: tuple[RollbackMetadata, ...]
@@ -101,11 +101,11 @@ class RestoreMetadata:
 
 @dataclass(frozen=True, slots=True)
 class SavepointMetadata:
-    """Which files a savepoint protects from cleaning."""
+    """The files that a savepoint protects from cleaning."""
 
     file_names: Mapping[str, tuple[str, ...]]  # by partition path
     saved_by: str = ""
-    saved_at_ms: int = 0  # milliseconds since the epoch; 0 where it is not told
+    saved_at_ms: int = 0  # milliseconds since the epoch; 0 where it is not recorded
     comments: str = ""
 
 
@@ -153,7 +153,7 @@ def parse_clean_metadata(body: bytes, *, path: str) -> CleanMetadata:
 
 
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
-    """A completed clean of a decoded record.
+    """Return the completed clean of a decoded record.
 
     Raises:
         LookupError, TypeError, AttributeError, ValueError: fields of another shape.
@@ -186,7 +186,7 @@ def parse_rollback_metadata(body: bytes, *, path: str) -> RollbackMetadata:
 
 
 def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
-    """Requested times of the instants that a requested rollback or restore is going to undo.
+    """Decode which instants a requested rollback or restore is going to undo: requested times.
 
     Raises:
         CorruptTimelineError: the file cannot be decoded.
@@ -245,7 +245,7 @@ def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
-    """A completed rollback of a decoded record.
+    """Return the completed rollback of a decoded record.
 
     Raises:
         LookupError, TypeError, AttributeError, ValueError: fields of another shape.
@@ -266,7 +266,7 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
 
 
 def _file_names(paths: Iterable[str] | None) -> tuple[str, ...]:
-    """Last elements of paths; of a map, those of its keys."""
+    """Return the last elements of paths; of a map, those of its keys."""
     return tuple(_file_name(path) for path in paths or ())
 
 
