@@ -1,12 +1,12 @@
 """Every error that this package raises on purpose.
 
 HudiError                                   the base of all
-├── TableNotFoundError                      the path is no Hudi table
+├── TableNotFoundError                      the path is not a Hudi table
 │   ├── PathNotFoundError                   there is nothing at the path
 │   └── PathInsideTableError                the path is a folder of a table, not its base path
 ├── InvalidOptionError                      the caller's option or argument is wrong
 │   ├── UnknownQueryTypeError               no such query type
-│   └── InvalidInstantError                 text that is no instant
+│   └── InvalidInstantError                 text that is not an instant
 │       └── FutureInstantError              an instant that has not come yet
 ├── UnsupportedTableError                   what cannot be read correctly is not read
 │   ├── UnsupportedVersionError             table version unknown to this release
@@ -44,7 +44,7 @@ class HudiError(Exception):
         return f"[{self.code}] {self.reason()}"
 
     def reason(self) -> str:
-        """The message without its code."""
+        """Return the message without its code."""
         return str(self.args[0]) if self.args else ""
 
 
@@ -73,7 +73,7 @@ class InvalidOptionError(HudiError, ValueError):
 
 
 class UnknownQueryTypeError(InvalidOptionError):
-    """``hoodie.datasource.query.type`` is none of Hudi's query types."""
+    """``hoodie.datasource.query.type`` is not one of Hudi's query types."""
 
     code = "HUDI_UNKNOWN_QUERY_TYPE"
 
@@ -201,18 +201,18 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
 
     @classmethod
     def since_planning(cls, path: str) -> MissingFileError:
-        """A file that was there when the query was planned."""
+        """Return the error for a file that was there when the query was planned."""
         return cls(
-            f"{path} is gone since the query was planned. Load the table again; if it happens "
-            "often, keep files longer (hoodie.cleaner.commits.retained)"
+            f"{path} was deleted after the query was planned. Load the table again. If this "
+            "happens often, make the cleaner keep files longer (hoodie.cleaner.commits.retained)"
         )
 
     @classmethod
     def since_commit(cls, path: str, instant_time: str) -> MissingFileError:
-        """A file that a completed commit wrote."""
+        """Return the error for a file that a completed commit wrote."""
         return cls(
             f"{path} was committed ({instant_time}) but is not on the storage. Restore it from a "
-            "copy; if the cleaner has just removed it, load the table again"
+            "copy. If the cleaner has just removed it, load the table again"
         )
 
 

@@ -182,12 +182,9 @@ class Scan:
     def _whole_slices(
         self, slices: list[FileSlice], commit_range: CommitRange | None
     ) -> Mapping[tuple[str, str], FileSlice]:
-        """The slices of which a range's log files may be only the top.
-
-        Only tables from version 8 on have partial updates in their log files.
-        """
+        """The slices of which a range's log files may be only the top."""
         config = self._view.config
-        if commit_range is None or not config.is_merge_on_read or config.layout == 1:
+        if commit_range is None or not config.may_log_partial_updates:
             return {}
         with_logs = [file_slice for file_slice in slices if file_slice.log_files]
         whole = whole_slices(self._view, commit_range, with_logs)

@@ -29,11 +29,11 @@ class FileInfo:
     name: str  # without the folder
     is_directory: bool
     size: int  # bytes; 0 for a folder
-    modified_ms: int  # milliseconds since the epoch, UTC; 0 where the storage does not tell
+    modified_ms: int  # milliseconds since the epoch, UTC; 0 where the storage does not record it
 
 
 class Storage(Protocol):
-    """All that the reader asks of a file system.
+    """The operations that the reader needs from a file system.
 
     Paths are relative to the table's base path, use ``/`` and are raw: nothing is URL-decoded.
     Implementations are picklable, since scan tasks take them to the executors.
@@ -41,22 +41,30 @@ class Storage(Protocol):
 
     @property
     def is_local(self) -> bool:
-        """Whether reading is no request to another machine, so that reading twice is cheap."""
+        """Whether reading needs no request to another machine, so that reading twice is cheap."""
 
     def list_directory(self, directory: str) -> list[FileInfo]:
-        """Files and folders directly in a folder, in no promised order; [] if there is none."""
+        """List the files and folders directly in a folder, in any order; [] if there is none."""
 
     def read_bytes(self, path: str) -> bytes:
-        """The whole file; raises FileNotFoundError."""
+        """Read a whole file.
+
+        Raises:
+            FileNotFoundError: it does not exist.
+        """
 
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
-        """The file for random access; raises FileNotFoundError."""
+        """Open a file for random access.
+
+        Raises:
+            FileNotFoundError: it does not exist.
+        """
 
     def describe(self, path: str) -> str:
-        """The path as a user would name it, for messages; an absolute path or a URI."""
+        """Return the path as a user would name it, for messages; an absolute path or a URI."""
 
     def at(self, location: str) -> Storage:
-        """Storage of another folder, by absolute path or URI: raw text, nothing is URL-decoded."""
+        """Return the storage of another folder, by absolute path or URI, without URL-decoding."""
 
 
 class ArrowStorage:
@@ -87,17 +95,17 @@ class ArrowStorage:
         options: Mapping[str, Value] | None = None,
         environment: Mapping[str, Value] | None = None,
     ) -> ArrowStorage:
-        """Storage for a URI (``s3://…``, ``file:///…``) or a local path.
+        """Return the storage of a URI (``s3://…``, ``file:///…``) or a local path.
 
         A text without a scheme is a local path, taken literally: ``%2F`` stays as it is.
 
         Args:
             uri: of the folder.
             options: settings of the storage; see `file_system_arguments`. A local folder has none.
-            environment: more settings, which stand back behind the options.
+            environment: more settings; the options take precedence over them.
 
         Raises:
-            InvalidOptionError: settings that the storage does not have, or no known storage.
+            InvalidOptionError: unknown settings, or a URI that pyarrow cannot open.
         """
         scheme, separator, rest = uri.partition("://")
         if not separator and uri.startswith("file:/"):
@@ -110,8 +118,8 @@ class ArrowStorage:
         arguments = _arguments(canonical, given, more)
         if arguments and "?" in rest:
             raise InvalidOptionError(
-                f"{uri.partition('?')[0]} has settings in its query, and others are given: give "
-                "all of them as storage options"
+                f"{uri.partition('?')[0]} has settings in its query, but storage options are given "
+                "too: give all settings as storage options"
             )
         if arguments:
             filesystem, path = _connect(canonical, unquote(rest), arguments)
@@ -121,7 +129,7 @@ class ArrowStorage:
 
     @classmethod
     def on(cls, filesystem: object, path: str) -> ArrowStorage:
-        """Storage on a file system that the caller has made.
+        """Return storage on a file system of the caller.
 
         Args:
             filesystem: of pyarrow or of fsspec; executors get a pickled copy.
@@ -205,14 +213,14 @@ class MemoryStorage:
         return path
 
     def at(self, location: str) -> MemoryStorage:
-        """The files below a path; a location that starts with ``/`` is a path like any other."""
+        """Return the files below a path; one that starts with ``/`` is a path like any other."""
         prefix = f"{location.rstrip('/')}/"
-        found = {p[len(prefix) :]: c for p, c in self.files.items() if p.startswith(prefix)}
-        return MemoryStorage(found)
+        below = {p[len(prefix) :]: c for p, c in self.files.items() if p.startswith(prefix)}
+        return MemoryStorage(below)
 
 
 def _canonical(scheme: str) -> str:
-    """Hadoop's names for the same store; pyarrow only knows the canonical scheme."""
+    """Return the scheme that pyarrow knows; Hadoop has other names for the same stores."""
     return {"s3a": "s3", "s3n": "s3", "gcs": "gs"}.get(scheme, scheme)
 
 
@@ -223,14 +231,14 @@ def _arguments(
         return file_system_arguments(scheme, options, environment)
     if options:
         raise InvalidOptionError(
-            f"storage options are not known for {scheme}://, only for {', '.join(SETTINGS)}; give "
-            "a file system instead"
+            f"storage options are not supported for {scheme}://, only for {', '.join(SETTINGS)}; "
+            "pass a file system instead"
         )
     return {}
 
 
 def _connect(scheme: str, rest: str, arguments: dict[str, Any]) -> tuple[pafs.FileSystem, str]:
-    """The file system with these arguments, and the path inside it of what follows ``://``."""
+    """Return a file system, and the path inside it of what follows ``://``."""
     authority, _, path = rest.partition("/")
     if scheme == "s3":
         if not arguments.keys() & {"region", "endpoint_override"}:
@@ -252,8 +260,8 @@ def _connect_without_settings(uri: str) -> tuple[pafs.FileSystem, str]:
         filesystem, path = pafs.FileSystem.from_uri(uri)
     except pa.ArrowInvalid as error:
         raise InvalidOptionError(
-            f"{uri!r} is no place that can be read: {error}. Known are local paths and the URIs of "
-            "pyarrow, such as s3://, gs://, abfs://, hdfs:// and file://"
+            f"Cannot open {uri!r}: {error}. Supported: local paths and pyarrow URIs (s3://, gs://, "
+            "abfs://, hdfs://, file://)"
         ) from error
     return filesystem, path
 

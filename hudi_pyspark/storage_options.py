@@ -1,4 +1,4 @@
-"""Names that people know for the settings of a storage, as arguments of pyarrow's file systems."""
+"""Common names for the settings of a storage, as arguments of pyarrow's file systems."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Setting:
     argument: str
     names: tuple[str, ...] = ()
     kind: type[str] | type[bool] | type[float] = str
-    inverted: bool = False  # the other names say the opposite
+    inverted: bool = False  # the other names mean the opposite
 
 
 _S3 = (
@@ -89,7 +89,7 @@ SETTINGS = {"s3": _S3, "gs": _GCS, "abfs": _AZURE, "abfss": _AZURE, "hdfs": _HDF
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Settings in variables such as ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``, as Hudi has them.
+    """Return the settings in variables such as ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``.
 
     Args:
         environment: of the process.
@@ -102,12 +102,12 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_storage_option(key: str) -> bool:
-    """Whether an option of a read is one of its storage; `key` is in lower case."""
+    """Decide whether an option of a read is a setting of its storage; `key` is in lower case."""
     return key.startswith((SPARK_PREFIX, *_FOREIGN_PREFIXES))
 
 
 def storage_options_of(options: Mapping[str, str]) -> dict[str, str]:
-    """The settings of the storage among the options of a read, without their prefix."""
+    """Return the settings of the storage among the options of a read, without their prefix."""
     return {
         key.lower().removeprefix(SPARK_PREFIX): value
         for key, value in options.items()
@@ -118,13 +118,13 @@ def storage_options_of(options: Mapping[str, str]) -> dict[str, str]:
 def file_system_arguments(
     scheme: str, given: Mapping[str, Value], environment: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """Arguments for the pyarrow file system of a scheme.
+    """Return the arguments for the pyarrow file system of a scheme.
 
     Args:
         scheme: s3, gs, abfs, abfss or hdfs.
         given: settings by pyarrow's names, Hadoop's, PyIceberg's or hudi-rs's, in any case.
-        environment: more of them, which stand back; what does not belong to the scheme is ignored,
-            since it may be meant for another storage.
+        environment: more of them; those of `given` take precedence. Settings of other schemes are
+            ignored, since they may be meant for another storage.
 
     Raises:
         InvalidOptionError: an unknown setting, a bad value, or two that contradict.
@@ -171,11 +171,11 @@ def _check_unknown(name: str, by_name: Mapping[str, _Setting], scheme: str) -> N
     hint = f"; did you mean {near[0]}?" if near else ""
     if name.lower().startswith(_FOREIGN_PREFIXES):
         # Hadoop has hundreds of settings, most of which only mean something to its own client.
-        text = f"storage option {name} is ignored: pyarrow has nothing like it{hint}"
+        text = f"storage option {name} is ignored: pyarrow has no such setting{hint}"
         warnings.warn(text, UserWarning, stacklevel=2)
         return
     known = ", ".join(dict.fromkeys(s.argument for s in by_name.values()))
-    # Values are secrets: they are never told.
+    # Values are secrets: no message has them.
     raise InvalidOptionError(
         f"unknown storage option {name!r} for {scheme}{hint} (known: {known}, and names of Hadoop, "
         "PyIceberg and hudi-rs for them)"

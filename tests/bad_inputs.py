@@ -162,7 +162,7 @@ BAD_INPUTS = (
     BadInput(
         "cleaned-instant",
         errors.TimeTravelError,
-        ("20261121062254437 lies before 20261121062305313", "Ask for that instant or a later one"),
+        ("20261121062254437 is before 20261121062305313", "Ask for that instant or a later one"),
         case="v6_cow_archived",
         options={"as.of.instant": "20261121062254437"},
     ),

@@ -137,7 +137,7 @@ def test_setting_that_only_hadoop_has_is_ignored_with_a_warning():
 
 
 def test_scheme_without_known_settings_refuses_them():
-    with pytest.raises(InvalidOptionError, match="not known for viewfs://"):
+    with pytest.raises(InvalidOptionError, match="not supported for viewfs://"):
         ArrowStorage.parse("viewfs://x/t", {"user": "u"})
 
 

@@ -59,7 +59,7 @@ def _vouched_bytes(view: TableView, told: FilesOfTimeline, stored: StoredFiles, 
     if path in told.written:
         return told.written[path].size
     # From layout 2 on a log file has one writer; earlier its name does not tell who wrote it.
-    is_old = view.config.layout > 1 and _is_of_archived_commit(view, stored, path)
+    is_old = view.config.log_file_has_one_commit and _is_of_archived_commit(view, stored, path)
     return stored.sizes[path] if is_old else 0
 
 

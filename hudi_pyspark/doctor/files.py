@@ -82,7 +82,7 @@ def check_files(view: TableView, told: FilesOfTimeline, stored: StoredFiles) -> 
 def _missing(view: TableView, told: FilesOfTimeline, stored: StoredFiles) -> Iterator[Finding]:
     gone = {path for s in view.file_slices(check_files=False) for path in _gone_from(view, s)}
     # Cleans leave the timeline too; then nobody can tell which files they removed.
-    is_told = not view.archived_commit_times
+    is_told = not view.history.archived_times
     for path, written in sorted(told.written.items()):
         if path in gone:
             message = f"committed by {written.commit}, part of every read, and not on the storage"
@@ -105,7 +105,7 @@ def _gone_from(view: TableView, file_slice: FileSlice) -> Iterator[str]:
     base, unlisted = file_slice.base_file, [f for f in file_slice.log_files if not f.is_listed]
     if base is not None and not base.is_listed:
         yield base.path
-    if view.config.layout == 1 and unlisted:
+    if not view.config.log_file_has_one_commit and unlisted:
         instants = {time for f in file_slice.log_files if f.is_listed for time in _writers(view, f)}
         unlisted = [f for f in unlisted if f.committed_by not in instants]
     yield from (f.path for f in unlisted)
@@ -122,7 +122,7 @@ def _writers(view: TableView, file: LogFile) -> Iterator[str]:
 
 def _is_appended(view: TableView, path: str) -> bool:
     """Whether a log file may exist as blocks of another: where a file system can append."""
-    return view.config.layout == 1 and path.rpartition("/")[2].startswith(".")
+    return not view.config.log_file_has_one_commit and path.rpartition("/")[2].startswith(".")
 
 
 def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
@@ -196,7 +196,7 @@ def _judge_size(view: TableView, path: str, committed: int, found: int) -> Findi
         return Finding(Severity.PROBLEM, SIZES, path, f"{message}: cut short", _RESTORE)
     if not name.startswith("."):
         return Finding(Severity.PROBLEM, SIZES, path, f"{message}: overwritten", _RESTORE)
-    if view.config.layout == 1:
+    if not view.config.log_file_has_one_commit:
         return None  # later commits append to the same log file
     message = f"{message}: something was appended after the commit"
     return Finding(Severity.WARNING, SIZES, path, message)

@@ -17,6 +17,7 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_savepoint_metadata,
 )
 from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -64,7 +65,7 @@ def check_timeline(view: TableView, files: FilesOfTimeline) -> Iterator[Finding]
 
 def _pending(view: TableView) -> Iterator[Finding]:
     """What has been begun, or only planned, and is not done."""
-    incomplete = view.first_incomplete_commit()
+    incomplete = view.history.first_incomplete_commit()
     for instant in view.timeline.pending:
         subject, state = instant.requested_time, instant.state.name.lower()
         # Before layout 2 a clustering is named like an overwrite; time travel does not mind it.
@@ -118,7 +119,7 @@ class _Told:
         if instant.requested_time in view.commit_metadata and instant in view.commits:
             self._ask_commit(view, instant)
             return
-        path = view.instant_path(instant)
+        path = instant_path(instant, view.config)
         body = view.storage.read_bytes(path)
         if instant.action == Action.CLEAN:
             for cleaned in parse_clean_metadata(body, path=path).partitions:
@@ -162,7 +163,7 @@ def _undecodable(view: TableView, instant: Instant, error: Exception) -> Finding
     return Finding(
         Severity.PROBLEM,
         CHECK,
-        view.instant_path(instant),
+        instant_path(instant, view.config),
         f"the completed {instant.action} cannot be decoded: {reason}",
         "Restore the file from a copy of the table",
     )

@@ -71,22 +71,22 @@ class BloomFilter:
         return cls(tuple(rows), bits, hash_count)
 
     def may_contain(self, keys: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Per key, whether it may be in the file; false is certain.
+        """Return for each key whether it may be in the file; false is certain.
 
         Only keys in ASCII are ruled out: how signed bytes are hashed is not proved by any table.
         """
         encoded = [key.encode() for key in keys]
-        found = np.array([not key.isascii() for key in keys], np.bool_)
+        may_be_in = np.array([not key.isascii() for key in keys], np.bool_)
         for length in {len(key) for key in encoded}:
-            chosen = [i for i, key in enumerate(encoded) if len(key) == length]
-            places = self._places([encoded[i] for i in chosen], length)
+            rows_of_length = [i for i, key in enumerate(encoded) if len(key) == length]
+            places = self._places([encoded[i] for i in rows_of_length], length)
             for row in self.rows:
                 is_set = row[places >> 3] >> (places & 7) & 1
-                found[chosen] |= is_set.all(axis=1).astype(np.bool_)
-        return found
+                may_be_in[rows_of_length] |= is_set.all(axis=1).astype(np.bool_)
+        return may_be_in
 
     def _places(self, keys: Sequence[bytes], length: int) -> npt.NDArray[np.int64]:
-        """Per key of one length the bits that it sets."""
+        """Return the bits that each of some keys of one length sets."""
         data = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), length)
         hashes, seed = [], np.zeros(len(keys), np.uint32)
         for _ in range(self.hash_count):
@@ -113,7 +113,7 @@ def _vector(data: bytes, position: int, bits: int) -> npt.NDArray[np.uint8]:
 
 
 def _murmur(data: npt.NDArray[np.uint8], seed: Hashes) -> Hashes:
-    """MurmurHash 2, with the bytes behind the last whole word as Hadoop mixes them in."""
+    """Return MurmurHash 2, with the bytes after the last whole word mixed in as Hadoop does."""
     count, length = data.shape
     whole = length // 4 * 4
     words = np.ascontiguousarray(data[:, :whole]).view("<u4").reshape(count, whole // 4)

@@ -57,17 +57,12 @@ class BaseFileName:
         return cls(file_id, write_token, instant, extension)
 
     def format(self) -> str:
-        """The name that `parse` reads."""
+        """Return the name that `parse` reads."""
         if self.write_token is not None:
             return f"{self.file_id}_{self.write_token}_{self.instant}.{self.extension}"
         folder, _, name = self.file_id.rpartition("/")
         mark = _EXTERNAL_PREFIX_MARK + _escape_folder(folder) if folder else ""
         return f"{name}_{self.instant}{mark}{_EXTERNAL_SUFFIX}"
-
-    @property
-    def is_external(self) -> bool:
-        """Whether the file is on the storage as ``<partition>/<file id>``, not under this name."""
-        return self.write_token is None
 
     @classmethod
     def _parse_external(cls, name: str) -> BaseFileName:
@@ -107,7 +102,7 @@ class LogFileName:
         return cls(file_id, instant, int(version), write_token, extension, suffix is not None)
 
     def format(self) -> str:
-        """The name that `parse` reads."""
+        """Return the name that `parse` reads."""
         token = "" if self.write_token is None else f"_{self.write_token}"
         suffix = ".cdc" if self.is_cdc else ""
         return f".{self.file_id}_{self.instant}.{self.extension}.{self.version}{token}{suffix}"
@@ -128,13 +123,13 @@ def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
 
 
 def is_log_file_name(name: str) -> bool:
-    """Whether a file of that name is a log file of a file group, change data included."""
+    """Return whether a file of that name is a log file of a file group, change data included."""
     match = _LOG.fullmatch(name)
     return match is not None and match[3] == "log"
 
 
 def is_partition_marker(name: str) -> bool:
-    """Whether a file of that name makes its folder a partition."""
+    """Return whether a file of that name makes its folder a partition."""
     return name == PARTITION_MARKER or (
         name.startswith(f"{PARTITION_MARKER}.") and not name.endswith(".crc")
     )

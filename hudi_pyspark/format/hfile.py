@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.protobuf import ProtobufError, parse_message, parse_varint
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _DATA_MAGIC = b"DATABLK*"
 _ENCODED_DATA_MAGIC = b"DATABLKE"
 _FILE_INFO_MAGIC = b"FILEINF2"
 _FILE_INFO_PREFIX = b"PBUF"
-# Blocks that may stand between data blocks, or between them and the root index: index levels below
+# Blocks that may lie between data blocks, or between them and the root index: index levels below
 # the root, meta blocks and HBase's Bloom filters. None of them holds entries.
 _SKIPPED_MAGICS = frozenset(
     {b"IDXLEAF2", b"IDXINTE2", b"METABLKc", b"BLMFBLK2", b"BLMFMET2", b"DFBLMET2"}
@@ -39,12 +39,23 @@ _SKIPPED_MAGICS = frozenset(
 _BLOCK_HEADER = struct.Struct(">8siiqBii")
 _ENTRY_LENGTHS = struct.Struct(">II")
 _ENTRY_OVERHEAD = _ENTRY_LENGTHS.size + 1  # the two lengths before, one zero byte after
-_ROW_OFFSET = _ENTRY_LENGTHS.size + 2  # the row's own length stands between
+_ROW_OFFSET = _ENTRY_LENGTHS.size + 2  # the row's own length lies between
 _KEY_OVERHEAD = 12  # 2 row length, 1 family length, 8 timestamp, 1 type
 _INT = struct.Struct(">i")
 
 _GZIP, _NO_COMPRESSION = 1, 2
 _UNREADABLE_CODECS = {0: "lzo", 3: "snappy", 4: "lz4", 5: "bz2", 6: "zstd"}
+
+
+class HFileError(ValueError):
+    """Bytes that are not an HFile; `offset` counts from the start of the HFile."""
+
+    def __init__(self, problem: str, offset: int) -> None:
+        super().__init__(problem, offset)
+        self.problem, self.offset = problem, offset
+
+    def __str__(self) -> str:
+        return f"at byte {self.offset}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no equality that is a bool
@@ -58,7 +69,7 @@ class HFile:
     file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values
 
 
-def read_hfile(data: bytes | memoryview, *, path: str, offset: int = 0) -> HFile:
+def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
     """Read every entry of an HFile, as HBase's or Hudi's own writer made it.
 
     The data blocks are walked in file order. That needs no index, so it makes no difference how
@@ -67,17 +78,16 @@ def read_hfile(data: bytes | memoryview, *, path: str, offset: int = 0) -> HFile
     Args:
         data: the whole HFile.
         path: of the file that holds it; used only in errors.
-        offset: bytes from the start of that file to the HFile; used only in errors.
 
     Raises:
-        CorruptLogBlockError: bytes that are no HFile, or that contradict its trailer. A caller
-            that reads a base file turns it into CorruptBaseFileError.
+        HFileError: bytes that are not an HFile, or that contradict its trailer. Base files, log
+            blocks and the bootstrap index are HFiles, so the caller knows which of them is corrupt.
         UnsupportedTableError: a compression codec or data block encoding that is not covered.
 
     Source: "HFile format" in the Apache HBase reference guide; checked by the HFile log blocks and
     the metadata tables of the golden tables.
     """
-    source = _Source(memoryview(data).cast("B"), path, offset)
+    source = _Source(memoryview(data).cast("B"), path)
     trailer = _parse_trailer(source)
     entries = b"".join(_data_blocks(source, trailer))
     starts = _entry_starts(entries, source)
@@ -99,14 +109,14 @@ def read_hfile(data: bytes | memoryview, *, path: str, offset: int = 0) -> HFile
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The bytes of an HFile, and where they are for errors."""
+    """The bytes of an HFile or of a part of it, and where they are for errors."""
 
     view: memoryview
     path: str
-    base: int  # offset of the HFile in the file at `path`
+    base: int = 0  # offset of the part in the HFile
 
-    def corrupt(self, problem: str, offset: int) -> CorruptLogBlockError:
-        return CorruptLogBlockError(problem, self.path, self.base + offset)
+    def corrupt(self, problem: str, offset: int) -> HFileError:
+        return HFileError(problem, self.base + offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +152,7 @@ def _parse_trailer(source: _Source) -> _Trailer:
 
 
 def _data_blocks(source: _Source, trailer: _Trailer) -> Iterator[bytes]:
-    """The decompressed contents of the data blocks, in file order."""
+    """Yield the decompressed contents of the data blocks, in file order."""
     if trailer.entry_count == 0:
         return  # the offset of the first data block then means nothing
     offset = trailer.first_data_block_offset
@@ -151,15 +161,16 @@ def _data_blocks(source: _Source, trailer: _Trailer) -> Iterator[bytes]:
         if magic == _DATA_MAGIC:
             yield _block_content(source, offset, trailer.codec)
         elif magic == _ENCODED_DATA_MAGIC:
-            problem = f"{source.path}: the HFile at byte {source.base} has encoded data blocks"
-            raise UnsupportedTableError(f"{problem}; only plain ones can be read")
+            raise UnsupportedTableError(
+                f"{source.path}: the HFile has encoded data blocks; only plain ones can be read"
+            )
         elif magic not in _SKIPPED_MAGICS:
             raise source.corrupt(f"expected the magic of an HFile block, found {magic!r}", offset)
         offset += _BLOCK_HEADER.size + stored_size
 
 
 def _block_magic_and_size(source: _Source, offset: int) -> tuple[bytes, int]:
-    """The magic of the block at `offset`, and its bytes after the header, checksums included."""
+    """Return the magic of a block, and how many bytes follow its header, checksums included."""
     if not 0 <= offset <= len(source.view) - _BLOCK_HEADER.size:
         raise source.corrupt("expected an HFile block, found the end of the HFile", offset)
     magic, stored_size, *_ = _BLOCK_HEADER.unpack_from(source.view, offset)
@@ -197,7 +208,7 @@ def _decompress(stored: memoryview, codec: int, path: str) -> bytes:
 
 
 def _entry_starts(entries: bytes, source: _Source) -> npt.NDArray[np.int64]:
-    """Offsets of the entries, which stand back to back.
+    """Return the offsets of the entries, which follow each other without gaps.
 
     Where an entry starts is known only once the lengths of the one before it are: such a chain
     cannot be followed in columns. So this loop does nothing else, and the rest is vectorised.
@@ -222,12 +233,12 @@ def _rows(
     key_lengths: npt.NDArray[np.int64],
     source: _Source,
 ) -> pa.BinaryArray:
-    """The row part of each entry's key."""
+    """Return the row part of each entry's key."""
     lengths = _unsigned_at(octets, starts + _ENTRY_LENGTHS.size, ">u2")
     wrong = np.flatnonzero(lengths + _KEY_OVERHEAD != key_lengths)
     if wrong.size:
-        found = f"a row of {lengths[wrong[0]]} in a key of {key_lengths[wrong[0]]} bytes"
-        raise source.corrupt(f"HFile entry {wrong[0]} has {found}: expected 12 bytes more", 0)
+        row = f"a row of {lengths[wrong[0]]} in a key of {key_lengths[wrong[0]]} bytes"
+        raise source.corrupt(f"HFile entry {wrong[0]} has {row}: expected 12 bytes more", 0)
     row_starts = starts + _ROW_OFFSET
     # Rows never touch, so a running sum over their edges is 1 inside a row and 0 outside.
     edges = np.zeros(len(octets) + 1, np.int8)
@@ -242,7 +253,7 @@ def _rows(
 def _unsigned_at(
     octets: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], dtype: str
 ) -> npt.NDArray[np.int64]:
-    """The unsigned integers that stand at `offsets`."""
+    """Return the unsigned integers at `offsets`."""
     width = np.dtype(dtype).itemsize
     gathered: npt.NDArray[np.unsignedinteger[Any]]
     gathered = octets[offsets[:, None] + np.arange(width)].view(dtype)[:, 0]
@@ -250,7 +261,7 @@ def _unsigned_at(
 
 
 def _parse_file_info(source: _Source, trailer: _Trailer) -> dict[str, bytes]:
-    """A block of pairs, each in field 1 of a message: field 1 its key, field 2 its value."""
+    """Parse a block of pairs, each in field 1 of a message: field 1 its key, field 2 its value."""
     magic, _ = _block_magic_and_size(source, trailer.file_info_offset)
     if magic != _FILE_INFO_MAGIC:
         problem = f"expected HFile block {_FILE_INFO_MAGIC!r}, found {magic!r}"
@@ -275,7 +286,7 @@ def _parse_pair(block: _Source, message: int | memoryview) -> tuple[str, bytes]:
 
 
 def _parse_delimited(source: _Source, offset: int) -> list[tuple[int, int | memoryview]]:
-    """The fields of a protobuf message that has its length, a varint, before it."""
+    """Parse the fields of a protobuf message that follows its length, a varint."""
     with _protobuf_of(source):
         size, start = parse_varint(source.view, offset)
     if size > len(source.view) - start:

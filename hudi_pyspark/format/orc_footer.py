@@ -1,4 +1,4 @@
-"""What pyarrow does not tell of an ORC file: its writer's time zone, and bounds of timestamps."""
+"""Facts of an ORC file that pyarrow does not offer: its time zone, and timestamp bounds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
         compression: as pyarrow names it, e.g. "ZLIB".
 
     Raises:
-        ValueError: bytes that are no footer.
+        ValueError: bytes that are not a footer.
         UnsupportedTypeError: a compression that is not covered.
 
     Source: the ORC specification v1; checked on files by ORC's writers for Java and C++.
@@ -52,9 +52,9 @@ def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
     stripes = [dict(_fields(value)) for number, value in fields if number == _STRIPES]
     statistics = [dict(_fields(value)) for number, value in fields if number == _STATISTICS]
     bounds = {
-        column: _bounds(dict(_fields(found[_TIMESTAMP_STATISTICS])))
-        for column, found in enumerate(statistics)
-        if _TIMESTAMP_STATISTICS in found
+        column: _bounds(dict(_fields(of_column[_TIMESTAMP_STATISTICS])))
+        for column, of_column in enumerate(statistics)
+        if _TIMESTAMP_STATISTICS in of_column
     }
     return OrcFooter(
         tuple(map(_stripe_span, stripes)),
@@ -63,10 +63,10 @@ def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
 
 
 def parse_writer_zone(stored: bytes, compression: str) -> str:
-    """The writer's time zone in the footer of a stripe; "" where it names none.
+    """Return the writer's time zone in the footer of a stripe; "" where it names none.
 
     Raises:
-        ValueError: bytes that are no stripe footer.
+        ValueError: bytes that are not a stripe footer.
     """
     zone = dict(_fields(_decompress(stored, compression))).get(3, b"")
     if isinstance(zone, int):
@@ -94,7 +94,7 @@ def _stripe_span(stripe: Mapping[int, int | memoryview]) -> StripeSpan:
 
 
 def _bounds(statistics: Mapping[int, int | memoryview]) -> tuple[int, int] | None:
-    """Least and greatest timestamp: in UTC where the file tells, else by the writer's clock."""
+    """Return least and greatest timestamp: in UTC if recorded, else on the writer's clock."""
     for first, last in ((3, 4), (1, 2)):
         least, greatest = statistics.get(first), statistics.get(last)
         if isinstance(least, int) and isinstance(greatest, int):
@@ -103,7 +103,7 @@ def _bounds(statistics: Mapping[int, int | memoryview]) -> tuple[int, int] | Non
 
 
 def _decompress(stored: bytes, compression: str) -> bytes:
-    """Join the chunks; a header of three bytes before each tells its size and whether it is raw."""
+    """Join the chunks; a header of three bytes before each has its size and whether it is raw."""
     if compression == "UNCOMPRESSED":
         return stored
     content = bytearray()
@@ -130,6 +130,6 @@ def _inflate(chunk: bytes, compression: str) -> bytes:
             with pa.CompressedInputStream(pa.BufferReader(chunk), "zstd") as stream:
                 return bytes(stream.read())
     raise UnsupportedTypeError(
-        f"timestamps in an ORC file with {compression} compression are not covered: their time "
-        "zone cannot be found out; NONE, ZLIB, SNAPPY and ZSTD are"
+        f"timestamps in an ORC file with {compression} compression are not supported: their time "
+        "zone cannot be read; supported: NONE, ZLIB, SNAPPY, ZSTD"
     )

@@ -35,12 +35,12 @@ def parse_properties(text: bytes) -> dict[str, str]:
 
 
 def table_checksum(database: str, table: str) -> int:
-    """What ``hoodie.table.checksum`` must be; the database is ``""`` where the table has none."""
+    """Return the right ``hoodie.table.checksum``; a table may have the database ``""``."""
     return zlib.crc32(f"{database}.{table}".encode())
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments, blank lines and leading blanks; continued lines joined."""
+    """Yield lines without comments, blank lines and leading blanks; continued lines joined."""
     parts: list[str] = []
     for natural_line in _LINE_END.split(text):
         line = natural_line.lstrip(_BLANKS)

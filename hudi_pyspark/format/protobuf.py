@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class ProtobufError(ValueError):
-    """Bytes that are no protobuf message; `offset` counts from the start of the view."""
+    """Bytes that are not a protobuf message; `offset` counts from the start of the view."""
 
     def __init__(self, problem: str, offset: int) -> None:
         super().__init__(problem, offset)
@@ -17,7 +17,7 @@ class ProtobufError(ValueError):
 
 
 def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Field numbers and values, of the two wire types in use: varint, and bytes with a length.
+    """Yield field numbers and values of the two wire types in use: varint, and counted bytes.
 
     Raises:
         ProtobufError: another wire type, or a field that does not fit.
@@ -39,7 +39,7 @@ def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]
 
 
 def parse_varint(view: memoryview, offset: int) -> tuple[int, int]:
-    """A varint, unsigned, and the offset after it.
+    """Parse an unsigned varint, and return the offset after it too.
 
     Raises:
         ProtobufError: the view ends, or there are ten bytes and more to come.
@@ -53,5 +53,5 @@ def parse_varint(view: memoryview, offset: int) -> tuple[int, int]:
 
 
 def decode_zigzag(number: int) -> int:
-    """The signed number that an unsigned one stands for."""
+    """Return the signed number that an unsigned one encodes."""
     return (number >> 1) ^ -(number & 1)

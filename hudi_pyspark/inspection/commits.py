@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile, parse_data_file_name
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
 from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:
@@ -58,9 +59,6 @@ COMMIT_FILES = pa.schema(
     ]
 )
 
-# Actions whose bodies tell what was written.
-_COMMIT_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
-
 
 @dataclass(frozen=True, slots=True)
 class KnownCommit:
@@ -79,8 +77,8 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
         return active
     old = [
         entry
-        for entry in view.archived
-        if entry.action in _COMMIT_ACTIONS and entry.requested_time not in loaded
+        for entry in view.history.archived
+        if entry.action in COMMIT_ACTIONS and entry.requested_time not in loaded
     ]
     bodies = load_archived_commits(view.storage, old)
     past = [

@@ -9,6 +9,7 @@ import pyarrow as pa
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.commits import known_commits
+from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
@@ -44,7 +45,7 @@ def schema_history(view: TableView) -> pa.Table:
     for commit in known_commits(view, archived=True):
         text = commit.metadata.schema_text
         internal = commit.metadata.internal_schema_text
-        path = view.instant_path(commit.instant)
+        path = instant_path(commit.instant, view.config)
         version = parse_internal_schema(internal, path=path).version_id if internal else None
         if not text or (text == last_text and version == last_version):
             continue

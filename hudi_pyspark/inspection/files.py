@@ -81,7 +81,7 @@ def file_slices(view: TableView, as_of: str | None, *, older: bool) -> pa.Table:
     latest = paths_of(current)
     rows = [
         {**_slice_row(s), "is_latest": not latest.isdisjoint(paths_of([s]))}
-        for s in view.all_slices()
+        for s in view.slices.all()
         if _is_stored(s) or not latest.isdisjoint(paths_of([s]))
     ]
     return pa.Table.from_pylist(rows, schema=FILE_SLICES)

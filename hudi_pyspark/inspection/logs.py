@@ -171,7 +171,8 @@ def _read_file(view: TableView, path: str, vouched: int, *, is_asked_for: bool) 
                 f"{view.storage.describe(path)} does not exist. Paths of log files are in "
                 "inspect.files()"
             ) from error
-        hint = "; its blocks may stand in another of the slice" if view.config.layout == 1 else ""
+        is_whole = view.config.log_file_has_one_commit
+        hint = "" if is_whole else "; its blocks may stand in another of the slice"
         problem = f"the file was committed but is not on the storage{hint}"
         return _LogFile(path, 0, (), vouched, problem)
     blocks = []
@@ -272,7 +273,7 @@ def _slice_of(view: TableView, path: str) -> FileSlice:
         raise InvalidOptionError(f"{path!r} is no log file of a file group") from error
     if parsed.is_cdc:
         raise InvalidOptionError(f"{path!r} holds changes, which are never merged")
-    group = view.file_group(partition, parsed.file_id)
+    group = view.groups.find(partition, parsed.file_id)
     for file_slice in group.slices if group is not None else ():
         if any(log.path == path for log in file_slice.log_files):
             return file_slice

@@ -17,6 +17,7 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_savepoint_metadata,
 )
 from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
+from hudi_pyspark.table.timeline import instant_path, read_instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,7 +186,7 @@ def rollbacks(view: TableView, *, archived: bool) -> pa.Table:
         rows.append(row | {"archived": False})
     for instant in (*_pending(view, Action.ROLLBACK), *_pending(view, Action.RESTORE)):
         body = _read_requested(view, instant, instant.action)
-        path = view.instant_path(instant)
+        path = instant_path(instant, view.config)
         planned = parse_rollback_plan(body, path=path) if body is not None else None
         rows.append(
             {**_times(instant), "action": str(instant.action), "archived": False}
@@ -201,8 +202,8 @@ def savepoints(view: TableView) -> pa.Table:
         if not instant.is_completed:
             rows.append(_times(instant))
             continue
-        path = view.instant_path(instant)
-        saved = parse_savepoint_metadata(view.read_instant(path), path=path)
+        path = instant_path(instant, view.config)
+        saved = parse_savepoint_metadata(read_instant(view.storage, path), path=path)
         rows.append(
             {
                 **_times(instant),
@@ -228,10 +229,10 @@ def pending_plans(view: TableView) -> Iterator[tuple[Instant, str, tuple[Planned
             yield instant, str(Action.CLUSTERING), tuple(plan.all_slices())
 
 
-def compaction_plan(view: TableView, instant: Instant, action: str) -> CompactionPlan | None:
+def compaction_plan(view: TableView, instant: Instant, action: Action) -> CompactionPlan | None:
     """The plan of a compaction, pending or completed; None where its file is gone."""
     body = _read_requested(view, instant, action)
-    return parse_compaction_plan(body, path=view.instant_path(instant)) if body else None
+    return parse_compaction_plan(body, path=instant_path(instant, view.config)) if body else None
 
 
 def replace_plan(view: TableView, instant: Instant) -> ReplacePlan | None:
@@ -239,11 +240,11 @@ def replace_plan(view: TableView, instant: Instant) -> ReplacePlan | None:
     for action in (Action.CLUSTERING, Action.REPLACE_COMMIT):
         body = _read_requested(view, instant, action)
         if body:
-            return parse_replace_plan(body, path=view.instant_path(instant))
+            return parse_replace_plan(body, path=instant_path(instant, view.config))
     return None
 
 
-def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, str]]:
+def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
     """Compactions of the active timeline with the action under which they were requested."""
     for instant in view.timeline.instants:
         if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
@@ -275,11 +276,11 @@ def _clustering_instants(view: TableView) -> Iterator[Instant]:
                 yield instant
 
 
-def _read_requested(view: TableView, instant: Instant, action: str) -> bytes | None:
+def _read_requested(view: TableView, instant: Instant, action: Action) -> bytes | None:
     """The plan of an action; None where there is no such file."""
     requested = Instant(instant.requested_time, action, InstantState.REQUESTED)
     try:
-        return view.read_instant(view.instant_path(requested))
+        return read_instant(view.storage, instant_path(requested, view.config))
     except MissingFileError:
         return None
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.table.timeline import instant_path
+
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
@@ -31,7 +33,7 @@ def timeline(view: TableView, *, archived: bool) -> pa.Table:
             "action": str(instant.action),
             "state": instant.state.name.lower(),
             "archived": False,
-            "path": view.instant_path(instant),
+            "path": instant_path(instant, view.config),
         }
         for instant in view.timeline.instants
     ]
@@ -45,7 +47,7 @@ def timeline(view: TableView, *, archived: bool) -> pa.Table:
                 "archived": True,
                 "path": old.path,
             }
-            for old in view.archived
+            for old in view.history.archived
             # A writer archives first and deletes from the active timeline then.
             if (old.requested_time, old.instant.comparable_action) not in active
         ]

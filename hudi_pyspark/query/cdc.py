@@ -40,6 +40,7 @@ from hudi_pyspark.query.incremental import (
     slice_paths,
 )
 from hudi_pyspark.query.slice_reader import changes_of_log, slice_tables
+from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -147,10 +148,10 @@ def plan_changes(
         IncrementalRangeError: the range begins before the active timeline, commits of it are still
             pending, or files are gone.
     """
-    by_completion = options.by_offset and view.config.layout > 1
+    by_completion = options.by_offset and view.config.has_completion_times
     times = commit_times(view, by_completion=by_completion)
     end = options.end or max(times.values(), default="")
-    if view.config.layout == 1:
+    if not view.config.has_completion_times:
         end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
     begin = _known_begin(view, options, end, by_completion=by_completion)
     images = _data_columns(table_schema)
@@ -261,7 +262,7 @@ class _Planner:
         for partition, file_ids in metadata.replaced_file_ids.items():
             for file_id in file_ids:
                 before = self._before(time, partition, file_id, must_exist=False)
-                if before is None and self._view.archived_commit_times:
+                if before is None and self._view.history.archived_times:
                     # Commits that are archived may have written it, and the cleaner removed it.
                     before = self._before(time, partition, file_id, must_exist=True)
                 if before is not None:
@@ -333,7 +334,7 @@ class _Planner:
     ) -> ScanTask | None:
         """The file group as it was before a commit; None where it did not exist."""
         try:
-            found = self._view.slice_before(time, partition, file_id)
+            found = self._view.slices.before(time, partition, file_id)
         except MissingFileError as error:
             raise self._gone(time, error) from error
         if found is None:
@@ -341,13 +342,13 @@ class _Planner:
                 reason = f"no file is left of group {file_id} in {partition!r} as it was before"
                 raise self._gone(time, MissingFileError(reason))
             return None
-        return self._plan([found], self._view.instant_before(time))[0]
+        return self._plan([found], self._view.history.instant_before(time))[0]
 
     def _after(self, time: str, partition: str, file_id: str) -> ScanTask:
         """Only what a commit wrote to a file group."""
         if time not in self._written:
             try:
-                slices = self._view.written_slices([time])
+                slices = written_slices(self._view, [time])
             except MissingFileError as error:
                 raise self._gone(time, error) from error
             self._written[time] = {(s.partition_path, s.file_id): s for s in slices}

@@ -18,8 +18,14 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
 from hudi_pyspark.query.columns.arrays import as_one_array
 from hudi_pyspark.query.options import RangeMerge
+from hudi_pyspark.table.commit_slices import (
+    commits_without_files,
+    slices_of_groups,
+    written_slices,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
-_COMMIT_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
 _FIRST_COMPLETION_TIME_VERSION = 8
 
 
@@ -128,13 +133,13 @@ def range_slices(
     slices: list[FileSlice] = []
     while found.commits and not found.full_scan:
         try:
-            slices = view.written_slices(found.commits)
+            slices = written_slices(view, found.commits)
             if options.range_merge is RangeMerge.TABLE:
                 found, slices = _slices_at_end(view, found, options, slices)
             break
         except MissingFileError:
             times = commit_times(view, by_completion=found.by_completion_time)
-            gone = {t: times[t] for t in view.commits_without_files(found.commits)}
+            gone = {t: times[t] for t in commits_without_files(view, found.commits)}
             reason = f"a file that commit {min(gone)} wrote is gone"
             found = _answerable(view, found, options, reason, gone)
     if found.full_scan:
@@ -155,7 +160,8 @@ def whole_slices(
     Raises:
         MissingFileError: one of their files is gone (only if files are checked).
     """
-    return view.whole_slices(
+    return slices_of_groups(
+        view,
         {(s.partition_path, s.file_id) for s in slices},
         last_commit(view, commit_range),
         completed_by=commit_range.end if commit_range.by_completion_time else "",
@@ -238,7 +244,7 @@ def _answerable(
     left = tuple(t for t in found.commits if times[t] > last_gone)
     if options.on_missing == "earliest":
         return replace(found, begin=last_gone, commits=left, moved=found.moved or reason)
-    lost = view.commits_without_files(left) if left else ()
+    lost = commits_without_files(view, left) if left else ()
     works = max((times[t] for t in lost), default=last_gone)
     raise IncrementalRangeError(
         f"the range can no longer be answered commit by commit: {reason}. The first commit that is "
@@ -282,8 +288,8 @@ def archived_commits(
     active = {c.requested_time for c in view.commits}
     archived = {
         a.requested_time: (a.completion_time if by_completion else None) or a.requested_time
-        for a in view.archived
-        if a.action in _COMMIT_ACTIONS and a.requested_time not in active
+        for a in view.history.archived
+        if a.action in COMMIT_ACTIONS and a.requested_time not in active
     }
     return {time: at for time, at in archived.items() if begin < at <= end}
 
@@ -301,7 +307,7 @@ def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: str
     Raises:
         IncrementalRangeError: the range would miss a commit, and so would the one after it.
     """
-    pending = view.first_incomplete_commit() if policy != "use_transition_time" else None
+    pending = view.history.first_incomplete_commit() if policy != "use_transition_time" else None
     times = [c.requested_time for c in view.commits]
     if pending is None or max(times, default="") < pending.requested_time:
         return end

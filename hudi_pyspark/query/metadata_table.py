@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 
 from hudi_pyspark.errors import (
+    CorruptLogBlockError,
     CorruptTableError,
     InvalidOptionError,
     MissingFileError,
     TableNotFoundError,
 )
-from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.hfile import SCHEMA_INFO, HFileError, read_hfile
 from hudi_pyspark.format.log.delete_block import decode_delete_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.timeline.instant import Action
@@ -126,13 +127,13 @@ def _check_files(metadata: TableView, file_slice: FileSlice) -> None:
     may have been appended to another one.
     """
     base = file_slice.base_file
-    logs = file_slice.log_files if metadata.config.layout > 1 else ()
+    logs = file_slice.log_files if metadata.config.log_file_has_one_commit else ()
     gone = [(log.path, log.instant_time) for log in logs if not log.is_listed]
     if base is not None and not base.is_listed:
         gone.append((base.path, base.instant_time))
     begun = _begun(metadata, file_slice.partition_path) if gone else ""
     for path, time in gone:
-        if (metadata.completion_time(time) or time) >= begun:
+        if (metadata.history.completion_time(time) or time) >= begun:
             raise MissingFileError.since_commit(metadata.storage.describe(path), time)
 
 
@@ -212,7 +213,10 @@ def _hfile_records(
     data: bytes | memoryview, path: str, offset: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Key and record of each entry."""
-    hfile = read_hfile(data, path=path, offset=offset)
+    try:
+        hfile = read_hfile(data, path=path)
+    except HFileError as error:
+        raise CorruptLogBlockError(error.problem, path, offset + error.offset) from error
     with undecodable_as_corrupt(path):
         spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
         for key, (start, end) in zip(hfile.keys.to_pylist(), spans, strict=True):

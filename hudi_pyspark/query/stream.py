@@ -109,10 +109,10 @@ def commit_offsets(view: TableView) -> dict[str, str]:
     Offsets are completion times from table version 8 on and requested times before. There a commit
     that is still pending may complete later than its successors, so none behind it is told yet.
     """
-    if view.config.layout > 1:
+    if view.config.has_completion_times:
         pairs = [(c.completion_time or c.requested_time, c.requested_time) for c in view.commits]
         return dict(sorted(pairs))
-    pending = view.first_incomplete_commit()
+    pending = view.history.first_incomplete_commit()
     times = [c.requested_time for c in view.commits]
     return {t: t for t in times if pending is None or t < pending.requested_time}
 

@@ -1,1 +1,1 @@
-"""Which files are the table at an instant."""
+"""The files that make up the table at an instant."""

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.timeline.commit_metadata import commit_metadata_of
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant, InstantState
 from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
 
 if TYPE_CHECKING:
@@ -54,15 +54,13 @@ _MANIFEST_FILE = re.compile(r"manifest_([0-9]+)")
 _INSTANT_COLUMNS = ["instantTime", "action", "completionTime"]
 _METADATA_COLUMNS = ["instantTime", "action", "metadata"]
 
-_COMMIT_ACTIONS = (Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT)
-
 
 @dataclass(frozen=True, slots=True)
 class ArchivedInstant:
     """A completed instant that is no longer on the active timeline."""
 
     requested_time: str
-    action: str  # one of Action
+    action: Action
     completion_time: str | None  # None before layout 2
     path: str  # of the archive file that holds it, relative to the base path
 
@@ -75,7 +73,7 @@ class ArchivedInstant:
 
 
 def load_archive(storage: Storage, layout: int, folder: str) -> tuple[ArchivedInstant, ...]:
-    """The completed instants of the archive, without what they did.
+    """Read the completed instants of the archive, without their metadata.
 
     Args:
         storage: of the table.
@@ -88,22 +86,22 @@ def load_archive(storage: Storage, layout: int, folder: str) -> tuple[ArchivedIn
     Raises:
         CorruptTimelineError: an archive file, or one that the manifest names, cannot be read.
     """
-    found = load_history_v2(storage, folder) if layout >= 2 else load_archive_v1(storage, folder)
-    unique = {(i.requested_time, i.action): i for i in found}
+    load = load_history_v2 if layout >= 2 else load_archive_v1
+    unique = {(i.requested_time, i.action): i for i in load(storage, folder)}
     return tuple(unique[key] for key in sorted(unique))
 
 
 def load_archived_commits(
     storage: Storage, instants: Sequence[ArchivedInstant]
 ) -> tuple[CommitMetadata, ...]:
-    """What each of these commits, delta commits and replace commits did, in the same order.
+    """Read what each of these commits, delta commits and replace commits did, in the same order.
 
     Raises:
         ValueError: an instant of another action.
         CorruptTimelineError: an archive file cannot be read, or no longer holds the instant.
     """
     for instant in instants:
-        if instant.action not in _COMMIT_ACTIONS:
+        if instant.action not in COMMIT_ACTIONS:
             raise ValueError(f"{instant.action} {instant.requested_time} has no commit metadata")
     metadata = []
     for instant, body in zip(instants, load_archived_bodies(storage, instants), strict=True):
@@ -115,7 +113,7 @@ def load_archived_commits(
 def load_archived_bodies(
     storage: Storage, instants: Sequence[ArchivedInstant]
 ) -> tuple[Mapping[str, Any], ...]:
-    """The decoded content of each instant's completed file, in the same order; {} for an empty one.
+    """Read the decoded content of each instant's completed file, in the same order; {} if empty.
 
     Each archive file is read once, however many of its instants are asked for.
 
@@ -125,19 +123,19 @@ def load_archived_bodies(
     by_path: dict[str, dict[tuple[str, str], ArchivedInstant]] = {}
     for instant in instants:
         by_path.setdefault(instant.path, {})[instant.requested_time, instant.action] = instant
-    found: dict[ArchivedInstant, Mapping[str, Any]] = {}
+    bodies: dict[ArchivedInstant, Mapping[str, Any]] = {}
     for path, wanted in by_path.items():
         read = _read_history_bodies if path.endswith(".parquet") else _read_archive_bodies
-        found.update(read(storage, path, wanted))
+        bodies.update(read(storage, path, wanted))
     for instant in instants:
-        if instant not in found:
+        if instant not in bodies:
             problem = f"{instant.action} {instant.requested_time} is no longer in this file"
             raise CorruptTimelineError(instant.path, problem)
-    return tuple(found[instant] for instant in instants)
+    return tuple(bodies[instant] for instant in instants)
 
 
 def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
-    """Completed entries of all archive files; the same entry may come several times."""
+    """Yield the completed entries of all archive files; the same entry may come several times."""
     files = storage.list_directory(folder)
     names = sorted(file.name for file in files if _ARCHIVE_FILE.fullmatch(file.name))
     half_merged = _half_merged_file(storage, folder, {file.name for file in files})
@@ -154,7 +152,7 @@ def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
 
 
 def load_history_v2(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
-    """Instants of all files of the current manifest; metadata columns are not read."""
+    """Yield the instants of all files of the current manifest; metadata columns are not read."""
     for path in _history_files(storage, folder):
         for time, action, completion_time in _read_history_rows(storage, path, _INSTANT_COLUMNS):
             yield _archived_instant(time, action, completion_time, path=path)
@@ -170,7 +168,7 @@ def _archived_instant(
 
 
 def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> str | None:
-    """Name of the archive file that a writer is merging from small ones, or was when it failed."""
+    """Return the name of the archive file that a writer has begun to merge from small ones."""
     if _MERGE_PLAN not in names:
         return None
     path = f"{folder}/{_MERGE_PLAN}"
@@ -184,7 +182,7 @@ def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> st
 def _completed_entries(
     storage: Storage, path: str, fields: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Entries of one archive file, only with these fields. An entry is one state of one instant."""
+    """Yield some fields of each entry of an archive file; an entry is one state of an instant."""
     try:
         for block in frame_blocks(storage.read_bytes(path), path=path):
             # A torn block is what a crashed archiver leaves. Its instants stay on the active
@@ -193,7 +191,7 @@ def _completed_entries(
                 continue
             with undecodable_as_corrupt(path):
                 for entry in _records(block.schema_text or "", block.content, fields):
-                    # Entries of very old releases do not tell their state: only completed
+                    # Entries of very old releases do not record their state: only completed
                     # instants were archived.
                     if entry.get("actionState") in (None, InstantState.COMPLETED.name):
                         yield entry
@@ -202,7 +200,7 @@ def _completed_entries(
 
 
 def _records(schema_text: str, content: memoryview, fields: Sequence[str]) -> Iterator[Any]:
-    """Avro records of a data block: two ints, then each record after its length."""
+    """Yield the Avro records of a data block: two ints, then each record after its length."""
     writer_schema, reader_schema = _schemas(schema_text, tuple(fields))
     _, count = _RECORD_COUNT.unpack_from(content)
     start = _RECORD_COUNT.size
@@ -216,12 +214,12 @@ def _records(schema_text: str, content: memoryview, fields: Sequence[str]) -> It
 
 @lru_cache(maxsize=8)  # one text per Hudi release, 30 KB of it in every block
 def _schemas(text: str, fields: tuple[str, ...]) -> tuple[Any, Any]:
-    """The schema of the entries as written, and the one that skips all but some fields."""
+    """Return the schema of the entries as written, and the one that skips all but some fields."""
     written = json.loads(text)
-    kept = [field for field in written["fields"] if field["name"] in fields]
-    if not {"commitTime", "actionType"} <= {field["name"] for field in kept}:
+    read_fields = [field for field in written["fields"] if field["name"] in fields]
+    if not {"commitTime", "actionType"} <= {field["name"] for field in read_fields}:
         raise ValueError("expected the schema of an archived entry, found another")
-    return fastavro.parse_schema(written), fastavro.parse_schema({**written, "fields": kept})
+    return fastavro.parse_schema(written), fastavro.parse_schema({**written, "fields": read_fields})
 
 
 def _read_archive_bodies(
@@ -245,7 +243,7 @@ def _read_history_bodies(
 
 
 def _history_files(storage: Storage, folder: str) -> list[str]:
-    """Paths of the Parquet files that the current manifest names; [] without a manifest."""
+    """Return paths of the Parquet files that the current manifest names; [] without one."""
     version = _history_version(storage, folder)
     if version is None:
         return []
@@ -256,7 +254,7 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
 
 
 def _history_version(storage: Storage, folder: str) -> int | None:
-    """Number of the current manifest: what ``_version_`` says, else the largest there is."""
+    """Return the number of the current manifest: by ``_version_``, else the largest there is."""
     try:
         return int(storage.read_bytes(f"{folder}/{_VERSION_FILE}"))
     except (FileNotFoundError, ValueError):
@@ -267,14 +265,17 @@ def _history_version(storage: Storage, folder: str) -> int | None:
 def _read_history_rows(
     storage: Storage, path: str, columns: list[str], rows: pc.Expression | None = None
 ) -> list[tuple[Any, ...]]:
-    """Values of these columns, one tuple per row."""
+    """Read the values of these columns, one tuple per row."""
     try:
         with storage.open_input(path) as file, undecodable_as_corrupt(path):
             table = pq.read_table(file, columns=columns, filters=rows)
             return list(zip(*(table[name].to_pylist() for name in columns), strict=True))
     except FileNotFoundError as error:
         raise CorruptTimelineError(path, "the manifest names this file, but it is gone") from error
-    except (pa.ArrowException, OSError) as error:  # those that are no ValueError or LookupError
+    except (
+        pa.ArrowException,
+        OSError,
+    ) as error:  # neither ValueError nor LookupError
         raise CorruptTimelineError(path, str(error)) from error
 
 

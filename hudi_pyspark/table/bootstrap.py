@@ -1,4 +1,4 @@
-"""Metadata-only bootstrap: base files whose data columns stand in files outside of the table."""
+"""Metadata-only bootstrap: base files whose data columns are in files outside of the table."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import (
-    CorruptLogBlockError,
     CorruptTableError,
     CorruptTimelineError,
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.hfile import read_hfile
+from hudi_pyspark.format.hfile import HFileError, read_hfile
 from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
 from hudi_pyspark.table.config import METADATA_FOLDER
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 # The base files of this instant hold meta columns only. Those of a full-record bootstrap, which
 # has the instant 00000000000002, are ordinary.
 BOOTSTRAP_INSTANT = "00000000000001"
-# The index by partition; a second one, by file id, says the same.
+# The index by partition; a second one, by file id, has the same content.
 INDEX_FILE = (
     f"{METADATA_FOLDER}/.aux/.bootstrap/.partitions/"
     f"00000000-0000-0000-0000-000000000000-0_1-0-1_{BOOTSTRAP_INSTANT}.hfile"
@@ -36,7 +35,7 @@ INDEX_FILE = (
 
 
 def is_skeleton(file_slice: FileSlice, config: TableConfig) -> bool:
-    """Whether the slice's base file holds meta columns only."""
+    """Return whether the slice's base file holds meta columns only."""
     base = file_slice.base_file
     return (
         bool(config.bootstrap_base_path)
@@ -47,14 +46,14 @@ def is_skeleton(file_slice: FileSlice, config: TableConfig) -> bool:
 
 @dataclass(frozen=True)
 class BootstrapSources:
-    """Where the data columns of a bootstrapped table's skeleton files are."""
+    """The files with the data columns of a bootstrapped table's skeleton files."""
 
     config: TableConfig
     index: Mapping[tuple[str, str], str]  # (partition path, file id) to source file, as recorded
-    base_path: str  # the folder that now stands for the recorded hoodie.bootstrap.base.path
+    base_path: str  # replaces the recorded hoodie.bootstrap.base.path
 
     def attach(self, slices: Iterable[FileSlice]) -> list[FileSlice]:
-        """The slices, with the source file of every base file that holds meta columns only.
+        """Return the slices, with the source file of every base file that holds meta columns only.
 
         Raises:
             CorruptTableError: the index does not name such a file, or names one elsewhere.
@@ -87,7 +86,7 @@ def load_bootstrap_sources(
             as `locate_sources` does.
 
     Raises:
-        UnsupportedTableError: the index is turned off, or none of HFiles.
+        UnsupportedTableError: the index is turned off, or not made of HFiles.
         MissingFileError: it is not on the storage.
         CorruptTableError: it cannot be decoded.
     """
@@ -106,12 +105,14 @@ def _load_index(storage: Storage, config: TableConfig) -> dict[tuple[str, str], 
             f"{path} is not on the storage: without this index the base files of the table's "
             "bootstrap have no data columns. Restore the folder .hoodie/.aux from a copy"
         ) from error
-    except (CorruptLogBlockError, CorruptTimelineError) as error:
+    except HFileError as error:
+        raise CorruptTableError(f"bootstrap index {path} {error}") from error
+    except CorruptTimelineError as error:
         raise CorruptTableError(f"bootstrap index {error.reason()}") from error
 
 
 def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
-    """Partition path and file id to source file; the HFile has an Avro container per partition."""
+    """Map partition path and file id to source file; each partition has an Avro container."""
     hfile = read_hfile(data, path=path)
     index: dict[tuple[str, str], str] = {}
     spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
@@ -124,9 +125,9 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
 
 
 def locate_sources(storage: Storage, recorded: str) -> str:
-    """The folder of the source files: as recorded, else the table's sibling of the same name.
+    """Find the folder of the source files: the recorded one, or a sibling of the table.
 
-    A table that was copied together with its source folder is read without any option so.
+    So a table that was copied together with its source folder is read without any option.
 
     Returns:
         The recorded folder unless it is not there and the sibling is.
@@ -154,14 +155,14 @@ def _check_index_kind(config: TableConfig) -> None:
         value = config.properties.get(key, readable)
         if value.rpartition(".")[2].strip().lower() != readable:
             raise UnsupportedTableError(
-                f"{key} is {value}, so that no index tells where the data columns of the table's "
-                f"bootstrap are (hoodie.bootstrap.base.path is {config.bootstrap_base_path}). "
+                f"{key} is {value}, so no index lists the files with the data columns of the "
+                f"table's bootstrap (hoodie.bootstrap.base.path is {config.bootstrap_base_path}). "
                 "Rewrite the table, e.g. by clustering it with Apache Hudi"
             )
 
 
 def _moved(source: str, recorded_base: str, base: str) -> str:
-    """The source file below `base`, which stands for the folder that the bootstrap was given."""
+    """Return the source file below `base`, which replaces the recorded folder."""
     if base == recorded_base:
         return source
     folder, path = _without_scheme(recorded_base).rstrip("/"), _without_scheme(source)
@@ -174,5 +175,5 @@ def _moved(source: str, recorded_base: str, base: str) -> str:
 
 
 def _without_scheme(location: str) -> str:
-    """The location from its bucket or first folder on: ``s3a://b/x`` and ``s3://b/x`` are one."""
+    """Return the location from its bucket or first folder on, so that s3a:// and s3:// are one."""
     return "/" + re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:", "", location).lstrip("/")

@@ -1,4 +1,4 @@
-"""hoodie.properties as a typed value; what cannot be read is refused here, by name."""
+"""hoodie.properties as a typed value; tables that cannot be read are refused here."""
 
 from __future__ import annotations
 
@@ -76,12 +76,22 @@ class TableConfig:
     metadata_partitions: tuple[str, ...]  # partitions of the metadata table that may be read
     create_schema: str  # Avro JSON, "" when absent
     bootstrap_base_path: str  # "" for a table that was not bootstrapped
-    properties: Mapping[str, str]  # everything, as found
+    properties: Mapping[str, str]  # all of them, as in the file
 
     @property
     def log_file_has_one_commit(self) -> bool:
         """Whether each log file holds the blocks of a single commit: from table version 8 on."""
         return self.version >= _FIRST_LAYOUT_2_VERSION
+
+    @property
+    def has_completion_times(self) -> bool:
+        """Whether timeline files are named with completion times: from table version 8 on."""
+        return self.version >= _FIRST_LAYOUT_2_VERSION
+
+    @property
+    def may_log_partial_updates(self) -> bool:
+        """Whether log files may hold updates of some columns only: from table version 8 on."""
+        return self.is_merge_on_read and self.version >= _FIRST_LAYOUT_2_VERSION
 
     @property
     def layout(self) -> int:
@@ -94,7 +104,11 @@ class TableConfig:
 
     @classmethod
     def parse(cls, properties: Mapping[str, str]) -> TableConfig:
-        """A TableConfig, or an UnsupportedTableError that names the property and its value."""
+        """Parse the properties of a table.
+
+        Raises:
+            UnsupportedTableError: a property has a value that cannot be read; the message names it.
+        """
         version = _version(properties)
         folder_2 = f"{METADATA_FOLDER}/{properties.get('hoodie.timeline.path') or 'timeline'}"
         history = properties.get("hoodie.timeline.history.path") or "history"
@@ -228,7 +242,7 @@ def _key_generator(properties: Mapping[str, str]) -> str:
 
 
 def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """All partition columns, and those whose folder is, or may be, a formatted time.
+    """Return all partition columns, and those whose folder is, or may be, a formatted time.
 
     The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0
     it recorded the columns alone.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommittedFile:
-    """What completed commits say of a file."""
+    """The record of completed commits about a file."""
 
     size: int  # bytes, the largest that a completed commit names
     committed_by: str  # requested time of the newest commit that names the file
@@ -35,7 +35,11 @@ class CommittedFile:
 def committed_files(
     commits: Mapping[str, CommitMetadata],
 ) -> Mapping[str, Mapping[str, CommittedFile]]:
-    """Partition path to file name to what commits say of the file; oldest commit first."""
+    """Map partition path and file name to what commits record of the file.
+
+    Args:
+        commits: requested time to metadata, oldest first.
+    """
     files: dict[str, dict[str, CommittedFile]] = {}
     for time, metadata in commits.items():
         for partition, stat in metadata.all_stats():
@@ -55,13 +59,13 @@ def data_files(
     committed: Mapping[str, CommittedFile],
     config: TableConfig,
 ) -> tuple[list[BaseFile], list[LogFile]]:
-    """Base and log files of a partition: those on the storage, and those only commits know.
+    """Return the base and log files of a partition: on the storage, or only known by commits.
 
     Args:
         partition: its path.
         listed: the files in its folder.
-        committed: file name to what commits say of the file.
-        config: tells which extensions base files have.
+        committed: file name to what commits record of the file.
+        config: names the extensions of base files.
 
     Raises:
         CorruptTableError: a committed base file is empty.
@@ -109,7 +113,7 @@ def _check_not_empty(
 
 
 def _slice_file_name(name: str, config: TableConfig) -> BaseFileName | LogFileName | None:
-    """A base or log file name that takes part in slices; None for every other file."""
+    """Return a base or log file name that takes part in slices; None for every other file."""
     try:
         parsed = parse_data_file_name(name)
     except NotADataFile:

@@ -1,4 +1,4 @@
-"""Metadata of the commits of a timeline, read when it is asked for."""
+"""Metadata of the commits of a timeline, read when needed."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
         return len(self._instants)
 
     def of(self, times: Iterable[str]) -> dict[str, CommitMetadata]:
-        """The metadata of some commits, in their order; what is not there yet is read at once."""
-        wanted = list(times)
-        unread = [time for time in wanted if time not in self._loaded]
+        """Return the metadata of some commits, in their order; read together what is missing."""
+        ordered = list(times)
+        unread = [time for time in ordered if time not in self._loaded]
         if len(unread) > 1:
             instants = [self._instants[time] for time in unread]
             with ThreadPoolExecutor(_READ_THREADS) as pool:
                 self._loaded.update(zip(unread, pool.map(self._load, instants), strict=True))
-        return {time: self[time] for time in wanted}
+        return {time: self[time] for time in ordered}

@@ -19,28 +19,28 @@ _LISTING_THREADS = 16
 
 
 class FileListing(Protocol):
-    """Where partitions and files come from: directories, or the metadata table."""
+    """The source of partitions and files: directories, or the metadata table."""
 
     def partitions(self) -> list[str]:
-        """Raw partition paths, sorted; [""] for an unpartitioned table."""
+        """List raw partition paths, sorted; [""] for an unpartitioned table."""
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
-        """The files directly in each partition, in no promised order."""
+        """List the files directly in each partition, in any order."""
 
 
 class DirectoryListing:
-    """Lists the storage: a folder that holds a partition marker is a partition."""
+    """The folders of the storage: one that holds a partition marker is a partition."""
 
     def __init__(self, storage: Storage, config: TableConfig) -> None:
         self._storage = storage
-        # Version 1 does not name its partition columns yet, so only the folders can tell.
+        # Version 1 does not name its partition columns yet, so only the folders show them.
         self._is_partitioned = bool(config.partition_fields) or config.version < 2
         self._files: dict[str, list[FileInfo]] = {}
 
     def partitions(self) -> list[str]:
         if not self._is_partitioned:
             return [""]
-        found: list[str] = []
+        partitions: list[str] = []
         level = [""]
         with ThreadPoolExecutor(_LISTING_THREADS) as pool:
             while level:
@@ -49,12 +49,12 @@ class DirectoryListing:
                 for folder, entries in listed:
                     is_partition = any(is_partition_marker(e.name) for e in entries)
                     if is_partition:
-                        found.append(folder)
+                        partitions.append(folder)
                         self._files[folder] = [e for e in entries if not e.is_directory]
                     # A marker in the base path, left by a writer without partitions, hides nothing.
                     if folder == "" or not is_partition:
                         level += [path_in(folder, e.name) for e in entries if _is_descended(e)]
-        return sorted(found)
+        return sorted(partitions)
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         unlisted = [path for path in partition_paths if path not in self._files]
@@ -71,5 +71,5 @@ def _is_descended(entry: FileInfo) -> bool:
 
 
 def path_in(folder: str, name: str) -> str:
-    """Path of an entry of a folder; "" is the base path, or the one partition of a table."""
+    """Return the path of a folder's entry; "" is the base path, or a table's one partition."""
     return f"{folder}/{name}" if folder else name

@@ -18,7 +18,7 @@ _PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an obje
 
 
 class LogFiles:
-    """Opens log files; at most one is open at a time, and one piece of it held."""
+    """The log files of a slice: at most one is open at a time, and one piece of it in memory."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -28,10 +28,10 @@ class LogFiles:
         self._start = 0  # of the piece in its file
 
     def load(self, path: str) -> Octets:
-        """The whole file, in memory.
+        """Read the whole file into memory.
 
         Raises:
-            MissingFileError: there is no such file any more.
+            MissingFileError: the file does not exist any more.
         """
         try:
             return memoryview(self._storage.read_bytes(path))
@@ -39,18 +39,18 @@ class LogFiles:
             raise MissingFileError.since_planning(self._storage.describe(path)) from error
 
     def open(self, path: str) -> Octets:
-        """The file, read when its bytes are asked for: best from the start to the end.
+        """Open a file that is read piece by piece, best from the start to the end.
 
         Raises:
-            MissingFileError: there is no such file any more, now or when it is read.
+            MissingFileError: the file does not exist any more, now or when it is read.
         """
         file = self._opened(path)
         return _StoredFile(self, path, file.seek(0, os.SEEK_END))
 
     def read(self, path: str, start: int, stop: int) -> memoryview:
-        """Some bytes of a file; what is as long as a piece is given away and not held."""
-        held = self._start <= start and stop <= self._start + len(self._piece)
-        if path != self._path or not held:
+        """Read some bytes of a file; a request as long as a piece is not kept for the next one."""
+        in_piece = self._start <= start and stop <= self._start + len(self._piece)
+        if path != self._path or not in_piece:
             file = self._opened(path)
             file.seek(start)
             octets = memoryview(file.read(max(stop - start, _PIECE)))
@@ -70,7 +70,7 @@ class LogFiles:
         return self._file
 
     def close(self) -> None:
-        """Let go of the open file; a later read opens it again."""
+        """Close the open file; a later read opens it again."""
         if self._file is not None:
             self._file.close()
         self._file, self._path = None, ""
@@ -79,7 +79,7 @@ class LogFiles:
 
 @dataclass(frozen=True, slots=True)
 class _StoredFile:
-    """A log file whose bytes stay where they are until they are asked for."""
+    """A log file whose bytes are read when needed."""
 
     files: LogFiles
     path: str

@@ -52,7 +52,7 @@ _MODE_OF_STRATEGY = {
 
 @dataclass(frozen=True, slots=True)
 class MergeRule:
-    """What decides between two records of the same key."""
+    """The rule that decides between two records of the same key."""
 
     mode: RecordMergeMode
     ordering_fields: tuple[str, ...]  # () when every ordering value is the default
@@ -83,7 +83,7 @@ def resolve_merge_rule(
     delete_marker: str,
     column_defaults: Mapping[str, pa.Scalar] = MappingProxyType({}),
 ) -> MergeRule:
-    """The rule of a table.
+    """Return the merge rule of a table.
 
     Args:
         config: the table's properties.
@@ -92,8 +92,8 @@ def resolve_merge_rule(
         column_defaults: defaults of the table schema that are not null.
 
     Raises:
-        CorruptTableError: only one half of the delete marker is configured, or the merge mode is
-            none that Hudi knows.
+        CorruptTableError: only one half of the delete marker is configured, or Hudi has no
+            such merge mode.
     """
     payload = _own_name(config.payload_class)
     mode = _mode(config, payload)
@@ -128,7 +128,7 @@ def _own_name(payload_class: str) -> str:
 
 
 def _implied_delete_marker(config: TableConfig, payload: str) -> tuple[str, str]:
-    """Delete markers that belong to a payload class; version 9 writes them into the properties."""
+    """Return the delete marker of a payload class; version 9 writes it into the properties."""
     return _MARKER_OF_PAYLOAD.get(payload, ("", "")) if config.version < 9 else ("", "")
 
 
@@ -151,7 +151,7 @@ def _mode(config: TableConfig, payload: str) -> RecordMergeMode:
 
 
 def _inferred_mode(config: TableConfig, payload: str) -> RecordMergeMode:
-    """The mode a writer would have stored, for a table of version 8 or 9 without one."""
+    """Return the mode a writer would have stored, for a table of version 8 or 9 without one."""
     if config.merge_strategy_id:
         return _MODE_OF_STRATEGY.get(config.merge_strategy_id, RecordMergeMode.CUSTOM)
     if payload:

@@ -18,7 +18,7 @@ def open_table(storage: Storage) -> TableView:
     """Read a table's properties and active timeline.
 
     Raises:
-        TableNotFoundError: there is no table at the base path; its children say more.
+        TableNotFoundError: there is no table at the base path; see its children.
         HudiError: the table cannot be read.
     """
     try:

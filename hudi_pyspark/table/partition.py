@@ -23,7 +23,7 @@ _DATE_FOLDERS = re.compile(r"(\d{4})/(\d{2})/(\d{2})")
 
 
 def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str | None]:
-    """The text of each partition column in a partition path; None where the value is null.
+    """Return the text of each partition column in a partition path; None where the value is null.
 
     One column may span several folders (a value with slashes); otherwise folders and columns must
     agree in number.
@@ -64,7 +64,7 @@ def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
 def partition_scalars(
     partition_path: str, config: TableConfig, types: Mapping[str, pa.DataType]
 ) -> dict[str, pa.Scalar]:
-    """Typed values of those partition columns of a path that ``types`` names.
+    """Return the typed values of those partition columns of a path that ``types`` names.
 
     Raises:
         CorruptTableError: a folder's text cannot be cast to the column's type.
@@ -88,13 +88,13 @@ def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str)
         return pc.cast(_text_scalar(text), target)
     except (ValueError, OverflowError, pa.ArrowNotImplementedError) as error:
         raise CorruptTableError(
-            f"partition path {partition_path!r}: {text!r} is no value of type {target} for "
+            f"partition path {partition_path!r}: {text!r} is not a value of type {target} for "
             f"partition column {name!r}"
         ) from error
 
 
 def _text_scalar(text: str) -> pa.Scalar:
-    """The same as `pa.scalar`, which would import pandas for it: a third of the time to plan."""
+    """Do as `pa.scalar`, which would import pandas for it: a third of the time to plan."""
     data = text.encode()
     buffers = [None, pa.py_buffer(_OFFSETS.pack(0, len(data))), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string(), 1, buffers)[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.internal_schema import InternalSchema
@@ -17,7 +18,7 @@ _HISTORY_FILE = re.compile(r"(\d+)(?:_\d+)?\.schemacommit")
 
 
 def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema | None:
-    """The internal schema of the last commit up to an instant that carries one.
+    """Return the internal schema of the last commit up to an instant that carries one.
 
     None where columns were never changed with schema on read: then they match by name.
     """
@@ -28,7 +29,7 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
             continue
         metadata = view.commit_metadata[time]
         if metadata.internal_schema_text:
-            path = view.instant_path(commit)
+            path = instant_path(commit, view.config)
             return parse_internal_schema(metadata.internal_schema_text, path=path)
         # Every change of columns leaves a history file. Without one the last commit that could
         # have changed them speaks for all, so that not every commit is read.
@@ -38,7 +39,7 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
 
 
 def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
-    """All known versions, oldest first; one per version id.
+    """Return all known versions, oldest first; one per version id.
 
     The newest history file of a completed commit holds every version up to it. Commit metadata
     fills in where the history was not written.
@@ -48,7 +49,7 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
     for commit in view.commits:
         text = known[commit.requested_time].internal_schema_text
         if text:
-            schema = parse_internal_schema(text, path=view.instant_path(commit))
+            schema = parse_internal_schema(text, path=instant_path(commit, view.config))
             versions[schema.version_id] = schema
     for schema in _history(view):
         versions[schema.version_id] = schema
@@ -56,7 +57,7 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
 
 
 def _history_files(view: TableView) -> list[str]:
-    """Names of history files whose instants have completed."""
+    """Return the names of history files whose instants have completed."""
     names = [file.name for file in view.storage.list_directory(SCHEMA_FOLDER)]
     matches = [match for name in names if (match := _HISTORY_FILE.fullmatch(name))]
     return [match.group(0) for match in matches if match.group(1) in view.committed]

@@ -14,6 +14,7 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     rollback_metadata_of,
 )
 from hudi_pyspark.table.archive import load_archived_bodies
+from hudi_pyspark.table.timeline import instant_path, read_instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,36 +31,36 @@ if TYPE_CHECKING:
 def known_cleans(
     view: TableView, *, archived: bool
 ) -> Iterator[tuple[Instant, CleanMetadata, bool]]:
-    """Completed cleans with what each removed, and whether it is archived."""
+    """Yield completed cleans with what each removed, and whether it is archived."""
     if archived:
         for entry, body in _archived(view, Action.CLEAN):
             with undecodable_as_corrupt(entry.path):
                 clean = clean_metadata_of(body)
             yield entry.instant, clean, True
     for instant in _completed(view, Action.CLEAN):
-        path = view.instant_path(instant)
-        yield instant, parse_clean_metadata(view.read_instant(path), path=path), False
+        path = instant_path(instant, view.config)
+        yield instant, parse_clean_metadata(read_instant(view.storage, path), path=path), False
 
 
 def known_rollbacks(
     view: TableView, *, archived: bool
 ) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
-    """Completed rollbacks with what each did, and whether it is archived."""
+    """Yield completed rollbacks with what each did, and whether it is archived."""
     if archived:
         for entry, body in _archived(view, Action.ROLLBACK):
             with undecodable_as_corrupt(entry.path):
                 rollback = rollback_metadata_of(body)
             yield entry.instant, rollback, True
     for instant in _completed(view, Action.ROLLBACK):
-        path = view.instant_path(instant)
-        yield instant, parse_rollback_metadata(view.read_instant(path), path=path), False
+        path = instant_path(instant, view.config)
+        yield instant, parse_rollback_metadata(read_instant(view.storage, path), path=path), False
 
 
 def known_restores(view: TableView) -> Iterator[tuple[Instant, RestoreMetadata]]:
-    """Completed restores of the active timeline with what each did."""
+    """Yield completed restores of the active timeline with what each did."""
     for instant in _completed(view, Action.RESTORE):
-        path = view.instant_path(instant)
-        yield instant, parse_restore_metadata(view.read_instant(path), path=path)
+        path = instant_path(instant, view.config)
+        yield instant, parse_restore_metadata(read_instant(view.storage, path), path=path)
 
 
 def _archived(
@@ -68,8 +69,8 @@ def _archived(
     active = {i.requested_time for i in view.timeline.of_action(action)}
     entries = [
         entry
-        for entry in view.archived
-        if entry.action == action and entry.requested_time not in active
+        for entry in view.history.archived
+        if entry.action is action and entry.requested_time not in active
     ]
     bodies = load_archived_bodies(view.storage, entries)
     for entry, body in zip(entries, bodies, strict=True):

@@ -1,4 +1,4 @@
-"""The instants of a table, in order, and the questions that file slicing asks of them."""
+"""The instants of a table, in order, and their files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.timeline.instant import Instant, InstantState, NotAnInstant
+from hudi_pyspark.errors import MissingFileError
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
 
-# Actions whose completion makes data visible. A pending compaction is none of them: it completes as
-# a commit, and until then its plan blocks nobody. A pending clustering is.
-_COPY_ON_WRITE_ACTIONS = frozenset({"commit", "replacecommit", "clustering"})
-_MERGE_ON_READ_ACTIONS = _COPY_ON_WRITE_ACTIONS | {"deltacommit"}
+# Actions whose completion makes data visible. A pending clustering is among them. A pending
+# compaction is not: it completes as a commit, and until then its plan blocks nobody.
+_COPY_ON_WRITE_ACTIONS = frozenset({Action.COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})
+_MERGE_ON_READ_ACTIONS = _COPY_ON_WRITE_ACTIONS | {Action.DELTA_COMMIT}
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Timeline:
     @classmethod
     def collapse(cls, instants: Iterable[Instant]) -> Timeline:
         """Keep the highest state of each action: a finished compaction hides its plan file."""
-        latest: dict[tuple[str, str], Instant] = {}
+        latest: dict[tuple[str, Action], Instant] = {}
         for instant in instants:
             key = (instant.requested_time, instant.comparable_action)
             if key not in latest or latest[key].state < instant.state:
@@ -53,7 +54,7 @@ class Timeline:
         return tuple(i for i in self.pending if i.comparable_action in _MERGE_ON_READ_ACTIONS)
 
     def commits(self, *, merge_on_read: bool) -> tuple[Instant, ...]:
-        """Commit actions in any state; COPY_ON_WRITE tables have no delta commits."""
+        """Return the commits in any state; COPY_ON_WRITE tables have no delta commits."""
         actions = _MERGE_ON_READ_ACTIONS if merge_on_read else _COPY_ON_WRITE_ACTIONS
         return tuple(i for i in self.instants if i.action in actions)
 
@@ -64,26 +65,21 @@ class Timeline:
             if i.state is InstantState.COMPLETED
         )
 
-    def of_action(self, action: str) -> tuple[Instant, ...]:
-        return tuple(i for i in self.instants if i.action == action)
+    def of_action(self, action: Action) -> tuple[Instant, ...]:
+        return tuple(i for i in self.instants if i.action is action)
 
     @cached_property
     def pending_compactions(self) -> tuple[Instant, ...]:
-        return tuple(i for i in self.pending if i.action == "compaction")
-
-    @cached_property
-    def pending_clusterings(self) -> tuple[Instant, ...]:
-        """Pending instants that may be clusterings; layout 1 names insert overwrites alike."""
-        return tuple(i for i in self.pending if i.action in ("clustering", "replacecommit"))
+        return tuple(i for i in self.pending if i.action is Action.COMPACTION)
 
     @cached_property
     def savepoint_times(self) -> frozenset[str]:
-        return frozenset(i.requested_time for i in self.instants if i.action == "savepoint")
+        return frozenset(i.requested_time for i in self.instants if i.action is Action.SAVEPOINT)
 
 
 @dataclass(frozen=True)
 class CommittedTimes:
-    """Which instants count as committed: the completed ones and whatever is archived.
+    """The instants that count as committed: the completed ones and whatever is archived.
 
     ``first`` is the earliest commit that is not kept only by a savepoint, "" on an empty timeline.
     Everything before it has left the active timeline; failed writes are rolled back before that.
@@ -115,7 +111,7 @@ class CommittedTimes:
 
 
 def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
-    """The active timeline; one listing, no file is opened."""
+    """List the active timeline, without opening any file."""
     instants = []
     for file in storage.list_directory(config.timeline_folder):
         if file.is_directory:
@@ -126,3 +122,29 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
             continue
         instants.append(instant)
     return Timeline.collapse(instants)
+
+
+def instant_path(instant: Instant, config: TableConfig) -> str:
+    """Return the path of an instant's file, relative to the base path."""
+    return f"{config.timeline_folder}/{instant.file_name(config.layout)}"
+
+
+def plan_path(instant: Instant, config: TableConfig) -> str:
+    """Return the path of the file with a pending instant's plan, relative to the base path."""
+    requested = Instant(instant.requested_time, instant.action, InstantState.REQUESTED)
+    return instant_path(requested, config)
+
+
+def read_instant(storage: Storage, path: str) -> bytes:
+    """Read an instant's file.
+
+    Raises:
+        MissingFileError: the file was there when the timeline was listed, and is gone.
+    """
+    try:
+        return storage.read_bytes(path)
+    except FileNotFoundError as error:
+        raise MissingFileError(
+            f"{storage.describe(path)} has left the timeline since it was listed: a writer "
+            "archived or rolled it back. Load the table again"
+        ) from error

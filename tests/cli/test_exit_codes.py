@@ -53,7 +53,7 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
         pytest.param(["scan", "{table}", "--option", "k"], "expected KEY=VALUE", id="no value"),
         pytest.param(["scan", "{table}", "--option", "k=v"], "unknown option 'k'", id="option"),
         pytest.param(["commit", "{table}", "19700101"], "'19700101' is no", id="no such commit"),
-        pytest.param(["count", "ftp://x/y"], "'ftp://x/y' is no place", id="no such storage"),
+        pytest.param(["count", "ftp://x/y"], "Cannot open 'ftp://x/y'", id="no such storage"),
         pytest.param(["timeline", "{table}", "--save", "x.bmp"], "'x.bmp'", id="no such picture"),
     ],
 )

@@ -70,7 +70,6 @@ def test_base_file_name_is_read_and_written(name, expected):
     assert BaseFileName.parse(name) == expected
     assert expected.format() == name
     assert parse_data_file_name(name) == expected
-    assert expected.is_external == name.endswith("_hudiext")
 
 
 @pytest.mark.parametrize(

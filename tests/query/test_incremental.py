@@ -21,6 +21,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.query.incremental import range_slices, resolve_range
 from hudi_pyspark.query.options import IncrementalOptions
 from hudi_pyspark.storage import MemoryStorage
+from hudi_pyspark.table.commit_slices import slices_of_groups
 from hudi_pyspark.table.open import open_table
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
@@ -420,7 +421,7 @@ class TestWhatPlanningReads:
 
         table = self.long_table("MERGE_ON_READ", "deltacommit", name_of)
         view, _, counts = self.planned(table, "1985")
-        (whole,) = view.whole_slices({("p=3", "f3")}, "199")
+        (whole,) = slices_of_groups(view, {("p=3", "f3")}, "199")
         assert [f.instant_time for f in whole.log_files] == ["187", "191", "195", "199"]
         assert whole.base_file is not None
         assert whole.base_file.instant_time == "183"
@@ -435,7 +436,7 @@ class TestWhatPlanningReads:
 
         table = self.long_table("MERGE_ON_READ", "deltacommit", name_of)
         view, _, _ = self.planned(table.without(f"p=3/{base('f3', '103')}"), "1985")
-        (whole,) = view.whole_slices({("p=3", "f3")}, "199")
+        (whole,) = slices_of_groups(view, {("p=3", "f3")}, "199")
         assert whole.base_file is not None
         assert not whole.base_file.is_listed
 

@@ -1,14 +1,13 @@
 import time
 from datetime import datetime, timedelta, timezone
-from types import SimpleNamespace
 
 import pytest
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
-from hudi_pyspark.format.timeline.instant import Instant
 from hudi_pyspark.query.instants import local_now, parse_instant, resolve_as_of
 from hudi_pyspark.query.options import ReadOptions
-from hudi_pyspark.table.timeline import Timeline
+from hudi_pyspark.table.view import TableView
+from tests.table.tiny_table import TinyTable
 
 UTC = timezone.utc
 
@@ -79,26 +78,22 @@ def test_day_or_time_that_does_not_exist_is_no_instant(text):
         parse_instant(text)
 
 
-class View:
-    """A table's timeline for time travel; it can answer from `earliest` on."""
-
-    def __init__(self, *times: str, zone: str = "LOCAL", earliest: str = "") -> None:
-        instants = tuple(Instant.parse(f"{time}.commit", 1) for time in times)
-        self.timeline = Timeline(instants)
-        self.config = SimpleNamespace(timeline_timezone=zone)
-        self.earliest = earliest
-
-    def validate_as_of(self, as_of: str) -> None:
-        if as_of < self.earliest:
-            raise TimeTravelError(as_of)
+def timeline(*times: str, zone: str = "LOCAL", earliest: str = "") -> TableView:
+    """A table with these commits; the cleaner kept the files from `earliest` on."""
+    table = TinyTable(6, table__timeline__timezone=zone)
+    for instant in times:
+        table.instant(f"{instant}.commit")
+    if earliest:
+        table.instant("000.clean", {"earliestCommitToRetain": earliest})
+    return table.open()
 
 
 NOON = datetime(2024, 6, 15, 12, tzinfo=UTC)
 EASTERN = timezone(timedelta(hours=-4))
 
 
-def resolved(text: str, view: View, now: datetime = NOON) -> str:
-    return resolve_as_of(text, view, now)  # type: ignore[arg-type]
+def resolved(text: str, view: TableView, now: datetime = NOON) -> str:
+    return resolve_as_of(text, view, now)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +106,7 @@ def resolved(text: str, view: View, now: datetime = NOON) -> str:
     ],
 )
 def test_only_a_bare_date_is_converted_and_only_to_utc(text, zone, instant):
-    assert resolved(text, View(zone=zone), NOON.astimezone(EASTERN)) == instant
+    assert resolved(text, timeline(zone=zone), NOON.astimezone(EASTERN)) == instant
 
 
 @pytest.mark.parametrize(
@@ -125,7 +120,7 @@ def test_date_is_converted_with_the_offset_of_that_day(monkeypatch, day, instant
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
         time.tzset()
-        found = resolved(day, View("20990101000000000", zone="UTC"), local_now())
+        found = resolved(day, timeline("20990101000000000", zone="UTC"), local_now())
     time.tzset()
     assert found == instant
 
@@ -146,7 +141,7 @@ def test_present_time_is_that_of_the_clock():
     ],
 )
 def test_instant_that_has_come_is_answered(text, times, zone):
-    assert resolved(text, View(*times, zone=zone)) == parse_instant(text)
+    assert resolved(text, timeline(*times, zone=zone)) == parse_instant(text)
 
 
 @pytest.mark.parametrize(
@@ -162,9 +157,9 @@ def test_instant_that_has_come_is_answered(text, times, zone):
 def test_future_instant_is_refused_and_the_last_one_named(text, times, zone, last):
     pattern = f"'{text}' has not come yet.* The last instant of the table is {last};"
     with pytest.raises(FutureInstantError, match=pattern):
-        resolved(text, View(*times, zone=zone))
+        resolved(text, timeline(*times, zone=zone))
 
 
 def test_table_has_the_last_word_on_an_instant():
     with pytest.raises(TimeTravelError, match="20240131000000000"):
-        resolved("2024-01-31", View(earliest="20240201"))
+        resolved("2024-01-31", timeline(earliest="20240201"))

@@ -10,6 +10,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
+from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.storage import ArrowStorage, MemoryStorage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_commits
 from tests.format.log.log_writer import avro_content, avro_records, write_block
@@ -112,7 +113,7 @@ class TestArchiveFiles:
     def test_instant_has_no_completion_time(self):
         (archived,) = load_archive(archive(_1=archive_block(entry("001", "commit"))), 1, ARCHIVED)
         path = f"{ARCHIVED}/.commits_.archive.1_1-0-1"
-        assert archived == ArchivedInstant("001", "commit", None, path)
+        assert archived == ArchivedInstant("001", Action.COMMIT, None, path)
         assert archived.instant.file_name(1) == "001.commit"
 
     def test_other_files_of_the_folder_are_not_read(self):

@@ -140,11 +140,13 @@ def test_other_files_of_the_history_folder_are_ignored(table, name):
 def test_damaged_history_file_is_named(table):
     written(table, "020", "b")
     table.files[".hoodie/.schema/020.schemacommit"] = b"{"
-    with pytest.raises(CorruptTimelineError, match=r"\.hoodie/\.schema/020\.schemacommit: no int"):
+    with pytest.raises(
+        CorruptTimelineError, match=r"\.hoodie/\.schema/020\.schemacommit: not an int"
+    ):
         found(table)
 
 
 def test_damaged_schema_of_a_commit_is_named(table):
     table.write("010", "commit", "f_0_010.parquet", extra={"latest_schema": "{}"})
-    with pytest.raises(CorruptTimelineError, match=r"010.*\.commit: no internal schema"):
+    with pytest.raises(CorruptTimelineError, match=r"010.*\.commit: not an internal schema"):
         latest(table)

@@ -1,6 +1,6 @@
 import pytest
 
-from hudi_pyspark.format.timeline.instant import Instant, InstantState
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
 from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, load_timeline
@@ -117,9 +117,8 @@ def test_commits_of_copy_on_write_are_no_delta_commits():
 
 def test_pending_actions_by_kind():
     assert times(MIXED.pending_compactions) == ["17"]
-    assert times(MIXED.pending_clusterings) == ["19", "25"]
     assert times(MIXED.pending_writes) == ["15", "17", "19", "21", "23", "25"]
-    assert names(MIXED.of_action("clean")) == ["07_08.clean", "27.clean.inflight"]
+    assert names(MIXED.of_action(Action.CLEAN)) == ["07_08.clean", "27.clean.inflight"]
     assert MIXED.savepoint_times == {"01"}
 
 

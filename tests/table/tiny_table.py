@@ -5,8 +5,12 @@ Instants have three digits; on layout 2 a write completes five after it was requ
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.open import open_table
@@ -108,3 +112,18 @@ def shape(slices: Iterable[FileSlice]) -> dict[str, list[str]]:
 def paths_of(file_slice: FileSlice) -> list[str]:
     bases = [file_slice.base_file.path] if file_slice.base_file else []
     return bases + [f.path for f in file_slice.log_files]
+
+
+def archive(table: TinyTable, instants: Mapping[str, str]) -> TinyTable:
+    """Give the table a history of delta commits, requested to completed."""
+    columns = {
+        "instantTime": list(instants),
+        "completionTime": list(instants.values()),
+        "action": ["deltacommit"] * len(instants),
+    }
+    body = io.BytesIO()
+    pq.write_table(pa.table(columns), body)
+    name = f"{min(instants)}_{max(instants)}_0.parquet"
+    table.instant("history/_version_", b"1")
+    table.instant("history/manifest_1", {"files": [{"fileName": name, "fileLen": 1}]})
+    return table.instant(f"history/{name}", body.getvalue())

@@ -1,4 +1,4 @@
-"""Parquet and ORC columns whose meaning only the Avro schema in the file's footer tells."""
+"""Parquet and ORC columns whose meaning only the Avro schema in the file's footer records."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _TIMESTAMPS = {
 
 
 def avro_schema_text(schema: pa.Schema) -> str | None:
-    """The Avro schema that Hudi's writers leave in the footer of a Parquet or ORC file."""
+    """Return the Avro schema that Hudi's writers leave in the footer of a Parquet or ORC file."""
     metadata = schema.metadata or {}
     texts = (metadata[key] for key in _AVRO_SCHEMA_KEYS if key in metadata)
     return next((str(text, "utf-8") for text in texts), None)
 
 
 def annotated_schema(schema: pa.Schema) -> pa.Schema:
-    """A file's schema with the timestamps that its own types do not show.
+    """Return a file's schema with the timestamps that its own types do not show.
 
     Args:
         schema: of the file, with the footer's key-value metadata.
@@ -62,17 +62,17 @@ def _annotated_fields(fields: Iterable[pa.Field], record: AvroRecord) -> list[pa
     ]
 
 
-def _annotated(found: pa.DataType, avro: AvroType) -> pa.DataType:
+def _annotated(stored: pa.DataType, avro: AvroType) -> pa.DataType:
     if isinstance(avro, AvroUnion) and len(avro.members) == 1:
-        return _annotated(found, avro.members[0])
-    if isinstance(avro, AvroPrimitive) and avro.logical is not None and pa.types.is_int64(found):
-        return _TIMESTAMPS.get(avro.logical.name, found)
-    if isinstance(avro, AvroArray) and pa.types.is_list(found):
-        item = found.value_field
+        return _annotated(stored, avro.members[0])
+    if isinstance(avro, AvroPrimitive) and avro.logical is not None and pa.types.is_int64(stored):
+        return _TIMESTAMPS.get(avro.logical.name, stored)
+    if isinstance(avro, AvroArray) and pa.types.is_list(stored):
+        item = stored.value_field
         return pa.list_(item.with_type(_annotated(item.type, avro.item)))
-    if isinstance(avro, AvroMap) and pa.types.is_map(found):
-        item = found.item_field
-        return pa.map_(found.key_field, item.with_type(_annotated(item.type, avro.value)))
-    if isinstance(avro, AvroRecord) and pa.types.is_struct(found):
-        return pa.struct(_annotated_fields(found, avro))
-    return found
+    if isinstance(avro, AvroMap) and pa.types.is_map(stored):
+        item = stored.item_field
+        return pa.map_(stored.key_field, item.with_type(_annotated(item.type, avro.value)))
+    if isinstance(avro, AvroRecord) and pa.types.is_struct(stored):
+        return pa.struct(_annotated_fields(stored, avro))
+    return stored

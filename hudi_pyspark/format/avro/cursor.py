@@ -44,7 +44,7 @@ class Source:
 
     @classmethod
     def over(cls, buffer: pa.Buffer) -> Source:
-        """A source over bytes that end with `PADDING` bytes after the last record."""
+        """Return a source over bytes that end with `PADDING` bytes after the last record."""
         octets = np.frombuffer(buffer, np.uint8)
         words = np.ndarray((buffer.size - 7,), np.dtype("<u8"), buffer=buffer, strides=(1,))
         return cls(buffer, octets, words)
@@ -75,7 +75,7 @@ class Cursor:
         return len(self.position)
 
     def select(self, rows: Int64s) -> Cursor:
-        """A cursor over some of the rows; `resume` brings its positions back."""
+        """Return a cursor over some of the rows; `resume` brings its positions back."""
         return Cursor(self.source, self.position[rows], self.end[rows], self.record[rows])
 
     def resume(self, rows: Int64s, selected: Cursor) -> None:
@@ -119,11 +119,11 @@ class Cursor:
         return begin
 
     def read_octets(self, field: str) -> npt.NDArray[np.uint8]:
-        """The next byte of each row."""
+        """Return the next byte of each row."""
         return self.source.octets[self.advance(1, field)]
 
     def read_varints(self, field: str) -> Int64s:
-        """The next zig-zag number of each row.
+        """Return the next zig-zag number of each row.
 
         Raises:
             CorruptAvroError: a number has more than 64 bits or is cut off by the record's end.
@@ -139,7 +139,7 @@ class Cursor:
         return ((number >> _ONE) ^ -(number & _ONE)).view(np.int64)
 
     def _long_varints(self, field: str) -> tuple[UInt64s, Int64s]:
-        """Numbers before zig-zag, and how many bytes they take; moves nothing."""
+        """Return the numbers before zig-zag, and how many bytes they take, without moving."""
         number = self.source.words[self.position]
         stop = ~number & _STOP_BITS
         stop &= -stop  # only the lowest: the bit that ends the number
@@ -175,7 +175,7 @@ class MalformedValueError(ValueError):
 
 
 def walk_bytes(position: int, width: int, end: int, field: str) -> int:
-    """The position after ``width`` bytes of a single value."""
+    """Return the position after ``width`` bytes of a single value."""
     if not 0 <= width <= end - position:
         left = f"expected at most {end - position} bytes, which is all that the record has left"
         raise MalformedValueError(f"{left}, found {width}", field)
@@ -183,7 +183,7 @@ def walk_bytes(position: int, width: int, end: int, field: str) -> int:
 
 
 def walk_varint(octets: memoryview, position: int, end: int, field: str) -> tuple[int, int]:
-    """A single zig-zag number, and the position after it."""
+    """Return a single zig-zag number, and the position after it."""
     number = shift = 0
     while position < end and shift < 70:
         octet = octets[position]

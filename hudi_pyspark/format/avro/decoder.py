@@ -132,9 +132,9 @@ def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int
     bad = (end < begin) | (end > size)
     if bad.any():
         record = int(bad.argmax())
-        found = f"found length {end[record] - begin[record]}"
+        length = end[record] - begin[record]
         raise CorruptAvroError(
-            f"expected at most {size - begin[record]} bytes, {found}", record, ""
+            f"expected at most {size - begin[record]} bytes, found length {length}", record, ""
         )
     if len(begin) < count:
         raise CorruptAvroError("the data end before the record's length", len(begin), "")
@@ -142,16 +142,16 @@ def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int
 
 
 class _TopLevelReader:
-    """Reads the wanted fields of records, skips those in between, and ignores those behind."""
+    """Reads the wanted fields of records, skips those in between, and ignores those after them."""
 
     def __init__(self, record: AvroRecord, columns: Sequence[str] | None) -> None:
         wanted = [columns is None or field.name in columns for field in record.fields]
-        behind = max((i + 1 for i, want in enumerate(wanted) if want), default=0)
+        end = max((i + 1 for i, want in enumerate(wanted) if want), default=0)
         self.parts = [
             (_reader(field.type, field.name), want)
-            for field, want in zip(record.fields[:behind], wanted, strict=False)
+            for field, want in zip(record.fields[:end], wanted, strict=False)
         ]
-        self.is_whole = columns is None or behind == len(record.fields)
+        self.is_whole = columns is None or end == len(record.fields)
         fields = zip(record.fields, wanted, strict=True)
         self.schema = pa.schema([arrow_field(field) for field, want in fields if want])
 
@@ -165,7 +165,7 @@ class _TopLevelReader:
                 part.skip(cursor)
         if self.is_whole:
             left = cursor.end - cursor.position
-            cursor.refuse(left > 0, "", "expected no bytes behind the last field", left)
+            cursor.refuse(left > 0, "", "expected no bytes after the last field", left)
         # A struct array knows its length without having children, unlike a list of arrays.
         kind = pa.struct(list(self.schema))
         rows = pa.Array.from_buffers(kind, count, [None], children=arrays)
@@ -214,7 +214,7 @@ def _runs(starts: Int64s, ends: Int64s) -> Iterator[tuple[int, int]]:
 
 
 def _open(buffer: pa.Buffer, starts: Int64s, ends: Int64s, first: int, last: int) -> Cursor:
-    """A cursor at the beginning of each record of a run."""
+    """Return a cursor at the beginning of each record of a run."""
     begin, end = starts[first:last], ends[first:last]
     low, high = int(begin.min()), int(end.max())
     size = high - low + PADDING
@@ -228,7 +228,7 @@ def _open(buffer: pa.Buffer, starts: Int64s, ends: Int64s, first: int, last: int
 
 
 def _reader(avro: AvroType, field: str) -> ValueReader:
-    """The reader of a type; ``field`` is its dotted name."""
+    """Return the reader of a type; ``field`` is its dotted name."""
     reader: ValueReader
     match avro:
         case AvroPrimitive():

@@ -107,15 +107,15 @@ class BranchReader(ValueReader):
         return self.branches[ordinal].walk(octets, position, end)
 
     def read_branches(self, cursor: Cursor) -> Int64s:
-        """The ordinal of each row's branch."""
+        """Return the ordinal of each row's branch."""
         chosen = cursor.read_varints(self.field)
-        # As unsigned numbers, negative ordinals are too large as well.
+        # As unsigned numbers, negative ordinals are too large, too.
         bad = chosen.view(np.uint64) >= np.uint64(len(self.branches))
         cursor.refuse(bad, self.field, self._expected(), chosen)
         return chosen
 
     def read_member(self, ordinal: int, chosen: Int64s, cursor: Cursor) -> pa.Array:
-        """The values of the rows that chose a branch, without the other rows."""
+        """Return the values of the rows that chose a branch, without the other rows."""
         rows = np.flatnonzero(chosen == ordinal)
         selected = cursor.select(rows)
         array = self.branches[ordinal].read(selected)
@@ -162,7 +162,7 @@ class PromotedReader(BranchReader):
 
 
 class UnionReader(BranchReader):
-    """Any other union: a struct with a field per branch, of which one is not null."""
+    """Any other union: a struct with a field per branch, one of them not null."""
 
     def read(self, cursor: Cursor) -> pa.Array:
         chosen = self.read_branches(cursor)
@@ -206,7 +206,7 @@ class ListReader(ValueReader):
         return self._walk_blocks(octets, position, end, None)
 
     def _find(self, cursor: Cursor) -> _FoundItems:
-        """Find the items of every list and move the cursor behind the lists."""
+        """Find the items of every list and move the cursor past the lists."""
         found = _FoundItems(len(cursor))
         rows = np.arange(len(cursor))
         while len(rows) > FEW_LISTS:
@@ -225,7 +225,7 @@ class ListReader(ValueReader):
         return found
 
     def _read_block_header(self, block: Cursor) -> tuple[Int64s, Int64s]:
-        """The number of items in each row's block, and its declared end or -1."""
+        """Return the number of items in each row's block, and its declared end or -1."""
         counts = block.read_varints(self.field)
         declared_end = np.full_like(counts, -1)
         sized = np.flatnonzero(counts < 0)
@@ -256,7 +256,7 @@ class ListReader(ValueReader):
                 raise EmptyItemsError(_TOO_MANY_EMPTY, record, self.field)
 
     def _find_in_block(self, block: Cursor, counts: Int64s) -> _Places:
-        """Where the items of each row's block begin; moves behind them."""
+        """Return where the items of each row's block begin, and move past them."""
         width = self.item.fixed_width
         if width is None:
             return self._search_block(block, counts)
@@ -358,7 +358,7 @@ class _FoundItems:
         self.lengths[lists] += counts
 
     def items(self, cursor: Cursor) -> tuple[Int64s, Cursor]:
-        """Arrow offsets of the lists, and a cursor at every item in the order of the lists."""
+        """Return Arrow offsets of the lists, and a cursor at every item, list after list."""
         offsets = np.concatenate(([0], np.cumsum(self.lengths)))
         position = np.empty(int(offsets[-1]), np.int64)
         for rows, ordinals, begins in self.places:
@@ -368,13 +368,13 @@ class _FoundItems:
 
 
 def _count_up(counts: Int64s) -> Int64s:
-    """0 … counts[0]-1, 0 … counts[1]-1, and so on."""
+    """Return 0 … counts[0]-1, 0 … counts[1]-1, and so on."""
     before = np.cumsum(counts) - counts
     return np.arange(int(counts.sum())) - np.repeat(before, counts)
 
 
 def _places(rows: Int64s, counts: Int64s, first_ordinal: int, begins: Int64s) -> _Places:
-    """The places of ``counts[i]`` items of row ``rows[i]``, numbered from ``first_ordinal``."""
+    """Return the places of ``counts[i]`` items of ``rows[i]``, numbered from ``first_ordinal``."""
     return np.repeat(rows, counts), first_ordinal + _count_up(counts), begins
 
 

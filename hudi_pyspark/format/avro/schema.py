@@ -50,7 +50,7 @@ class LogicalType:
     name: str
     precision: int = 0  # decimal only: digits in all
     scale: int = 0  # decimal only: digits after the point
-    element: str = ""  # vector only: FLOAT, DOUBLE or INT8, stored little-endian behind each other
+    element: str = ""  # vector only: FLOAT, DOUBLE or INT8, little-endian, without gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,6 @@ class AvroField:
     name: str
     type: AvroType
     default: JsonValue | NoDefault = field(default=NO_DEFAULT, hash=False)
-    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ AvroType: TypeAlias = (
 
 _PRIMITIVES: Final = {kind.value: kind for kind in Primitive}
 
-# A logical type on any other carrier is no logical type: Avro ignores it.
+# Avro ignores a logical type on any other carrier.
 _CARRIERS: Final[dict[str, frozenset[Primitive]]] = {
     "date": frozenset({Primitive.INT}),
     "time-millis": frozenset({Primitive.INT}),
@@ -213,7 +212,7 @@ def parse_schema(text: str) -> AvroRecord:
     that Avro does not define, is dropped.
 
     Raises:
-        CorruptAvroError: the text is no Avro schema; ``record`` is 0.
+        CorruptAvroError: the text is not an Avro schema; ``record`` is 0.
         UnsupportedTypeError: the schema is valid, but not that of a record.
     """
     try:
@@ -226,7 +225,7 @@ def parse_schema(text: str) -> AvroRecord:
 
 
 def arrow_schema(record: AvroRecord) -> pa.Schema:
-    """The Arrow schema of a record's columns: Spark's type for each Avro type, in Arrow's words.
+    """Return the Arrow schema of a record's columns, with the types that Spark gives to Avro's.
 
     Raises:
         UnsupportedTypeError: a column has no such type; the message has its dotted name.
@@ -235,7 +234,7 @@ def arrow_schema(record: AvroRecord) -> pa.Schema:
 
 
 def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
-    """The Arrow field of one column; ``parent`` is the dotted name of the record around it."""
+    """Return the Arrow field of a column; ``parent`` is the dotted name of its record."""
     path = f"{parent}.{avro.name}" if parent else avro.name
     return pa.field(
         avro.name,
@@ -246,7 +245,7 @@ def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
 
 
 def column_type(avro: AvroType, path: str) -> pa.DataType | None:
-    """What a table shows instead of how a column is stored; None where these are the same.
+    """Return the type that a table shows for a column; None where it is the stored type.
 
     A vector is a list of numbers, a variant the struct that Spark knows as one.
 
@@ -286,14 +285,14 @@ def _counts_milliseconds(avro: AvroType) -> bool:
 
 
 def is_nullable(avro: AvroType) -> bool:
-    """Whether a value of the type can be null."""
+    """Return whether a value of the type can be null."""
     if isinstance(avro, AvroUnion):
         return avro.null_branch is not None
     return _is_null(avro)
 
 
 def arrow_type(avro: AvroType, path: str) -> pa.DataType:
-    """The Arrow type of an Avro type.
+    """Return the Arrow type of an Avro type.
 
     Args:
         avro: the type.
@@ -304,28 +303,28 @@ def arrow_type(avro: AvroType, path: str) -> pa.DataType:
     """
     match avro:
         case AvroPrimitive(kind, None):
-            found = _ARROW_PRIMITIVES[kind]
+            arrow = _ARROW_PRIMITIVES[kind]
         case AvroFixed(logical=None):
-            found = pa.binary()
+            arrow = pa.binary()
         case (
             AvroPrimitive(logical=LogicalType() as logical)
             | AvroFixed(logical=LogicalType() as logical)
         ):
-            found = _arrow_logical(logical, path)
+            arrow = _arrow_logical(logical, path)
         case AvroEnum():
-            found = pa.string()
+            arrow = pa.string()
         case AvroArray(item):
-            found = pa.list_(_arrow_part("element", item, path))
+            arrow = pa.list_(_arrow_part("element", item, path))
         case AvroMap(value):
-            found = pa.map_(pa.string(), _arrow_part("value", value, path))
+            arrow = pa.map_(pa.string(), _arrow_part("value", value, path))
         case AvroUnion():
-            found = _arrow_union(avro, path)
+            arrow = _arrow_union(avro, path)
         case AvroRecord():
             _check_variant(avro, path)
-            found = pa.struct([arrow_field(field, path) for field in avro.fields])
+            arrow = pa.struct([arrow_field(field, path) for field in avro.fields])
         case AvroReference():
             raise UnsupportedTypeError(f"column {path!r} has the type '{avro.name}, in itself'")
-    return found
+    return arrow
 
 
 def _arrow_part(name: str, avro: AvroType, path: str) -> pa.Field:
@@ -340,10 +339,10 @@ def _arrow_logical(logical: LogicalType, path: str) -> pa.DataType:
                 f"at most {DECIMAL_DIGITS} are supported"
             )
         return pa.decimal128(logical.precision, logical.scale)
-    found = _ARROW_LOGICAL.get(logical.name)
-    if found is None:
+    arrow = _ARROW_LOGICAL.get(logical.name)
+    if arrow is None:
         raise UnsupportedTypeError(f"column {path!r} has the type {logical.name!r}")
-    return found
+    return arrow
 
 
 def _arrow_union(union: AvroUnion, path: str) -> pa.DataType:
@@ -373,7 +372,7 @@ class _Parser:
         self.named: dict[str, AvroType] = {}
 
     def type_of(self, schema: JsonValue, *, namespace: str, path: str) -> AvroType:
-        """The type that ``schema`` describes; ``namespace`` is that of the type around it."""
+        """Return the type that ``schema`` describes inside a type of some namespace."""
         if isinstance(schema, str):
             return self._reference(schema, namespace, path)
         if isinstance(schema, list):
@@ -410,10 +409,10 @@ class _Parser:
         if name in _PRIMITIVES:
             return AvroPrimitive(_PRIMITIVES[name])
         qualified = name if "." in name or not namespace else f"{namespace}.{name}"
-        found = self.named.get(qualified) or self.named.get(name)
-        if found is None:
+        named = self.named.get(qualified) or self.named.get(name)
+        if named is None:
             raise CorruptAvroError(f"the Avro schema has no type {qualified!r}", 0, path)
-        return found
+        return named
 
     def _union(self, schema: list[JsonValue], namespace: str, path: str) -> AvroUnion:
         branches = tuple(self.type_of(s, namespace=namespace, path=path) for s in schema)
@@ -449,7 +448,6 @@ class _Parser:
             name,
             self._part(schema, "type", namespace, f"{path}.{name}" if path else name),
             schema.get("default", NO_DEFAULT),
-            _texts(schema.get("aliases")),
         )
 
     def _fixed(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroFixed:
@@ -472,7 +470,7 @@ class _Parser:
 
 
 def _full_name(schema: dict[str, JsonValue], namespace: str, path: str) -> tuple[str, str]:
-    """A named type's name with its namespace, and that namespace."""
+    """Return a named type's name with its namespace, and that namespace."""
     name = schema.get("name")
     if not isinstance(name, str) or not name:
         raise CorruptAvroError(f"expected a named type, found the name {name!r}", 0, path)
@@ -510,7 +508,7 @@ def _decimal(schema: dict[str, JsonValue]) -> LogicalType | None:
 
 
 def _decimal_digits(size: int) -> int:
-    """Most decimal digits of which every value fits a two's complement number of ``size`` bytes."""
+    """Return how many decimal digits always fit a two's complement number of ``size`` bytes."""
     return math.floor((8 * size - 1) * math.log10(2)) if size else 0
 
 

@@ -1,7 +1,7 @@
 """Readers of Avro types without parts: numbers, text, bytes, decimals, enums.
 
 A reader decodes its type for all rows of a cursor at once. `ValueReader.walk` is the exception: it
-steps over one value in plain Python, for lists of which too few are left to fill a numpy call.
+steps over one value in plain Python, for lists that are too few to fill a numpy call.
 """
 
 from __future__ import annotations
@@ -68,22 +68,22 @@ class ValueReader(ABC):
 
     @abstractmethod
     def read(self, cursor: Cursor) -> pa.Array:
-        """Decode the next value of every row and move the cursor behind it.
+        """Decode the next value of every row and move the cursor past it.
 
         Raises:
-            CorruptAvroError: a row's bytes are no value of the type.
+            CorruptAvroError: a row's bytes are not a value of the type.
         """
 
     @abstractmethod
     def skip(self, cursor: Cursor) -> None:
-        """Move the cursor behind the next value of every row."""
+        """Move the cursor past the next value of every row."""
 
     @abstractmethod
     def walk(self, octets: memoryview, position: int, end: int) -> int:
-        """The position behind one value, given where it begins and where its record ends.
+        """Return the position after one value, given where it begins and where its record ends.
 
         Raises:
-            MalformedValueError: the bytes are no value of the type.
+            MalformedValueError: the bytes are not a value of the type.
         """
 
 
@@ -282,7 +282,7 @@ def _even_slots(count: int) -> pa.Array:
 
 
 def _slices(cursor: Cursor, begin: Int64s, kind: pa.DataType) -> pa.Array:
-    """The bytes from ``begin`` to the cursor, per row, as an array of string or binary."""
+    """Return the bytes from ``begin`` to the cursor, per row, as an array of string or binary."""
     count = len(begin)
     if not count:
         return pa.array([], kind)
@@ -330,19 +330,19 @@ def _big_endian(cursor: Cursor, position: Int64s) -> UInt64s:
 
 
 def _narrow_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
-    """Big-endian numbers of 1 to 8 bytes, extended to 128 bits: (high, low)."""
+    """Return big-endian numbers of 1 to 8 bytes, extended to 128 bits: (high, low)."""
     number = _big_endian(cursor, begin).view(np.int64) >> (64 - 8 * width)
     return number >> 63, number.view(np.uint64)
 
 
 def _wide_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
-    """Big-endian numbers of 9 to 16 bytes, extended to 128 bits: (high, low)."""
+    """Return big-endian numbers of 9 to 16 bytes, extended to 128 bits: (high, low)."""
     high = _big_endian(cursor, begin).view(np.int64) >> (128 - 8 * width)
     return high, _big_endian(cursor, begin + width - 8)
 
 
 def _drop_sign_bytes(cursor: Cursor, begin: Int64s, width: Int64s, field: str) -> Int64s:
-    """Where the last 16 bytes of each number begin; those before may only repeat its sign."""
+    """Return where each number's last 16 bytes begin; those before may only repeat its sign."""
     if not len(width):
         return begin
     extra = np.maximum(width - 16, 0)
@@ -376,7 +376,7 @@ def _decimals(
 
 
 def fixed_reader(avro: AvroFixed, field: str) -> ValueReader:
-    """The reader of a fixed type, by its logical type."""
+    """Return the reader of a fixed type, by its logical type."""
     name = avro.logical.name if avro.logical else ""
     if name == "uuid":
         return FixedUuidReader(avro, field)

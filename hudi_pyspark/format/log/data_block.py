@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
-from hudi_pyspark.format.hfile import read_hfile
+from hudi_pyspark.format.hfile import HFileError, read_hfile
 from hudi_pyspark.format.log.hfile_records import decode_hfile_records
 from hudi_pyspark.format.log.log_block import LogBlockType
 
@@ -41,15 +41,15 @@ class OnlyRows:
     values: pa.Array
 
     def may_be_in(self, content: memoryview) -> bool:
-        """Whether one of the texts stands in some bytes; true where there are many to look for."""
+        """Return whether some bytes hold one of the texts; true if there are too many to search."""
         if len(self.values) > _MOST_SEARCHED:
             return True
         texts = (re.escape(str(value).encode()) for value in self.values)
         # Of Python's searches only this one takes a view, at gigabytes a second for a literal.
         return any(re.search(text, content) is not None for text in texts)
 
-    def chosen(self, table: pa.Table) -> pa.Array:
-        """Per row whether it is wanted."""
+    def matches(self, table: pa.Table) -> pa.Array:
+        """Return for each row whether it is wanted."""
         return pc.is_in(table.column(self.column), value_set=self.values)
 
 
@@ -72,7 +72,7 @@ def decode_data_block(
         CorruptLogBlockError: content that does not fit the block's type or schema.
         UnsupportedTypeError: a column of a type that has no Arrow counterpart.
         UnsupportedTableError: an HFile codec that is not covered.
-        ValueError: the block is none with records.
+        ValueError: the block is not of a type with records.
     """
     decode = _DECODERS.get(block.block_type)
     if decode is None:
@@ -102,7 +102,7 @@ def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
 
 
 def _first_records(block: LogBlock, count: int) -> pa.Table:
-    """The first records, as many as can be decoded: columns fail one after the other."""
+    """Return the first records, as many as can be decoded: columns fail one after the other."""
     if count <= 0:
         return pa.table({})
     try:
@@ -113,10 +113,10 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
 
 
 def block_schema(block: LogBlock) -> AvroRecord:
-    """The parsed SCHEMA header of a data block; parsed once for all blocks that have the same text.
+    """Return the parsed SCHEMA header of a data block; each text is parsed once.
 
     Raises:
-        CorruptLogBlockError: no SCHEMA header, or one that is no Avro record schema.
+        CorruptLogBlockError: no SCHEMA header, or one that is not an Avro record schema.
         UnsupportedTypeError: a schema with a type that is not covered.
     """
     if block.schema_text is None:
@@ -151,27 +151,31 @@ def _decode_avro(
     starts, ends = record_spans(content, _VERSION_AND_COUNT.size, count)
     if only is not None and only.column in {field.name for field in schema.fields}:
         # That column of all records first, then everything of the few that are wanted.
-        found = decode_records(schema, content, starts, ends, [only.column])
-        chosen = np.asarray(only.chosen(found))
-        starts, ends = starts[chosen], ends[chosen]
+        column = decode_records(schema, content, starts, ends, [only.column])
+        matches = np.asarray(only.matches(column))
+        starts, ends = starts[matches], ends[matches]
     return decode_records(schema, content, starts, ends, columns)
 
 
 def _decode_hfile(
     block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, _only: OnlyRows | None
 ) -> pa.Table:
-    hfile = read_hfile(block.content, path=block.path, offset=block.content_offset)
+    try:
+        hfile = read_hfile(block.content, path=block.path)
+    except HFileError as error:
+        offset = block.content_offset + error.offset
+        raise CorruptLogBlockError(error.problem, block.path, offset) from error
     return decode_hfile_records(hfile, schema, columns)
 
 
 def _decode_parquet(
     block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, only: OnlyRows | None
 ) -> pa.Table:
-    wanted = [field for field in schema.fields if columns is None or field.name in columns]
+    fields = [field for field in schema.fields if columns is None or field.name in columns]
     try:
         file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
         present = set(file.schema_arrow.names)
-        names = [field.name for field in wanted if field.name in present]
+        names = [field.name for field in fields if field.name in present]
         # Arrow reads in the file's order, and with "a" also every column named "a.…".
         table = _read_rows(file, names, only).select(names)
     except (pa.ArrowException, OSError) as error:
@@ -179,23 +183,23 @@ def _decode_parquet(
     if not names:
         return table  # taking the metadata away would lose the number of rows
     table = table.replace_schema_metadata(None)
-    for field in wanted:
+    for field in fields:
         if field.name in present:
             table = _cast_column(table, arrow_field(field))
     return table
 
 
 def _read_rows(file: pq.ParquetFile, names: Sequence[str], only: OnlyRows | None) -> pa.Table:
-    """All rows, or none where no row is wanted."""
+    """Return all rows, or none where no row is wanted."""
     if only is not None and names and only.column in file.schema_arrow.names:
-        found = only.chosen(file.read([only.column]))
-        if not pc.any(found).as_py():
+        matches = only.matches(file.read([only.column]))
+        if not pc.any(matches).as_py():
             return file.schema_arrow.empty_table()
     return file.read(names)
 
 
 def _cast_column(table: pa.Table, field: pa.Field) -> pa.Table:
-    """The table with one column brought to the schema's type, if that loses nothing."""
+    """Return the table with one column brought to the schema's type, if that loses nothing."""
     position = table.schema.get_field_index(field.name)
     try:
         column = table.column(position).cast(field.type)

@@ -31,7 +31,7 @@ _DAY_MS = 86_400_000
 
 
 class OrderingWrapper(Enum):
-    """What an ordering value was wrapped in, which tells its type in Hudi.
+    """The class that wraps an ordering value, and so its type in Hudi.
 
     In the order of the branches of Hudi's union. Two values of different wrappers are of different
     Java classes, and so do not compare: an IntWrapper 5 and a LongWrapper 7 are not in order.
@@ -79,7 +79,6 @@ class DeleteRecords:
     """
 
     record_keys: pa.StringArray
-    partition_paths: pa.StringArray
     ordering: tuple[OrderingGroup, ...]  # by wrapper: one group, unless the block mixes types
     array_ordering: ArrayOrdering | None  # None unless the table has several ordering fields
 
@@ -111,7 +110,7 @@ def decode_delete_block(content: memoryview, *, path: str, offset: int) -> Delet
         UnsupportedTableError: an ordering value of a Java class that is not covered.
 
     Source: HoodieDeleteBlock and HoodieDeleteRecordList.avsc of Apache Hudi; checked by the golden
-    tables, of which only v9_mor_payload_mysql_debezium has several ordering fields. Versions 1 and
+    tables; only v9_mor_payload_mysql_debezium has several ordering fields. Versions 1 and
     2 are checked by bytes of Hudi's serialiser alone.
     """
     if len(content) < _VERSION_AND_LENGTH.size:
@@ -143,12 +142,10 @@ def _decode_avro(payload: memoryview, path: str, offset: int) -> DeleteRecords:
         problem = f"delete block cannot be decoded: {error.reason()}"
         raise CorruptLogBlockError(problem, path, offset) from error
     deletes = _only_chunk(table.column("deleteRecordList")).flatten()
-    record_keys, partition_paths, wrappers = deletes.flatten()
+    record_keys, _, wrappers = deletes.flatten()
     *scalars, arrays = wrappers.flatten()
     rows = np.arange(len(deletes), dtype=np.int64)
-    return DeleteRecords(
-        record_keys, partition_paths, _group_by_wrapper(scalars, rows), _array_ordering(arrays)
-    )
+    return DeleteRecords(record_keys, _group_by_wrapper(scalars, rows), _array_ordering(arrays))
 
 
 def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -158,7 +155,7 @@ def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
 def _group_by_wrapper(
     members: Sequence[pa.StructArray], rows: npt.NDArray[np.int64]
 ) -> tuple[OrderingGroup, ...]:
-    """Groups of the members of a wrapper union, of which at most one is set in each row.
+    """Group the members of a wrapper union, at most one of them set in each row, by wrapper.
 
     Args:
         members: per branch, in the order of OrderingWrapper, the wrappers or null.
@@ -175,7 +172,7 @@ def _group_by_wrapper(
 
 
 def _array_ordering(wrappers: pa.StructArray) -> ArrayOrdering | None:
-    """The ArrayWrapper branch: each holds a list of wrappers, one for each ordering field."""
+    """Return the orderings of the ArrayWrapper branch: a list with a wrapper for each field."""
     present = wrappers.is_valid()
     if not present.true_count:
         return None
@@ -202,7 +199,6 @@ def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
             by_wrapper.setdefault(wrapper, []).append((row, delete.ordering))
     return DeleteRecords(
         record_keys=pa.array([delete.record_key for delete in deletes], pa.string()),
-        partition_paths=pa.array([delete.partition_path for delete in deletes], pa.string()),
         ordering=tuple(
             _kryo_group(wrapper, by_wrapper[wrapper])
             for wrapper in OrderingWrapper
@@ -221,7 +217,7 @@ def _kryo_group(
         case OrderingWrapper.DECIMAL:
             return OrderingGroup(wrapper, rows, pa.array(values))  # as precise as the values
         case OrderingWrapper.DATE:
-            # Midnight in the writer's time zone, which is not told: the nearest midnight UTC is
+            # Midnight in the writer's time zone, which is not recorded: the nearest midnight UTC is
             # that of the same day up to 12 hours east or west.
             days = np.rint(np.array(values, np.int64) / _DAY_MS).astype(np.int32)
             return OrderingGroup(wrapper, rows, pa.array(days).cast(pa.date32()))
@@ -281,7 +277,7 @@ def _record(name: str, **fields: object) -> dict[str, object]:
 
 @functools.cache
 def _delete_list_schema() -> AvroRecord:
-    """The schema of version 3 payloads, which is not in the block.
+    """Return the schema of version 3 payloads, which is not in the block.
 
     Releases have only added branches at the end of the unions, so that this one, of 1.2.0, fits
     the blocks of all of them.

@@ -42,7 +42,6 @@ class KryoDelete:
     """One deleted record."""
 
     record_key: str | None
-    partition_path: str | None
     ordering: KryoOrdering | None  # None in version 1 blocks, and where the writer had none
 
 
@@ -55,7 +54,7 @@ def parse_hoodie_keys(payload: memoryview, *, path: str, offset: int) -> list[Kr
         offset: of the block in the log file; used only in errors.
 
     Raises:
-        CorruptLogBlockError: bytes that are no such array, or bytes after it.
+        CorruptLogBlockError: other bytes than such an array, or bytes after it.
     """
     return _parse_array(_KryoReader(payload, path, offset), _HOODIE_KEY, _read_key)
 
@@ -69,7 +68,7 @@ def parse_delete_records(payload: memoryview, *, path: str, offset: int) -> list
         offset: of the block in the log file; used only in errors.
 
     Raises:
-        CorruptLogBlockError: bytes that are no such array, or bytes after it.
+        CorruptLogBlockError: other bytes than such an array, or bytes after it.
         UnsupportedTableError: an ordering value of a Java class that is not covered.
     """
     return _parse_array(_KryoReader(payload, path, offset), _DELETE_RECORD, _read_delete)
@@ -89,14 +88,13 @@ def _parse_array(
 
 def _read_key(reader: _KryoReader) -> KryoDelete:
     # Kryo writes fields in the order of their names.
-    partition_path = reader.read_shared(_read_text)
-    record_key = reader.read_shared(_read_text)
-    return KryoDelete(record_key, partition_path, None)
+    reader.read_shared(_read_text)  # the partition path
+    return KryoDelete(reader.read_shared(_read_text), None)
 
 
 def _read_delete(reader: _KryoReader) -> KryoDelete:
     key = reader.read_object(_HOODIE_KEY, _read_key)
-    return KryoDelete(key.record_key, key.partition_path, _read_ordering(reader))
+    return KryoDelete(key.record_key, _read_ordering(reader))
 
 
 def _read_ordering(reader: _KryoReader) -> KryoOrdering | None:
@@ -146,7 +144,7 @@ class _KryoReader:
         self.payload, self.path, self.base = payload, path, base
         self.position = 0
         self.class_names: list[str] = []
-        # Each object with the function that read it, which stands for its type. An object has its
+        # Each object with the function that read it, which represents its type. An object has its
         # number before the objects inside it have theirs.
         self.objects: list[tuple[Callable[[_KryoReader], Any], Any]] = []
 
@@ -160,16 +158,16 @@ class _KryoReader:
 
     def read_object(self, java_class: str, read: Callable[[_KryoReader], T]) -> T:
         """Read an object that must be there and be of that very class."""
-        found = self.read_class()
-        if found != java_class:
-            raise self.corrupt(f"expected class {java_class}, found {found}")
+        stored_class = self.read_class()
+        if stored_class != java_class:
+            raise self.corrupt(f"expected class {java_class}, found {stored_class}")
         value = self.read_shared(read)
         if value is None:
             raise self.corrupt(f"expected an object of class {java_class}, found null")
         return value
 
     def read_class(self) -> str | None:
-        """The name of the class of the value that follows; None if the value is null."""
+        """Read the name of the class of the value that follows; None if the value is null."""
         marker = self.read_varint()
         if marker == _NULL:
             return None
@@ -205,7 +203,7 @@ class _KryoReader:
         return known
 
     def read_string(self) -> str:
-        """ASCII up to the byte whose high bit is set; or a length and UTF-16 units as UTF-8."""
+        """Read ASCII up to a byte with the high bit set, or a length and UTF-16 units as UTF-8."""
         if self.position < len(self.payload) and self.payload[self.position] < 0x80:
             return self._read_ascii()
         length = self._read_string_length()
@@ -231,12 +229,12 @@ class _KryoReader:
         return octets.decode("ascii")
 
     def _read_string_length(self) -> int:
-        """The number of UTF-16 units and 1; 0 is null. Six bits in the first byte, then seven."""
+        """Read the number of UTF-16 units plus 1, 0 for null: six bits, then seven in each byte."""
         first = self.read_bytes(1)[0]
         return first & 0x3F | (self.read_varint() << 6 if first & 0x40 else 0)
 
     def read_varint(self) -> int:
-        """Seven bits a byte, low ones first; a ninth byte has eight. Unsigned."""
+        """Read an unsigned number: seven bits a byte, low ones first; a ninth byte has eight."""
         number = 0
         for index in range(8):
             octet = self.read_bytes(1)[0]

@@ -23,11 +23,11 @@ _ROLLBACK_COMMAND = "0"  # the only command that any release has written
 
 
 class LogBlockType(Enum):
-    """What a block holds; the value is the ordinal that stands in the file."""
+    """The kind of a block; the value is its ordinal in the file."""
 
     COMMAND_BLOCK = 0
     DELETE_BLOCK = 1
-    CORRUPT_BLOCK = 2  # never written: `frame_blocks` makes it of bytes that are no block
+    CORRUPT_BLOCK = 2  # never written: `frame_blocks` makes it of bytes that are not a block
     AVRO_DATA_BLOCK = 3
     HFILE_DATA_BLOCK = 4
     PARQUET_DATA_BLOCK = 5
@@ -35,7 +35,7 @@ class LogBlockType(Enum):
 
 
 class HeaderKey(Enum):
-    """Keys of a block's header map; the value is the ordinal that stands in the file."""
+    """A key of a block's header map; the value is its ordinal in the file."""
 
     INSTANT_TIME = 0
     TARGET_INSTANT_TIME = 1
@@ -58,7 +58,7 @@ class Octets(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, span: slice, /) -> memoryview:
-        """The bytes from one place up to another; fewer at the end of the file."""
+        """Return the bytes from one place up to another; fewer at the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +120,12 @@ class LogBlock:
 def frame_blocks(data: bytes | Octets, *, path: str) -> Iterator[LogBlock]:
     """Cut a log file into its blocks, in file order; their contents are left where they are.
 
-    Bytes that start with the magic but are no whole block come as a CORRUPT_BLOCK, which ends at
+    Bytes that start with the magic but are not a whole block come as a CORRUPT_BLOCK, which ends at
     the next magic or at the end of the file: a writer that failed half-way leaves such bytes, and
     what was appended after them counts. Up to five bytes after the last block are ignored.
 
     Args:
-        data: the log file, of which only the ends of blocks are looked at, if it has any.
+        data: the log file; only the ends of its blocks are read.
         path: relative to the base path; used only in blocks and errors.
 
     Raises:
@@ -155,9 +155,9 @@ class SalvagedBlock:
 
 
 def salvage_blocks(data: bytes | Octets, *, path: str) -> Iterator[SalvagedBlock]:
-    """Cut a log file into blocks as far as it goes: what `frame_blocks` refuses is passed over.
+    """Cut a log file into blocks as far as possible, and pass over what `frame_blocks` refuses.
 
-    Where a block is whole by its lengths but cannot be understood, the next one begins behind it;
+    Where a block is whole by its lengths but cannot be understood, the next one begins after it;
     everywhere else at the next magic.
 
     Args:
@@ -189,7 +189,7 @@ def _salvage_block(file: Octets, offset: int, path: str) -> SalvagedBlock:
 
 
 def _why_not_whole(file: Octets, offset: int) -> str:
-    """Which of a block's lengths do not fit the file."""
+    """Return which of a block's lengths do not fit the file."""
     start = offset + len(MAGIC)
     if len(file) - start < _LONG.size:
         return f"the file ends at byte {len(file)}, within the block's length"
@@ -197,10 +197,10 @@ def _why_not_whole(file: Octets, offset: int) -> str:
     length_at = start + size
     if length_at < 0 or length_at + _LONG.size > len(file):
         return f"the block should have {size} bytes more, but the file ends at byte {len(file)}"
-    found = _LONG.unpack(file[length_at : length_at + _LONG.size])[0] - len(MAGIC)
-    if found != size:
-        return f"the block's length is {size}, but at its end it is repeated as {found}"
-    return "the block is followed by bytes that are no block"
+    repeated = _LONG.unpack(file[length_at : length_at + _LONG.size])[0] - len(MAGIC)
+    if repeated != size:
+        return f"the block's length is {size}, but at its end it is repeated as {repeated}"
+    return "the block is followed by bytes that are not a block"
 
 
 def _expect_magic(file: Octets, offset: int, path: str) -> None:
@@ -210,7 +210,7 @@ def _expect_magic(file: Octets, offset: int, path: str) -> None:
 
 
 def _whole_block_end(file: Octets, offset: int) -> int | None:
-    """Where the block at `offset` ends, or None if its lengths say that it is corrupt."""
+    """Return where the block at `offset` ends, or None if its lengths say that it is corrupt."""
     start = offset + len(MAGIC)
     if len(file) - start < _LONG.size:
         return None
@@ -228,11 +228,11 @@ def _whole_block_end(file: Octets, offset: int) -> int | None:
 
 
 def _next_magic(file: Octets, start: int) -> int:
-    """Where the next magic stands, or the end of the file."""
+    """Return the offset of the next magic, or the end of the file."""
     for at in range(start, len(file), _SEARCHED_AT_ONCE):
-        found = _MAGIC_PATTERN.search(file[at : at + _SEARCHED_AT_ONCE + len(MAGIC) - 1])
-        if found:
-            return at + found.start()
+        match = _MAGIC_PATTERN.search(file[at : at + _SEARCHED_AT_ONCE + len(MAGIC) - 1])
+        if match:
+            return at + match.start()
     return len(file)
 
 

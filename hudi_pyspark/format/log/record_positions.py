@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     Ordinals = npt.NDArray[np.int64]
 
-_COOKIE = 12346  # no container is a run container
+_COOKIE = 12346  # without run containers
 _COOKIE_WITH_RUNS = 12347
-_RUNS_OFFSETS_FROM = 4  # with run containers, offsets stand only before that many or more
+_RUNS_OFFSETS_FROM = 4  # with run containers, there are offsets only for so many or more
 _MOST_CONTAINERS = 65536
 _ARRAY_LIMIT = 4096  # a container of more values is a bitmap
 _BITMAP_BYTES = 8192
@@ -35,7 +35,7 @@ def decode_positions(text: str, *, path: str, offset: int) -> Ordinals:
         record.
 
     Raises:
-        CorruptLogBlockError: text that is no such bitmap.
+        CorruptLogBlockError: text that is not such a bitmap.
 
     Source: the "RoaringFormatSpec", with its extension for 64-bit bitmaps.
     """
@@ -47,7 +47,7 @@ def decode_positions(text: str, *, path: str, offset: int) -> Ordinals:
 
 
 def _parse_bitmap64(reader: _OctetReader) -> Ordinals:
-    """A number of bitmaps, each with the high 32 bits that its values share before it."""
+    """Parse the bitmaps, each of which follows the high 32 bits that its values share."""
     if not reader.octets:
         return np.empty(0, np.int64)
     pieces = [np.empty(0, np.int64)]
@@ -76,7 +76,7 @@ def _parse_bitmap32(reader: _OctetReader) -> Ordinals:
         is_run = np.unpackbits(flags, count=count, bitorder="little").astype(np.bool_)
     descriptions = reader.read_array(2 * count, "<u2").astype(np.int64).reshape(count, 2)
     if not with_runs or count >= _RUNS_OFFSETS_FROM:
-        reader.read_array(count, "<u4")  # offsets: the containers stand back to back anyway
+        reader.read_array(count, "<u4")  # offsets: the containers follow each other anyway
     containers = [
         _parse_container(reader, int(size_less_1) + 1, is_run=bool(run)) | (high << 16)
         for (high, size_less_1), run in zip(descriptions, is_run, strict=True)
@@ -85,7 +85,7 @@ def _parse_bitmap32(reader: _OctetReader) -> Ordinals:
 
 
 def _parse_container(reader: _OctetReader, size: int, *, is_run: bool) -> Ordinals:
-    """The low 16 bits of `size` values."""
+    """Parse the low 16 bits of `size` values."""
     if is_run:
         values = _parse_runs(reader)
     elif size > _ARRAY_LIMIT:
@@ -99,7 +99,7 @@ def _parse_container(reader: _OctetReader, size: int, *, is_run: bool) -> Ordina
 
 
 def _parse_runs(reader: _OctetReader) -> Ordinals:
-    """Pairs of a first value and the number of values that follow it."""
+    """Parse pairs of a first value and the number of values that follow it."""
     runs = reader.read_array(2 * reader.read_int(2), "<u2").astype(np.int64).reshape(-1, 2)
     firsts, lengths = runs[:, 0], runs[:, 1] + 1
     before = np.cumsum(lengths) - lengths

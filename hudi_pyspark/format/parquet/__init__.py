@@ -1,1 +1,1 @@
-"""What pyarrow does not offer of Parquet: pages and their indexes."""
+"""Parts of Parquet that pyarrow does not offer: pages and their indexes."""

@@ -1,4 +1,4 @@
-"""What the values of a Parquet data page are like, without inflating it."""
+"""Size and checksum of the values of a Parquet data page, without inflating it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hudi_pyspark.format.parquet.thrift_compact import ThriftError, parse_struct
 HEAD = 1024  # bytes: header, and enough of what is compressed to inflate a few of them
 TAIL = 8
 _GZIP = b"\x1f\x8b\x08"
-_GZIP_WBITS = 31  # how zlib is told that there is a header of gzip
+_GZIP_WBITS = 31  # makes zlib expect the header of gzip
 _TRAILER = struct.Struct("<II")  # CRC-32 and size of what was compressed
 _LEVELS_SIZE = struct.Struct("<I")
 # Of PageHeader and DataPageHeader
@@ -31,7 +31,7 @@ class PageValues:
 
 
 def page_values(head: bytes, tail: bytes, size: int, *, is_optional: bool) -> PageValues | None:
-    """Values of a data page (version 1, GZIP, PLAIN) that has no null; None for any other.
+    """Describe the values of a data page (version 1, GZIP, PLAIN, no nulls); None for any other.
 
     GZIP keeps size and CRC-32 of what it compressed; only the definition levels before the values
     are inflated, since a column that may have nulls has them and another has none.
@@ -65,7 +65,7 @@ def page_values(head: bytes, tail: bytes, size: int, *, is_optional: bool) -> Pa
 
 
 def _levels_without_null(rows: int) -> bytes:
-    """Definition levels of values that are all there: one run of ones."""
+    """Return the definition levels of values that are all present: one run of ones."""
     run = varint_bytes(rows << 1) + b"\x01"
     return _LEVELS_SIZE.pack(len(run)) + run
 

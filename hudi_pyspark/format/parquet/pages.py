@@ -1,6 +1,6 @@
 """Pages of a Parquet file, and files made of some of them.
 
-A column chunk is a row of pages, each compressed by itself; the offset index in the footer tells
+A column chunk is a row of pages, each compressed by itself; the offset index in the footer lists
 where they lie and which rows they hold. pyarrow reads column chunks whole; a file made of the pages
 that hold some rows, with a footer of its own, lets it read no more than these.
 """
@@ -51,7 +51,7 @@ _PAGE_BYTES, _HEADER_V1, _HEADER_V2, _PAGE_VALUES = 3, 5, 8, 1
 
 
 class ParquetPagesError(ValueError):
-    """The pages cannot be told apart; the file may be readable all the same."""
+    """The bounds of pages are unknown or wrong; the file may be readable all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ class ColumnPages:
     begin: int  # of the chunk: in front of the first page there may be a dictionary
 
     def holding(self, rows: Rows) -> Mask:
-        """The pages that hold one of some rows of the row group."""
+        """Return the pages that hold one of some rows of the row group."""
         chosen = np.zeros(len(self.first_rows), np.bool_)
         chosen[self._pages_of(rows)] = True
         return chosen
 
     def places(self, rows: Rows, chosen: Mask) -> Rows:
-        """Where rows stand in what chosen pages hold together."""
+        """Return the positions of rows within the rows of some pages."""
         pages = self._pages_of(rows)
         counts = np.where(chosen, self.row_counts, 0)
         return (np.cumsum(counts) - counts)[pages] + rows - self.first_rows[pages]
@@ -80,7 +80,7 @@ class ColumnPages:
         return np.searchsorted(self.first_rows, rows, side="right") - 1
 
     def spans(self, pages: Mask) -> list[tuple[int, int]]:
-        """Begin and end of what has to be read for some pages, the dictionary first."""
+        """Return begin and end of the bytes to read for some pages, the dictionary first."""
         found = [(self.begin, int(self.offsets[0]))] if self.begin < self.offsets[0] else []
         chosen = zip(self.offsets[pages].tolist(), self.sizes[pages].tolist(), strict=True)
         return found + [(offset, offset + size) for offset, size in chosen]
@@ -101,7 +101,7 @@ class ParquetPages:
         return cls(parse_struct(footer)[0])
 
     def leaves(self, group: int, column: str) -> list[int]:
-        """Ordinals of the leaf columns that a top-level column has in a row group."""
+        """Return the ordinals of the leaf columns that a top-level column has in a row group."""
         chunks = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)
         paths = [chunk.struct(_META_DATA).list(_PATH) for chunk in chunks]
         found = [i for i, path in enumerate(paths) if path.items[:1] == (column.encode(),)]
@@ -110,7 +110,7 @@ class ParquetPages:
         return found
 
     def index_span(self, group: int, leaf: int) -> tuple[int, int]:
-        """Begin and end of a leaf column's offset index."""
+        """Return the begin and the end of a leaf column's offset index."""
         chunk = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)[leaf]
         if not {_INDEX_OFFSET, _INDEX_SIZE} <= chunk.keys() or _FILE_PATH in chunk:
             raise ParquetPagesError("there is no offset index")
@@ -118,7 +118,7 @@ class ParquetPages:
         return begin, begin + chunk.integer(_INDEX_SIZE)
 
     def pages(self, group: int, leaf: int, index: memoryview) -> ColumnPages:
-        """The pages of a leaf column.
+        """Return the pages of a leaf column.
 
         Args:
             group: ordinal of the row group.
@@ -158,7 +158,7 @@ class ParquetPages:
         chunks: Mapping[int, tuple[ColumnPages, Mask]],
         data: Callable[[int, int], memoryview],
     ) -> bytes:
-        """A Parquet file of one column and one row group, made of some pages.
+        """Build a Parquet file of one column and one row group out of some pages.
 
         Args:
             group: ordinal of the row group.
@@ -208,7 +208,7 @@ class ParquetPages:
         return _sorted(footer)
 
     def _schema_of(self, column: str) -> list[ThriftStruct]:
-        """The root with one child, and that child with all below it."""
+        """Return the root with one child, and that child with all below it."""
         elements = self.footer.structs(_SCHEMA)
         position = 1
         while position < len(elements):
@@ -221,7 +221,7 @@ class ParquetPages:
 
 
 def _subtree_end(elements: Sequence[ThriftStruct], position: int) -> int:
-    """The schema is written depth first: where an element with all its children ends."""
+    """Return where an element with all its children ends; the schema is written depth first."""
     open_elements = 1
     while open_elements:
         if position >= len(elements):
@@ -247,7 +247,7 @@ def _chunk(
 
 
 def _values(page: memoryview) -> int:
-    """Number of values of a data page, which has to fill its place."""
+    """Return the number of values of a data page, which has to fill its place."""
     header, payload = parse_struct(page)
     if payload + header.integer(_PAGE_BYTES) != len(page):
         raise ParquetPagesError("a page has another size than the offset index says")

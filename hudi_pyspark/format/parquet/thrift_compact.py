@@ -12,7 +12,7 @@ from hudi_pyspark.format.protobuf import ProtobufError, decode_zigzag, parse_var
 ThriftValue: TypeAlias = Union[bool, int, float, bytes, "ThriftList", "ThriftStruct"]
 
 _DOUBLE = struct.Struct("<d")
-_LONG_LIST = 15  # lists of so many elements or more have their length behind the header
+_LONG_LIST = 15  # lists of so many elements or more have their length after the header
 _DEEPEST = 32  # of what is nested
 
 
@@ -53,36 +53,36 @@ class ThriftList:
 class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
     """Fields by their numbers, in their order, each with its type.
 
-    What asks for a field of a type raises ThriftError where there is none.
+    The methods raise ThriftError where there is no field of that number and type.
     """
 
     def integer(self, number: int) -> int:
         kind, value = self.get(number, _NOTHING)
         if kind not in _INTEGERS:
-            raise ThriftError(f"field {number} is no integer")
+            raise ThriftError(f"field {number} is not an integer")
         return cast("int", value)
 
     def list(self, number: int) -> ThriftList:
         value = self.get(number, _NOTHING)[1]
         if not isinstance(value, ThriftList):
-            raise ThriftError(f"field {number} is no list")
+            raise ThriftError(f"field {number} is not a list")
         return value
 
     def struct(self, number: int) -> ThriftStruct:
         value = self.get(number, _NOTHING)[1]
         if not isinstance(value, ThriftStruct):
-            raise ThriftError(f"field {number} is no struct")
+            raise ThriftError(f"field {number} is not a struct")
         return value
 
     def structs(self, number: int) -> tuple[ThriftStruct, ...]:
-        found = self.list(number)
-        if found.kind is not ThriftType.STRUCT:
-            raise ThriftError(f"field {number} is no list of structs")
-        return cast("tuple[ThriftStruct, ...]", found.items)
+        structs = self.list(number)
+        if structs.kind is not ThriftType.STRUCT:
+            raise ThriftError(f"field {number} is not a list of structs")
+        return cast("tuple[ThriftStruct, ...]", structs.items)
 
 
 def parse_struct(data: bytes | memoryview, offset: int = 0) -> tuple[ThriftStruct, int]:
-    """A struct, and the offset after it.
+    """Parse a struct, and return the offset after it too.
 
     Raises:
         ThriftError: there is none, or it does not end within the data.
@@ -94,14 +94,14 @@ def parse_struct(data: bytes | memoryview, offset: int = 0) -> tuple[ThriftStruc
 
 
 def struct_bytes(fields: ThriftStruct) -> bytes:
-    """The inverse of `parse_struct`."""
+    """Write a struct as `parse_struct` reads it."""
     out = bytearray()
     _write_struct(out, fields)
     return bytes(out)
 
 
 def varint_bytes(value: int) -> bytes:
-    """The inverse of `parse_varint`."""
+    """Write a number as `parse_varint` reads it."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

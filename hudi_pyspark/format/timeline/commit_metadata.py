@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class WriteOperationType(str, Enum):
-    """Which operation wrote a commit; equal to Hudi's own name for it."""
+    """An operation that writes commits; equal to Hudi's own name for it."""
 
     UNKNOWN = "UNKNOWN"  # not recorded, or newer than this release
     INSERT = "INSERT"
@@ -45,7 +45,7 @@ class WriteOperationType(str, Enum):
 
     @classmethod
     def parse(cls, name: str | None) -> WriteOperationType:
-        """The operation of that name; UNKNOWN for None and for names of later releases."""
+        """Return the operation of that name; UNKNOWN for None and for names of later releases."""
         return _OPERATIONS.get((name or "").upper(), cls.UNKNOWN)
 
 
@@ -54,7 +54,7 @@ _OPERATIONS = {operation.value: operation for operation in WriteOperationType}
 
 @dataclass(frozen=True, slots=True)
 class WriteStat:
-    """What one commit did to one file."""
+    """The record of one commit about one file."""
 
     file_id: str
     path: str  # relative to the base path; "" while the commit is pending
@@ -66,9 +66,8 @@ class WriteStat:
     total_write_bytes: int
     total_write_errors: int
     file_size: int  # bytes when the commit was done; up to table version 7 a log file may grow on
-    base_file: str | None  # name of that below a log file; only told up to table version 7
+    base_file: str | None  # name, below a log file; only recorded up to table version 7
     log_files: tuple[str, ...]  # names of the slice's, in no order; () if it is not a log file
-    prev_base_file: str | None
     cdc_files: tuple[tuple[str, int], ...]  # path relative to the base path, size in bytes
 
     @property
@@ -79,13 +78,12 @@ class WriteStat:
 
 @dataclass(frozen=True, slots=True)
 class CommitMetadata:
-    """What one commit did to the table."""
+    """The record of one commit about the table."""
 
     write_stats: Mapping[str, tuple[WriteStat, ...]] = field(default_factory=dict)  # by partition
     replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by partition
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     operation_type: WriteOperationType = WriteOperationType.UNKNOWN
-    compacted: bool = False  # set by compactions of old releases
 
     @property
     def schema_text(self) -> str | None:
@@ -98,7 +96,7 @@ class CommitMetadata:
         return self.extra_metadata.get("latest_schema") or None
 
     def all_stats(self) -> Iterator[tuple[str, WriteStat]]:
-        """Each write stat with its partition path."""
+        """Yield each write stat with its partition path."""
         for partition_path, stats in self.write_stats.items():
             for stat in stats:
                 yield partition_path, stat
@@ -120,7 +118,7 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
 
 
 def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
-    """Commit metadata of a decoded record; unknown fields are ignored, absent ones are empty.
+    """Return commit metadata of a decoded record: unknown fields are ignored, absent ones empty.
 
     Raises:
         LookupError, TypeError, AttributeError, ValueError: fields of another shape.
@@ -136,7 +134,6 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
         },
         extra_metadata=dict(record.get("extraMetadata") or {}),
         operation_type=WriteOperationType.parse(record.get("operationType")),
-        compacted=bool(record.get("compacted")),
     )
 
 
@@ -158,6 +155,5 @@ def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
         get("fileSizeInBytes") or 0,
         get("baseFile") or None,
         tuple(get("logFiles") or ()),
-        get("prevBaseFile") or None,
         tuple(cdc_stats.items()) if cdc_stats else (),
     )

@@ -17,11 +17,11 @@ _NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+)(?:\.(requested|inflight))?
 
 
 class NotAnInstant(ValueError):
-    """A name that is no timeline file: a checksum, a temporary file, a folder."""
+    """A name that is not a timeline file's: a checksum, a temporary file, a folder."""
 
 
 class InstantState(IntEnum):
-    """How far an action has come; a later state hides an earlier one of the same action."""
+    """The progress of an action; a later state hides an earlier one of the same action."""
 
     REQUESTED = 0
     INFLIGHT = 1
@@ -29,7 +29,7 @@ class InstantState(IntEnum):
 
 
 class Action(str, Enum):
-    """What an instant does to the table; equal to Hudi's own word for it."""
+    """An action of an instant on the table; equal to Hudi's own word for it."""
 
     COMMIT = "commit"
     DELTA_COMMIT = "deltacommit"
@@ -48,7 +48,9 @@ class Action(str, Enum):
         return self.value
 
 
-_COMPLETES_AS: dict[str, Action] = {
+# Completed instants of these actions have commit metadata: which files they wrote.
+COMMIT_ACTIONS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT})
+_COMPLETES_AS = {
     Action.COMPACTION: Action.COMMIT,
     Action.LOG_COMPACTION: Action.DELTA_COMMIT,
     Action.CLUSTERING: Action.REPLACE_COMMIT,
@@ -62,7 +64,7 @@ class Instant:
     """One state of one action on the timeline. Times are compared as text, never as dates."""
 
     requested_time: str  # digits, mostly 17 (yyyyMMddHHmmssSSS)
-    action: str  # one of Action
+    action: Action
     state: InstantState
     completion_time: str | None = None  # None while pending, before layout 2, and if legacy
 
@@ -89,7 +91,7 @@ class Instant:
         return cls(requested_time, action, state, completion_time)
 
     def file_name(self, layout: int) -> str:
-        """The name that Hudi gives this instant's file; `parse` inverts it.
+        """Return the name that Hudi gives this instant's file; `parse` inverts it.
 
         A completed compaction is named as the commit that it has become, and likewise the other
         actions that complete under another name. Layouts 0 and 1 leave the completion time out.
@@ -97,22 +99,22 @@ class Instant:
         Raises:
             ValueError: a requested savepoint, which has no file.
         """
-        if self.state is InstantState.REQUESTED and self.action == Action.SAVEPOINT:
+        if self.state is InstantState.REQUESTED and self.action is Action.SAVEPOINT:
             raise ValueError(f"savepoint {self.requested_time} has no requested file")
         if self.state is InstantState.COMPLETED:
             time = self.requested_time
             if layout >= 2 and self.completion_time is not None:
                 time = f"{time}_{self.completion_time}"
             return f"{time}.{self.comparable_action}"
-        if self.state is InstantState.INFLIGHT and self.action == Action.COMMIT:
+        if self.state is InstantState.INFLIGHT and self.action is Action.COMMIT:
             return f"{self.requested_time}.inflight"
         action = self.action
-        if action == Action.CLUSTERING and layout < 2:
+        if action is Action.CLUSTERING and layout < 2:
             action = Action.REPLACE_COMMIT  # which it was from the start, before layout 2
         return f"{self.requested_time}.{action}.{self.state.name.lower()}"
 
     @property
-    def comparable_action(self) -> str:
+    def comparable_action(self) -> Action:
         """The action to compare by: a compaction counts as the commit that it becomes."""
         return _COMPLETES_AS.get(self.action, self.action)
 
@@ -121,24 +123,11 @@ class Instant:
         """Whether the action is done."""
         return self.state is InstantState.COMPLETED
 
-    @property
-    def is_legacy(self) -> bool:
-        """On layout 2: completed before the table was upgraded, so the name has no completion time.
-
-        The modification time of its file stands in for it, and a commit's body is JSON.
-        """
-        return self.is_completed and self.completion_time is None
-
-    @property
-    def order_key(self) -> tuple[str, str, InstantState]:
-        """Sorts a timeline: requested time, then comparable action, then state."""
-        return self.requested_time, self.comparable_action, self.state
-
 
 def _is_named(
     action: Action, state: InstantState, completion_time: str | None, layout: int
 ) -> bool:
-    """Whether the layout has file names of that kind."""
+    """Decide whether the layout has file names of that kind."""
     if action is Action.CLUSTERING and layout < 2:
         return False
     if state is InstantState.COMPLETED:
@@ -149,9 +138,10 @@ def _is_named(
 
 
 def instant_to_datetime(text: str) -> datetime:
-    """The moment of a 14- or 17-digit instant, on the clock of the writer's (unrecorded) time zone.
+    """Return the moment of a 14- or 17-digit instant, on the clock of the writer's time zone.
 
-    Fourteen digits stand for the last millisecond of their second, as in Hudi.
+    Fourteen digits mean the last millisecond of their second, as in Hudi. No instant records the
+    writer's time zone.
 
     Raises:
         InvalidInstantError: other text, or no such moment.
@@ -166,11 +156,4 @@ def instant_to_datetime(text: str) -> datetime:
     try:
         return datetime.fromisoformat(f"{day}T{clock}")
     except ValueError as error:
-        raise InvalidInstantError(f"instant {text!r} is no moment in time: {error}") from error
-
-
-def format_instant(moment: datetime) -> str:
-    """The 17-digit instant with the moment's date and clock time; no time zone is converted."""
-    day = f"{moment.year:04}{moment.month:02}{moment.day:02}"
-    clock = f"{moment.hour:02}{moment.minute:02}{moment.second:02}"
-    return f"{day}{clock}{moment.microsecond // 1000:03}"
+        raise InvalidInstantError(f"instant {text!r} is not a moment in time: {error}") from error

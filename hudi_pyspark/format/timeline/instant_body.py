@@ -37,7 +37,7 @@ def read_body(body: bytes, *, path: str) -> dict[str, Any]:
     """Decode the single record of a timeline file; {} for an empty file.
 
     Args:
-        body: the whole file. The first bytes tell its format: commits are JSON up to table version
+        body: the whole file. The first bytes show its format: commits are JSON up to table version
             7 and Avro from 8 on, but the commits of an upgraded table stay as they were.
         path: of the file; used only in errors.
 

@@ -60,19 +60,19 @@ class InternalSchema:
 
 
 def parse_internal_schema(text: str | bytes, *, path: str) -> InternalSchema:
-    """One schema, as commit metadata holds it under ``latest_schema``.
+    """Parse one schema, as commit metadata holds it under ``latest_schema``.
 
     Raises:
-        CorruptTimelineError: no internal schema.
+        CorruptTimelineError: other text than an internal schema.
     """
     return _parse(text, path, lambda record: (_schema(record),))[0]
 
 
 def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...]:
-    """All schemas of a ``.schemacommit`` file, oldest first.
+    """Parse all schemas of a ``.schemacommit`` file, oldest first.
 
     Raises:
-        CorruptTimelineError: no history of internal schemas.
+        CorruptTimelineError: other text than a history of internal schemas.
     """
     schemas = _parse(text, path, lambda record: tuple(_schema(s) for s in record["schemas"]))
     return tuple(sorted(schemas, key=lambda s: s.version_id))
@@ -86,7 +86,7 @@ def _parse(
     try:
         return build(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CorruptTimelineError(path, f"no internal schema: {error!r}") from error
+        raise CorruptTimelineError(path, f"not an internal schema: {error!r}") from error
 
 
 def _schema(record: dict[str, Any]) -> InternalSchema:

@@ -23,51 +23,47 @@ class PlannedSlice:
 
     partition_path: str
     file_id: str
-    base_instant_time: str | None  # None in clustering plans, which do not tell
-    base_file_name: str | None  # None if the slice has only log files
     log_file_names: tuple[str, ...]
-    bootstrap_file_path: str | None  # as recorded; only slices of a bootstrapped table have one
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """Which slices a compaction or log compaction merges."""
+    """The slices that a compaction or log compaction merges."""
 
     slices: tuple[PlannedSlice, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacePlan:
-    """What a requested replacecommit or clustering intends."""
+    """The plan of a requested replacecommit or clustering."""
 
     operation_type: WriteOperationType
     input_groups: tuple[tuple[PlannedSlice, ...], ...]  # slices to be clustered together
 
     @property
     def is_clustering(self) -> bool:
-        """Before layout 2, what tells a clustering from an insert overwrite."""
+        """Whether this is a clustering; before layout 2 insert overwrites have the same action."""
         return self.operation_type is WriteOperationType.CLUSTER
 
     def all_slices(self) -> Iterator[PlannedSlice]:
-        """The slices of all groups."""
+        """Yield the slices of all groups."""
         for group in self.input_groups:
             yield from group
 
 
 @dataclass(frozen=True, slots=True)
 class CleanedPartition:
-    """What a clean removed from one partition."""
+    """The files that a clean removed from one partition."""
 
     partition_path: str
     deleted_files: tuple[str, ...]  # names
     undeleted_files: tuple[str, ...]  # names of those that could not be deleted
-    is_partition_deleted: bool
     policy: str = ""  # which files it looked for, by Hudi's name
 
 
 @dataclass(frozen=True, slots=True)
 class CleanMetadata:
-    """What a clean removed, and since when the table is whole."""
+    """The files that a clean removed, and since when the table is whole."""
 
     earliest_commit_to_retain: str | None  # None if the policy counts versions, not commits
     last_completed_commit: str | None
@@ -76,16 +72,8 @@ class CleanMetadata:
 
 
 @dataclass(frozen=True, slots=True)
-class InstantReference:
-    """An instant as named by another instant's metadata."""
-
-    requested_time: str
-    action: str
-
-
-@dataclass(frozen=True, slots=True)
 class RolledBackPartition:
-    """What a rollback did in one partition."""
+    """The files that a rollback removed and wrote in one partition."""
 
     partition_path: str
     deleted_files: tuple[str, ...]  # names
@@ -95,31 +83,29 @@ class RolledBackPartition:
 
 @dataclass(frozen=True, slots=True)
 class RollbackMetadata:
-    """Which instants a rollback undid, and how."""
+    """The instants that a rollback undid, and how."""
 
     rolled_back_times: tuple[str, ...]
-    instants: tuple[InstantReference, ...]  # () in old releases
     partitions: tuple[RolledBackPartition, ...]
     milliseconds: int = 0  # that it took
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreMetadata:
-    """Which instants a restore undid."""
+    """The instants that a restore undid."""
 
     rolled_back_times: tuple[str, ...]  # newest first
-    instants: tuple[InstantReference, ...]  # () in old releases
     rollbacks: tuple[RollbackMetadata, ...]
     milliseconds: int = 0  # that it took
 
 
 @dataclass(frozen=True, slots=True)
 class SavepointMetadata:
-    """Which files a savepoint protects from cleaning."""
+    """The files that a savepoint protects from cleaning."""
 
     file_names: Mapping[str, tuple[str, ...]]  # by partition path
     saved_by: str = ""
-    saved_at_ms: int = 0  # milliseconds since the epoch; 0 where it is not told
+    saved_at_ms: int = 0  # milliseconds since the epoch; 0 where it is not recorded
     comments: str = ""
 
 
@@ -167,7 +153,7 @@ def parse_clean_metadata(body: bytes, *, path: str) -> CleanMetadata:
 
 
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
-    """A completed clean of a decoded record.
+    """Return the completed clean of a decoded record.
 
     Raises:
         LookupError, TypeError, AttributeError, ValueError: fields of another shape.
@@ -180,7 +166,6 @@ def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
                 partition_path=partition_path,
                 deleted_files=_file_names(cleaned.get("successDeleteFiles")),
                 undeleted_files=_file_names(cleaned.get("failedDeleteFiles")),
-                is_partition_deleted=bool(cleaned.get("isPartitionDeleted")),
                 policy=cleaned.get("policy") or "",
             )
             for partition_path, cleaned in (record.get("partitionMetadata") or {}).items()
@@ -201,16 +186,16 @@ def parse_rollback_metadata(body: bytes, *, path: str) -> RollbackMetadata:
 
 
 def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
-    """Requested times of the instants that a requested rollback or restore is going to undo.
+    """Decode which instants a requested rollback or restore is going to undo: requested times.
 
     Raises:
         CorruptTimelineError: the file cannot be decoded.
     """
     record = read_body(body, path=path)
     with undecodable_as_corrupt(path):
-        one = record.get("instantToRollback")
-        references = [one] if one else record.get("instantsToRollback")
-        return tuple(reference.requested_time for reference in _instant_references(references))
+        instant = record.get("instantToRollback")
+        instants = [instant] if instant else record.get("instantsToRollback") or ()
+        return tuple(instant["commitTime"] for instant in instants)
 
 
 def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
@@ -223,7 +208,6 @@ def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
     with undecodable_as_corrupt(path):
         return RestoreMetadata(
             rolled_back_times=tuple(record.get("instantsToRollback") or ()),
-            instants=_instant_references(record.get("restoreInstantInfo")),
             rollbacks=tuple(
                 rollback_metadata_of(rollback)
                 for rollbacks in (record.get("hoodieRestoreMetadata") or {}).values()
@@ -253,26 +237,21 @@ def parse_savepoint_metadata(body: bytes, *, path: str) -> SavepointMetadata:
 
 
 def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
-    base_file = record.get("dataFilePath")
     return PlannedSlice(
         partition_path=record.get("partitionPath") or "",
         file_id=record["fileId"],
-        base_instant_time=record.get("baseInstantTime") or None,
-        base_file_name=_file_name(base_file) if base_file else None,
         log_file_names=_file_names(record.get("deltaFilePaths")),
-        bootstrap_file_path=record.get("bootstrapFilePath") or None,
     )
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
-    """A completed rollback of a decoded record.
+    """Return the completed rollback of a decoded record.
 
     Raises:
         LookupError, TypeError, AttributeError, ValueError: fields of another shape.
     """
     return RollbackMetadata(
         rolled_back_times=tuple(record.get("commitsRollback") or ()),
-        instants=_instant_references(record.get("instantsRollback")),
         partitions=tuple(
             RolledBackPartition(
                 partition_path=partition_path,
@@ -286,14 +265,8 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
     )
 
 
-def _instant_references(
-    records: Iterable[Mapping[str, Any]] | None,
-) -> tuple[InstantReference, ...]:
-    return tuple(InstantReference(r["commitTime"], r["action"]) for r in records or ())
-
-
 def _file_names(paths: Iterable[str] | None) -> tuple[str, ...]:
-    """Last elements of paths; of a map, those of its keys."""
+    """Return the last elements of paths; of a map, those of its keys."""
     return tuple(_file_name(path) for path in paths or ())
 
 

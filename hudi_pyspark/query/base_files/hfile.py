@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import CorruptAvroError, CorruptBaseFileError, CorruptLogBlockError
+from hudi_pyspark.errors import CorruptAvroError, CorruptBaseFileError
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.hfile import SCHEMA_INFO, HFileError, read_hfile
 from hudi_pyspark.format.log.hfile_records import decode_hfile_records
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def read_hfile_file(
             raise CorruptBaseFileError(place, "expected an Avro schema in its file info")
         schema = parse_schema(str(schema_text, "utf-8"))
         table = decode_hfile_records(hfile, schema, columns)
-    except (CorruptLogBlockError, CorruptAvroError, UnicodeDecodeError) as error:
-        reason = error.reason() if not isinstance(error, UnicodeDecodeError) else error
+    except (HFileError, CorruptAvroError, UnicodeDecodeError) as error:
+        reason = error.reason() if isinstance(error, CorruptAvroError) else error
         raise CorruptBaseFileError(place, f"not readable as HFile: {reason}") from error
     for start in range(0, table.num_rows, batch_rows):
         # Arrow does not bound the length of a slice without columns by itself.

@@ -228,7 +228,7 @@ def test_value_is_decoded(kind, raw, expected, times):
             "room for, found 2199023255552",
             id="endless-nulls",
         ),
-        pytest.param("int", b"\x02\x00\x00", "behind the last field, found 2", id="bytes-left"),
+        pytest.param("int", b"\x02\x00\x00", "after the last field, found 2", id="bytes-left"),
     ],
 )
 @FEW_OR_MANY

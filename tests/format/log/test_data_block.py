@@ -16,7 +16,7 @@ from hudi_pyspark.format.log.data_block import block_schema, decode_data_block
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 
-LOGS = Path(__file__).parents[1] / "golden" / "logs"
+LOGS = Path(__file__).parents[2] / "golden" / "logs"
 META_COLUMNS = [
     "_hoodie_commit_time",
     "_hoodie_commit_seqno",

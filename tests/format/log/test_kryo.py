@@ -46,13 +46,13 @@ def key_named(text: bytes) -> bytes:
 
 
 def test_hoodie_keys_share_their_partition_path():
-    assert keys(TWO_KEYS) == [KryoDelete("k1", "p1", None), KryoDelete("k2", "p1", None)]
+    assert keys(TWO_KEYS) == [KryoDelete("k1", None), KryoDelete("k2", None)]
 
 
 def test_delete_records_have_the_java_class_of_their_ordering_value():
     assert deletes(TWO_DELETES) == [
-        KryoDelete("k1", "p1", KryoOrdering("int", 0)),
-        KryoDelete("k2", "p1", KryoOrdering("long", 7)),
+        KryoDelete("k1", KryoOrdering("int", 0)),
+        KryoDelete("k2", KryoOrdering("long", 7)),
     ]
 
 
@@ -90,7 +90,7 @@ def test_delete_records_have_the_java_class_of_their_ordering_value():
 )
 def test_ordering_values_are_read_by_class(octets, expected):
     (delete,) = deletes(ONE_DELETE + octets)
-    assert delete == KryoDelete("k1", "p1", expected)
+    assert delete == KryoDelete("k1", expected)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hudi_pyspark.errors import CorruptLogBlockError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from tests.format.log.log_writer import MAGIC, enclose, write_block
 
-LOGS = Path(__file__).parents[1] / "golden" / "logs"
+LOGS = Path(__file__).parents[2] / "golden" / "logs"
 PATH = "ds=1/.f1-0_20250316025816068.log.1_0-1-0"
 
 AVRO = write_block(LogBlockType.AVRO_DATA_BLOCK, {HeaderKey.INSTANT_TIME: "001"}, b"first")

@@ -88,9 +88,9 @@ def test_fields_are_asked_for_by_type():
     for ask in (fields.integer, fields.struct, fields.list, fields.structs):
         with pytest.raises(ThriftError, match="field 9"):
             ask(9)
-    with pytest.raises(ThriftError, match="field 2 is no integer"):
+    with pytest.raises(ThriftError, match="field 2 is not an integer"):
         fields.integer(2)
-    with pytest.raises(ThriftError, match="field 4 is no list of structs"):
+    with pytest.raises(ThriftError, match="field 4 is not a list of structs"):
         fields.structs(4)
 
 

@@ -15,7 +15,6 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     CleanedPartition,
     CleanMetadata,
     CompactionPlan,
-    InstantReference,
     PlannedSlice,
     ReplacePlan,
     RestoreMetadata,
@@ -130,7 +129,6 @@ EXPECTED = CommitMetadata(
                 file_size=1189,
                 base_file=BASE,
                 log_files=(LOG_2, LOG_1),
-                prev_base_file=None,
                 cdc_files=((f"ds=1/h=2/{LOG_1}.cdc", 77),),
             ),
         )
@@ -138,7 +136,6 @@ EXPECTED = CommitMetadata(
     replaced_file_ids={"ds=0": ("a-0", "b-0"), "": ()},
     extra_metadata={"schema": '{"type":"record"}', "latest_schema": "", "mine": "1"},
     operation_type=WriteOperationType.INSERT_OVERWRITE,
-    compacted=False,
 )
 
 
@@ -189,7 +186,6 @@ def test_stat_of_a_new_file_has_no_predecessor():
     (parsed,) = parse_commit_metadata(body, path=PATH).write_stats[""]
     assert parsed.prev_commit is None
     assert parsed.base_file is None
-    assert parsed.prev_base_file is None
     assert (parsed.path, parsed.log_files, parsed.cdc_files, parsed.num_writes) == ("", (), (), 0)
 
 
@@ -251,20 +247,20 @@ def operation(**fields):
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        pytest.param({}, PlannedSlice("p", "f-0", T1, BASE, (LOG_1,), None), id="file-names"),
+        pytest.param({}, PlannedSlice("p", "f-0", (LOG_1,)), id="file-names"),
         pytest.param(
             {"dataFilePath": f"file:/t/p/{BASE}", "deltaFilePaths": [f"/t/p/{LOG_1}", LOG_2]},
-            PlannedSlice("p", "f-0", T1, BASE, (LOG_1, LOG_2), None),
+            PlannedSlice("p", "f-0", (LOG_1, LOG_2)),
             id="full-paths-of-version-1",
         ),
         pytest.param(
             {"dataFilePath": None, "partitionPath": "", "deltaFilePaths": None},
-            PlannedSlice("", "f-0", T1, None, (), None),
+            PlannedSlice("", "f-0", ()),
             id="no-base-file",
         ),
         pytest.param(
             {"bootstrapFilePath": "file:/source/part-0.parquet"},
-            PlannedSlice("p", "f-0", T1, BASE, (LOG_1,), "file:/source/part-0.parquet"),
+            PlannedSlice("p", "f-0", (LOG_1,)),
             id="bootstrapped",
         ),
     ],
@@ -310,7 +306,7 @@ def test_clustering_plan_has_groups_of_slices():
     groups = [{"slices": slices}, {"slices": None}]
     record = {"operationType": "CLUSTER", "clusteringPlan": {"inputGroups": groups}}
     plan = parse_replace_plan(container(REQUESTED_REPLACE_SCHEMA, record), path=PATH)
-    expected = PlannedSlice("p", "f-0", None, BASE, (), None)
+    expected = PlannedSlice("p", "f-0", ())
     assert plan == ReplacePlan(WriteOperationType.CLUSTER, ((expected,), ()))
     assert plan.is_clustering
     assert list(plan.all_slices()) == [expected]
@@ -357,7 +353,7 @@ def test_clean_says_what_is_gone_and_what_is_whole():
         },
     }
     assert parse_clean_metadata(container(schema, record), path=PATH) == CleanMetadata(
-        T1, None, (CleanedPartition("p", (BASE,), (LOG_1,), is_partition_deleted=True),)
+        T1, None, (CleanedPartition("p", (BASE,), (LOG_1,)),)
     )
 
 
@@ -388,7 +384,6 @@ ROLLBACK = {
 }
 ROLLED_BACK = RollbackMetadata(
     (T2,),
-    (InstantReference(T2, "deltacommit"),),
     (RolledBackPartition("p", (BASE,), (LOG_2,), (LOG_1,)),),
 )
 
@@ -411,7 +406,7 @@ def test_restore_holds_its_rollbacks():
         "restoreInstantInfo": [{"commitTime": T2, "action": "deltacommit"}],
     }
     assert parse_restore_metadata(container(schema, record), path=PATH) == RestoreMetadata(
-        (T2,), (InstantReference(T2, "deltacommit"),), (ROLLED_BACK,)
+        (T2,), (ROLLED_BACK,)
     )
 
 
@@ -432,8 +427,8 @@ def test_savepoint_names_the_files_it_keeps():
     ("parse", "expected"),
     [
         (parse_clean_metadata, CleanMetadata(None, None, ())),
-        (parse_rollback_metadata, RollbackMetadata((), (), ())),
-        (parse_restore_metadata, RestoreMetadata((), (), ())),
+        (parse_rollback_metadata, RollbackMetadata((), ())),
+        (parse_restore_metadata, RestoreMetadata((), ())),
         (parse_savepoint_metadata, SavepointMetadata({})),
     ],
 )

@@ -1,4 +1,4 @@
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 
 import pytest
 
@@ -8,7 +8,6 @@ from hudi_pyspark.format.timeline.instant import (
     Instant,
     InstantState,
     NotAnInstant,
-    format_instant,
     instant_to_datetime,
 )
 
@@ -64,7 +63,6 @@ def test_completed_files_carry_the_completion_time_on_layout_2(
     instant = Instant.parse(f"{time}.{action}", layout)
     assert instant == Instant(T, action, COMPLETED, completion_time)
     assert instant.file_name(layout) == f"{time}.{action}"
-    assert instant.is_legacy == (completion_time is None)
 
 
 @pytest.mark.parametrize("state", ["requested", "inflight"])
@@ -143,26 +141,6 @@ def test_actions_are_hudis_words():
     assert (parsed, f"{parsed}", {"deltacommit": 1}[parsed]) == ("deltacommit", "deltacommit", 1)
 
 
-def test_timeline_is_sorted_by_requested_time_then_action_then_state():
-    names = [
-        "002.commit",
-        "001.compaction.requested",
-        "001.savepoint",
-        "001.clean",
-        "001.commit",
-        "0001.clean",
-    ]
-    ordered = sorted((Instant.parse(name, 1) for name in names), key=lambda i: i.order_key)
-    assert [i.file_name(1) for i in ordered] == [
-        "0001.clean",
-        "001.clean",
-        "001.compaction.requested",
-        "001.commit",
-        "001.savepoint",
-        "002.commit",
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "moment"),
     [
@@ -183,20 +161,3 @@ def test_instant_is_a_moment_without_time_zone(text, moment):
 def test_text_that_is_no_moment_is_refused(text):
     with pytest.raises(InvalidInstantError, match="instant"):
         instant_to_datetime(text)
-
-
-@pytest.mark.parametrize(
-    ("moment", "text"),
-    [
-        ("2025-03-16T02:58:16.068999", T),
-        ("0007-01-02T03:04:05", "00070102030405000"),
-        ("2025-03-16T02:58:16.068+05:00", T),
-    ],
-)
-def test_moment_is_cut_to_milliseconds_and_not_converted(moment, text):
-    assert format_instant(datetime.fromisoformat(moment)) == text
-
-
-def test_time_zone_does_not_change_the_digits():
-    zone = timezone(timedelta(hours=5))
-    assert format_instant(datetime(2025, 3, 16, 2, 58, 16, 68_000, zone)) == T

@@ -100,11 +100,11 @@ BAD_SCHEMAS = [
 
 @pytest.mark.parametrize("text", BAD_SCHEMAS)
 def test_anything_else_is_a_corrupt_timeline(text):
-    with pytest.raises(CorruptTimelineError, match="c: no internal schema"):
+    with pytest.raises(CorruptTimelineError, match="c: not an internal schema"):
         parse_internal_schema(text, path="c")
 
 
 @pytest.mark.parametrize("text", [*BAD_SCHEMAS, pytest.param('{"schemas": [{}]}', id="bad-item")])
 def test_history_of_anything_else_is_a_corrupt_timeline(text):
-    with pytest.raises(CorruptTimelineError, match="h: no internal schema"):
+    with pytest.raises(CorruptTimelineError, match="h: not an internal schema"):
         parse_schema_history(text.encode(), path="h")

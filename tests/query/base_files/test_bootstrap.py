@@ -119,7 +119,7 @@ def test_files_of_unequal_length_are_refused(columns, skeleton_rows, source_rows
 
 
 def test_missing_source_is_named():
-    with pytest.raises(MissingFileError, match=r"part-0\.parquet is gone"):
+    with pytest.raises(MissingFileError, match=r"part-0\.parquet was deleted"):
         read({PATH: parquet(skeleton(1))}, [KEY, "id"])
 
 
@@ -189,7 +189,7 @@ def test_table_copied_with_its_source_is_read(tmp_path):
 
 def test_source_is_read_where_the_option_says(tmp_path):
     path = bootstrapped(tmp_path, "/nowhere/other")
-    with pytest.raises(MissingFileError, match=r"/nowhere/other/p=1/part-0\.parquet is gone"):
+    with pytest.raises(MissingFileError, match=r"/nowhere/other/p=1/part-0\.parquet was deleted"):
         rows_of(path)
     assert rows_of(path, bootstrap_base_path=f"{tmp_path}/source")[0] == BOOTSTRAPPED[0]
 

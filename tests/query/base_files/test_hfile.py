@@ -114,5 +114,5 @@ def test_unreadable_codec_is_refused():
 
 
 def test_missing_file_is_named():
-    with pytest.raises(MissingFileError, match=f"{PATH} is gone"):
+    with pytest.raises(MissingFileError, match=f"{PATH} was deleted"):
         list(read_base_file(MemoryStorage({}), PATH, ["n"], 2))

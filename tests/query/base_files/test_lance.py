@@ -60,7 +60,7 @@ def test_damaged_file_is_named(content):
 
 @pytest.mark.usefixtures("content")
 def test_missing_file_is_named():
-    with pytest.raises(MissingFileError, match=f"{PATH} is gone"):
+    with pytest.raises(MissingFileError, match=f"{PATH} was deleted"):
         list(read_base_file(MemoryStorage({}), PATH, ["a"], 2))
 
 

@@ -1,26 +1,13 @@
-import io
-
-import fastavro
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark.errors import (
-    CorruptTableError,
-    CorruptTimelineError,
-    MissingFileError,
-    TimeTravelError,
-)
+from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, MissingFileError
 from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.open import open_table
-from tests.table.tiny_table import TinyTable, base, log, paths_of, shape
+from hudi_pyspark.table.timeline import instant_path
+from tests.table.tiny_table import TinyTable, archive, base, log, paths_of, shape
 
 LAYOUTS = pytest.mark.parametrize("version", [6, 9], ids=["layout-1", "layout-2"])
 F010, F020, F030 = base("f", "010"), base("f", "020"), base("f", "030")
-
-
-def clean(earliest):
-    return {"earliestCommitToRetain": earliest, "partitionMetadata": {}}
 
 
 # Which slices are visible
@@ -529,124 +516,9 @@ def test_empty_commit_has_no_files_of_its_own(version):
 def test_commit_that_is_archived_after_the_table_was_opened_asks_to_load_again(version):
     storage = MemoryStorage(TinyTable(version).write("010", "commit", F010).files)
     view = open_table(storage)
-    del storage.files[view.instant_path(view.commits[0])]
+    del storage.files[instant_path(view.commits[0], view.config)]
     with pytest.raises(MissingFileError, match=r"010.*Load the table again"):
         view.file_slices()
-
-
-# Refusals of time travel
-
-
-def travelling(version):
-    return TinyTable(version).write("010", "commit", F010).write("030", "commit", F030)
-
-
-@LAYOUTS
-@pytest.mark.parametrize("as_of", ["001", "010", "020", "030", "999"])
-def test_every_time_is_allowed_on_a_table_that_was_never_cleaned(version, as_of):
-    travelling(version).open().validate_as_of(as_of)
-
-
-@LAYOUTS
-@pytest.mark.parametrize(
-    "pending",
-    [
-        "020.inflight",
-        "020.commit.requested",
-        "020.deltacommit.inflight",
-        "020.replacecommit.inflight",
-    ],
-)
-def test_time_at_or_after_an_incomplete_commit_is_refused(version, pending):
-    view = travelling(version).instant(pending).open()
-    view.validate_as_of("019")
-    for as_of in ("020", "030"):
-        with pytest.raises(TimeTravelError, match=f"as.of.instant {as_of} is not before 020"):
-            view.validate_as_of(as_of)
-
-
-@LAYOUTS
-@pytest.mark.parametrize(
-    "pending",
-    [
-        "020.compaction.inflight",
-        "020.logcompaction.requested",
-        "020.clean.inflight",
-        "020.rollback.inflight",
-        "020.indexing.requested",
-    ],
-)
-def test_other_incomplete_actions_refuse_nothing(version, pending):
-    travelling(version).instant(pending).open().validate_as_of("030")
-
-
-def test_incomplete_clustering_refuses_nothing():
-    view = travelling(9).instant("020.clustering.requested").instant("020.clustering.inflight")
-    view.open().validate_as_of("030")
-
-
-def replace_plan(operation):
-    fields = [{"name": "operationType", "type": ["null", "string"]}]
-    schema = {"type": "record", "name": "HoodieRequestedReplaceMetadata", "fields": fields}
-    body = io.BytesIO()
-    fastavro.writer(body, schema, [{"operationType": operation}])
-    return body.getvalue()
-
-
-@pytest.mark.parametrize("state", ["requested", "inflight"])
-def test_incomplete_clustering_of_layout_1_refuses_nothing(state):
-    table = travelling(6).instant("020.replacecommit.requested", replace_plan("CLUSTER"))
-    table.instant(f"020.replacecommit.{state}", table.files[".hoodie/020.replacecommit.requested"])
-    table.open().validate_as_of("030")
-
-
-@pytest.mark.parametrize("plan", [b"", replace_plan("INSERT_OVERWRITE"), replace_plan(None)])
-def test_incomplete_overwrite_of_layout_1_refuses_later_times(plan):
-    table = travelling(6).instant("020.replacecommit.requested", plan)
-    with pytest.raises(TimeTravelError, match="is not before 020, a replacecommit"):
-        table.open().validate_as_of("030")
-
-
-def test_incomplete_commit_behind_an_incomplete_clustering_refuses_times_after_it():
-    view = travelling(9).instant("015.clustering.inflight").instant("020.inflight").open()
-    view.validate_as_of("019")
-    with pytest.raises(TimeTravelError, match="is not before 020"):
-        view.validate_as_of("020")
-
-
-def test_copy_on_write_table_ignores_an_incomplete_delta_commit():
-    table = TinyTable(9, "COPY_ON_WRITE").write("010", "commit", F010)
-    table.instant("020.deltacommit.inflight").open().validate_as_of("030")
-
-
-def cleaned(version, *earliest):
-    table = travelling(version)
-    for number, retained in enumerate(earliest):
-        name = f"04{number}" if version == 6 else f"04{number}_04{number}"
-        table.instant(f"{name}.clean", clean(retained))
-    return table.open()
-
-
-@LAYOUTS
-@pytest.mark.parametrize(
-    ("earliest", "first"),
-    [
-        pytest.param(["025"], "025", id="retained"),
-        pytest.param(["015", "025"], "025", id="last-clean-counts"),
-        pytest.param([""], "010", id="empty-is-the-first-commit"),
-        pytest.param([None], "010", id="absent-is-the-first-commit"),
-    ],
-)
-def test_time_before_what_the_cleaner_kept_is_refused(version, earliest, first):
-    view = cleaned(version, *earliest)
-    view.validate_as_of(first)
-    with pytest.raises(TimeTravelError, match=f"lies before {first}, the earliest commit"):
-        view.validate_as_of(f"{int(first) - 1:03}")
-
-
-@LAYOUTS
-def test_incomplete_clean_refuses_nothing(version):
-    travelling(version).instant("040.clean.inflight", clean("025")).open().validate_as_of("001")
 
 
 # Savepoints and archived instants
@@ -675,41 +547,17 @@ def test_pending_write_between_a_savepoint_and_the_next_commit_is_invisible(vers
     assert shape(table.open().file_slices()) == {"f": [F010], "g": [base("g", "030")]}
 
 
-def archived(table, instants):
-    """Give the table a history of delta commits, requested to completed."""
-    columns = {
-        "instantTime": list(instants),
-        "completionTime": list(instants.values()),
-        "action": ["deltacommit"] * len(instants),
-    }
-    body = io.BytesIO()
-    pq.write_table(pa.table(columns), body)
-    name = f"{min(instants)}_{max(instants)}_0.parquet"
-    table.instant("history/_version_", b"1")
-    table.instant("history/manifest_1", {"files": [{"fileName": name, "fileLen": 1}]})
-    return table.instant(f"history/{name}", body.getvalue())
-
-
 def test_completion_time_of_an_archived_delta_commit_comes_from_the_history():
     table = TinyTable(9).data(F010, F020, log("f", "015")).write("030", "deltacommit")
-    archived(table, {"010": "012", "015": "025", "020": "027"})
+    archive(table, {"010": "012", "015": "025", "020": "027"})
     # Completed at 025, after the base file of 020 was begun.
     assert shape(table.open().file_slices()) == {"f": [F020, log("f", "015")]}
-    archived(table, {"010": "012", "015": "018", "020": "027"})
+    archive(table, {"010": "012", "015": "018", "020": "027"})
     assert shape(table.open().file_slices()) == {"f": [F020]}
 
 
 def test_completion_time_of_a_commit_archived_after_a_savepoint_comes_from_the_history():
     table = TinyTable(9).write("010", "deltacommit", F010).instant("010_012.savepoint")
     table.data(F020, log("f", "015")).write("030", "deltacommit")
-    archived(table, {"015": "018", "020": "027"})
+    archive(table, {"015": "018", "020": "027"})
     assert shape(table.open().file_slices()) == {"f": [F020]}
-
-
-@pytest.mark.parametrize(
-    ("time", "expected"), [("010", "015"), ("015", None), ("020", None), ("005", "007")]
-)
-def test_completion_time_is_known_of_what_is_committed(time, expected):
-    table = TinyTable(9).write("010", "deltacommit").instant("020.deltacommit.inflight")
-    archived(table, {"005": "007", "015": "018"})
-    assert table.open().completion_time(time) == expected

@@ -1,0 +1,118 @@
+"""The commits of a table: what each of them did, and when it completed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.format.timeline.commit_metadata import parse_commit_metadata
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.table_service_metadata import parse_replace_plan
+from hudi_pyspark.table.archive import load_archive
+from hudi_pyspark.table.lazy_metadata import LazyMetadata
+from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path, read_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.archive import ArchivedInstant
+    from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class CommitHistory:
+    """The commits of a timeline and of its archive; each file is read when needed, and once."""
+
+    storage: Storage
+    config: TableConfig
+    timeline: Timeline
+
+    @cached_property
+    def commits(self) -> tuple[Instant, ...]:
+        """Completed commits, delta commits and replace commits in order of requested time."""
+        return self.timeline.completed_commits(merge_on_read=self.config.is_merge_on_read)
+
+    @cached_property
+    def committed(self) -> CommittedTimes:
+        """Instants whose log blocks and log files count."""
+        return CommittedTimes.of(
+            self.commits, self.timeline.savepoint_times, self.timeline.pending_writes
+        )
+
+    @cached_property
+    def commit_metadata(self) -> LazyMetadata:
+        """Requested time to metadata, for every completed commit of the active timeline."""
+        return LazyMetadata(self.commits, self._load_commit)
+
+    def _load_commit(self, instant: Instant) -> CommitMetadata:
+        path = instant_path(instant, self.config)
+        return parse_commit_metadata(read_instant(self.storage, path), path=path)
+
+    @cached_property
+    def archived(self) -> tuple[ArchivedInstant, ...]:
+        """Instants that have left the active timeline; loads the archive."""
+        return load_archive(self.storage, self.config.layout, self.config.archive_folder)
+
+    @cached_property
+    def archived_times(self) -> Mapping[str, str]:
+        """Requested to completion time of all archived instants; loads the archive."""
+        return {a.requested_time: a.completion_time or a.requested_time for a in self.archived}
+
+    def completion_time(self, requested_time: str) -> str | None:
+        """Return when a commit completed, from timeline or archive; None if it is unknown."""
+        completed_at = self._completion_times.get(requested_time)
+        # Committed, but not on the active timeline: archived. A savepoint's commit may be older.
+        if completed_at is None and requested_time in self.committed:
+            return self.archived_times.get(requested_time)
+        return completed_at
+
+    @cached_property
+    def _completion_times(self) -> Mapping[str, str]:
+        # A completed instant without completion time comes from an upgraded table. The time of its
+        # file would change with every copy, so its requested time is used.
+        return {i.requested_time: i.completion_time or i.requested_time for i in self.commits}
+
+    def instant_before(self, time: str) -> str:
+        """Return the requested time of the last commit before another; "" if there is none."""
+        active = [c.requested_time for c in self.commits if c.requested_time < time]
+        # The archive goes on behind the active timeline: a file group may be older than that.
+        earlier = active or [t for t in self.archived_times if t < time]
+        return max(earlier, default="")
+
+    def first_incomplete_commit(self) -> Instant | None:
+        """Return the oldest commit that is still being written; clusterings do not count."""
+        pending = (
+            i
+            for i in self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
+            if i.state is not InstantState.COMPLETED
+        )
+        return next((i for i in pending if not self._is_clustering(i)), None)
+
+    def _is_clustering(self, instant: Instant) -> bool:
+        """Decide whether a pending instant is a clustering, which layout 1 names replacecommit."""
+        if instant.action is not Action.REPLACE_COMMIT:
+            return instant.action is Action.CLUSTERING
+        path = plan_path(instant, self.config)
+        try:
+            body = self.storage.read_bytes(path)
+        except FileNotFoundError:
+            return False
+        return bool(body) and parse_replace_plan(body, path=path).is_clustering
+
+    def replaced_file_groups(self, until: str) -> frozenset[tuple[str, str]]:
+        """Return partition path and file id of the groups that commits up to one replaced."""
+        replacing = [
+            c.requested_time
+            for c in self.commits
+            if c.action is Action.REPLACE_COMMIT and c.requested_time <= until
+        ]
+        return frozenset(
+            (partition, file_id)
+            for metadata in self.commit_metadata.of(replacing).values()
+            for partition, file_ids in metadata.replaced_file_ids.items()
+            for file_id in file_ids
+        )

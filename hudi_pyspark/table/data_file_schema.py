@@ -1,0 +1,100 @@
+"""The schema that the newest data file of a table was written with."""
+
+from __future__ import annotations
+
+import posixpath
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import orc
+
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.format.avro.annotation import avro_schema_text
+from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
+from hudi_pyspark.format.file_name import is_log_file_name
+from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.table.log_file import LogFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hudi_pyspark.format.log.log_block import Octets
+    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
+    from hudi_pyspark.storage import Storage
+
+_FOOTER_READERS: Mapping[str, Callable[[Any], pa.Schema]] = {
+    ".parquet": pq.read_schema,
+    ".orc": lambda file: orc.ORCFile(file).schema,
+}
+_DATA_BLOCKS = (
+    LogBlockType.AVRO_DATA_BLOCK,
+    LogBlockType.PARQUET_DATA_BLOCK,
+    LogBlockType.HFILE_DATA_BLOCK,
+)
+
+
+def newest_data_file_schema(
+    storage: Storage, commit_metadata: Mapping[str, CommitMetadata]
+) -> pa.Schema | None:
+    """Read the schema of the newest data file that can be read; None if none can.
+
+    Args:
+        storage: of the table.
+        commit_metadata: by requested time; no more of it is read than needed.
+
+    Returns:
+        The file's columns in its order, meta columns included.
+    """
+    for time in sorted(commit_metadata, reverse=True):
+        for stat in _cheapest_first(stat for _, stat in commit_metadata[time].all_stats()):
+            schema = _file_schema(storage, stat)
+            if schema is not None:
+                return schema
+    return None
+
+
+def _cheapest_first(stats: Iterable[WriteStat]) -> list[WriteStat]:
+    """Sort base files, whose footer is enough, before log files, and both by size."""
+    written = (s for s in stats if s.path)
+    return sorted(written, key=lambda s: (is_log_file_name(s.file_name), s.file_size))
+
+
+def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
+    path = stat.path
+    try:
+        if is_log_file_name(stat.file_name):
+            with closing(LogFiles(storage)) as files:
+                return _log_file_schema(files.open(path), path)
+        read_schema = _FOOTER_READERS.get(posixpath.splitext(path)[1])
+        if read_schema is not None:
+            with storage.open_input(path) as file:
+                return _footer_schema(read_schema(file))
+        if path.endswith(".hfile"):
+            return _hfile_schema(storage.read_bytes(path), path)
+    except (OSError, HudiError, ValueError):  # ValueError: of Arrow, HFiles and UTF-8
+        # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
+        return None
+    return None
+
+
+def _log_file_schema(data: Octets, path: str) -> pa.Schema | None:
+    texts = [
+        block.schema_text
+        for block in frame_blocks(data, path=path)
+        if block.block_type in _DATA_BLOCKS and not block.is_partial and block.schema_text
+    ]
+    return arrow_schema(parse_schema(texts[-1])) if texts else None
+
+
+def _footer_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the writer's Avro schema, since the file's own types say less; else these."""
+    text = avro_schema_text(schema)
+    return arrow_schema(parse_schema(text)) if text else schema.remove_metadata()
+
+
+def _hfile_schema(data: bytes, path: str) -> pa.Schema | None:
+    text = read_hfile(data, path=path).file_info.get(SCHEMA_INFO)
+    return arrow_schema(parse_schema(str(text, "utf-8"))) if text else None

@@ -1,0 +1,176 @@
+"""The slice of each file group that is part of the table at an instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import MissingFileError
+from hudi_pyspark.table.timeline import CommittedTimes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.commit_history import CommitHistory
+    from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.file_group import FileGroup, FileSlice, LogFile
+    from hudi_pyspark.table.file_groups import FileGroups
+
+
+@dataclass(frozen=True)
+class FileSlices:
+    """The file slices of a table: the latest ones, and those of earlier instants."""
+
+    storage: Storage
+    config: TableConfig
+    history: CommitHistory
+    groups: FileGroups
+
+    @cached_property
+    def _base_instants(self) -> CommittedTimes:
+        """Instants that may start a file slice: also compactions that are only planned.
+
+        Writers attach log files to a planned compaction's slice from the moment it is planned.
+        """
+        timeline = self.history.timeline
+        planned = timeline.pending_compactions if self.config.is_merge_on_read else ()
+        return CommittedTimes.of(
+            (*self.history.commits, *planned), timeline.savepoint_times, timeline.pending_writes
+        )
+
+    @cached_property
+    def last_instant(self) -> str:
+        """Requested time of the newest instant that may start a slice; "" on an empty timeline."""
+        return max(self._base_instants.times, default="")
+
+    def as_of(
+        self, instant: str | None = None, *, read_optimized: bool = False, check_files: bool = True
+    ) -> list[FileSlice]:
+        """Return the slices that make up the table, by partition path and file id.
+
+        Args:
+            instant: inclusive, compared with requested times; None for the latest.
+            read_optimized: slices with a base file only, without their log files.
+            check_files: refuse where files are missing; else see `is_listed` of each file.
+
+        Raises:
+            MissingFileError: a committed file that the slices need is not on the storage.
+            CorruptTableError: commits, plans or files contradict each other.
+        """
+        until = instant if instant is not None else self.last_instant
+        replaced = self.history.replaced_file_groups(until)
+        choose = self._base_only if read_optimized else self.merged
+        slices = []
+        for group in self.groups.all():
+            if (group.partition_path, group.file_id) in replaced:
+                continue
+            file_slice = choose(group, until)
+            if file_slice is None or file_slice.is_empty:
+                continue
+            if check_files:
+                self.check_files(file_slice)
+            slices.append(file_slice)
+        return slices
+
+    def all(self) -> list[FileSlice]:
+        """Return every slice that was or will be part of the table and has files.
+
+        They come by partition path and file id. Superseded and replaced slices, which only wait for
+        the cleaner, are among them.
+        """
+        return [
+            file_slice
+            for group in self.groups.all()
+            for file_slice in group.slices
+            if not file_slice.is_empty and self._is_visible(file_slice, self.last_instant)
+        ]
+
+    def before(self, time: str, partition_path: str, file_id: str) -> FileSlice | None:
+        """Return a file group's slice as it was just before a commit; None if it did not exist.
+
+        Raises:
+            MissingFileError: a file of that slice is not on the storage any more.
+        """
+        earlier = self.history.instant_before(time)
+        group = self.groups.find(partition_path, file_id) if earlier else None
+        file_slice = self.merged(group, earlier) if group is not None else None
+        if file_slice is None or file_slice.is_empty:
+            return None
+        # Log files of later commits belong to the same slice; their blocks are skipped anyway.
+        file_slice = file_slice.with_logs(
+            log for log in file_slice.log_files if not self._is_later(log, time)
+        )
+        self.check_files(file_slice)
+        return file_slice
+
+    def _is_later(self, log: LogFile, time: str) -> bool:
+        if self.config.log_file_has_one_commit:
+            return log.instant_time >= time
+        return not log.is_listed and log.committed_by >= time
+
+    def merged(self, group: FileGroup, until: str) -> FileSlice | None:
+        """Return a group's newest visible slice; None if it has none.
+
+        A slice that a planned compaction started comes together with the slice before. Files that
+        are gone and that only later commits wrote are left out.
+        """
+        file_slice = self._newest(group, until)
+        if file_slice is None or all(log.is_listed for log in file_slice.log_files):
+            return file_slice
+        return file_slice.with_logs(
+            log for log in file_slice.log_files if log.is_listed or log.first_committed_by <= until
+        )
+
+    def _newest(self, group: FileGroup, until: str) -> FileSlice | None:
+        visible = [s for s in group.slices if self._is_visible(s, until)]
+        if not visible:
+            return None
+        latest = visible[-1]
+        if latest.base_instant_time != self.groups.pending_compaction(group):
+            return latest
+        # Half-written output of the compaction must not hide the slice that it reads.
+        latest = latest.without_base_file()
+        if len(visible) == 1:
+            return latest
+        previous = visible[-2]
+        return previous.with_logs((*previous.log_files, *latest.log_files))
+
+    def _base_only(self, group: FileGroup, until: str) -> FileSlice | None:
+        planned = self.groups.pending_compaction(group)
+        for file_slice in reversed(group.slices):
+            if (
+                file_slice.base_file is not None
+                and file_slice.base_instant_time != planned
+                and self._is_visible(file_slice, until)
+            ):
+                return file_slice.with_logs(())
+        return None
+
+    def _is_visible(self, file_slice: FileSlice, until: str) -> bool:
+        time = file_slice.base_instant_time
+        return time <= until and time <= self.last_instant and time in self._base_instants
+
+    def check_files(self, file_slice: FileSlice) -> None:
+        """Refuse a slice whose files are missing.
+
+        Raises:
+            MissingFileError: for the first of them.
+        """
+        for path, instant_time in self.missing_files(file_slice):
+            raise MissingFileError.since_commit(self.storage.describe(path), instant_time)
+
+    def missing_files(self, file_slice: FileSlice) -> Iterator[tuple[str, str]]:
+        """Yield path and instant of each file of a slice that is not on the storage."""
+        base = file_slice.base_file
+        if base is not None and not base.is_listed:
+            yield base.path, base.instant_time
+        # Where a log file may hold several commits, the blocks may be in another log file of the
+        # slice (appended): the reader looks for them there, if there is any.
+        may_be_appended = not self.config.log_file_has_one_commit and any(
+            f.is_listed for f in file_slice.log_files
+        )
+        for log in file_slice.log_files:
+            if not log.is_listed and not may_be_appended:
+                yield log.path, log.first_committed_by or log.instant_time
