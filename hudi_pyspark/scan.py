@@ -27,7 +27,7 @@ from hudi_pyspark.query.instants import local_now, resolve_as_of
 from hudi_pyspark.query.options import QueryType, ReadOptions
 from hudi_pyspark.query.packing import pack
 from hudi_pyspark.query.parallel import read_side_by_side
-from hudi_pyspark.query.plan import plan
+from hudi_pyspark.query.plan import PlanContext, plan
 from hudi_pyspark.query.projection import result_schema, scan_schema
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
@@ -161,22 +161,27 @@ class Scan:
         *,
         from_files: bool = False,
     ) -> list[ScanTask]:
-        view, options = self._view, self._options
         return plan(
             self._with_bootstrap_sources(slices),
-            config=view.config,
-            table_schema=self._table_schema,
+            self._context,
             result=result,
-            rule=self._rule,
-            committed=view.committed,
             until=until,
-            options=options,
-            mergers=self._mergers,
-            schema_on_read=self._schema_on_read,
             commit_range=commit_range,
             predicate=predicate,
             whole_slices=self._whole_slices(slices, commit_range),
             from_files=from_files,
+        )
+
+    @cached_property
+    def _context(self) -> PlanContext:
+        return PlanContext(
+            config=self._view.config,
+            table_schema=self._table_schema,
+            rule=self._rule,
+            committed=self._view.committed,
+            options=self._options,
+            mergers=self._mergers,
+            schema_on_read=self._schema_on_read,
         )
 
     def _whole_slices(

@@ -111,7 +111,7 @@ def _pruned(scan: Explained) -> str:
     if not scan.is_cdc:
         count = len(scan.slices) - len(read)
         parts.append(f"{count} of {len(scan.slices)} file slices, by their partition paths")
-    keys = {task.record_keys for task in scan.scans if task.record_keys is not None}
+    keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
     if keys:
         parts.append(
             f"all but {len(max(keys, key=len))} possible record keys, by Bloom filters of base "
