@@ -30,8 +30,8 @@ from hudi_pyspark.query.log_records.record_key import record_keys
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
 from hudi_pyspark.query.merge.merge import newest
 from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.slice_planner import SlicePlanner
 from hudi_pyspark.query.slice_reader import log_decoder
-from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
 
@@ -236,8 +236,8 @@ def _raw(view: TableView, files: Sequence[_LogFile]) -> pa.Table:
 
 def _merged(view: TableView, file_slice: FileSlice, files: Sequence[_LogFile]) -> pa.Table:
     """What the log files of a slice say of each key, the base file left aside."""
-    options = ReadOptions.parse({"use_record_positions": "false"})
-    task = Scan(view, options, registered_payloads()).plan_slices([file_slice])[0]
+    planner = SlicePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
+    task = planner.plan([file_slice], planner.table_schema, view.last_instant)[0]
     schema = _with_record(task.shared.result)
     blocks = [found.block for file in files for found in file.blocks if not found.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)

@@ -25,7 +25,7 @@ _OPENING = 512 * 1024
 _SMALLEST_PART = 4 << 20
 
 
-def pack(tasks: Iterable[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
+def group_tasks(tasks: Iterable[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
     """Spread tasks over groups of about equal cost.
 
     Args:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Item: TypeAlias = pa.Table | BaseException | None  # None: one of the threads has ended
 
 
-def read_side_by_side(
+def read_in_parallel(
     tasks: Sequence[ReadTask], storage: Storage, threads: int
 ) -> Iterator[pa.Table]:
     """The rows of all tasks, those of different tasks mixed; Arrow and numpy free the interpreter.

@@ -14,7 +14,7 @@ from hudi_pyspark.query.filter.record_keys import wanted_record_keys
 from hudi_pyspark.query.log_records.live_blocks import BlockFilter
 from hudi_pyspark.query.merge.custom_merger import find_merger
 from hudi_pyspark.query.merge.payload import check_supported
-from hudi_pyspark.query.options import RangeMerge
+from hudi_pyspark.query.option_table import RangeMerge
 from hudi_pyspark.query.partition_values import (
     PartitionValues,
     resolve_partition_values,

@@ -27,7 +27,7 @@ from hudi_pyspark.query.log_records.record_key import with_record_key
 from hudi_pyspark.query.merge.merge import changed_rows, merge, unmerged
 from hudi_pyspark.query.merge.spill_file import MemoryLimits
 from hudi_pyspark.query.merge.spilled_merge import in_passes
-from hudi_pyspark.query.options import OnDamage
+from hudi_pyspark.query.option_table import OnDamage
 from hudi_pyspark.table.log_file import LogFiles
 from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 

@@ -15,7 +15,8 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
-from hudi_pyspark.query.options import OnDamage, ReadOptions
+from hudi_pyspark.query.option_table import OnDamage
+from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.partition_values import PartitionValues
 from hudi_pyspark.query.plan import PlanContext, ScanTask, plan
 from hudi_pyspark.query.slice_reader import read
