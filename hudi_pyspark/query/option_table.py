@@ -547,6 +547,8 @@ _DATA_SKIPPING = Option(
     default=True,
     meaning="accepted without effect: what statistics rule out is always skipped",
 )
+# All options above, in their order, which is that of the docs.
+OPTIONS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))
 # A switch of hudi-rs; a query type here.
 READ_OPTIMIZED_MODE = Option(
     "hoodie.read.use.read_optimized.mode",
@@ -554,48 +556,6 @@ READ_OPTIMIZED_MODE = Option(
     _BOOLEAN,
     default=False,
     meaning="`true`: query type `read_optimized`",
-)
-OPTIONS: Final[tuple[Option[object], ...]] = (
-    PATH,
-    QUERY_TYPE,
-    OLD_QUERY_TYPE,
-    AS_OF,
-    _INSPECT,
-    COLUMNS,
-    FILTER,
-    INCLUDE_META_COLUMNS,
-    BATCH_ROWS,
-    TASK_BYTES,
-    MERGE_MEMORY,
-    SPILL_FOLDER,
-    ON_DAMAGE,
-    MERGE_TYPE,
-    PAYLOAD_MERGER,
-    USE_RECORD_POSITIONS,
-    PARTITION_VALUES_FROM_PATH,
-    SCHEMA_ON_READ,
-    DELETE_FIELD,
-    DELETE_MARKER,
-    BOOTSTRAP_BASE_PATH,
-    BEGIN,
-    END,
-    INCREMENTAL_FORMAT,
-    CDC,
-    CDC_FORMAT,
-    INCREMENTAL_FALLBACK,
-    ON_MISSING,
-    RANGE_MERGE,
-    PATH_GLOB,
-    SKIP_COMPACTION,
-    SKIP_CLUSTERING,
-    TABLE_VERSION,
-    USE_END_SCHEMA,
-    HOLLOW_COMMITS,
-    START_OFFSET,
-    MAX_COMMITS,
-    MAX_BYTES,
-    _USE_METADATA_TABLE,
-    _DATA_SKIPPING,
 )
 # Options by all their names, in lower case.
 BY_NAME: Final = {
