@@ -306,8 +306,8 @@ class HudiTable:
         parsed = ReadOptions.parse(range_options(options, begin, end))
         assert parsed.incremental is not None  # range_options asks for it
         by_offset = replace(parsed.incremental, by_offset=True)
-        chosen = registered_payloads() if mergers is None else mergers
-        return Scan.of(self._view, replace(parsed, incremental=by_offset), chosen)
+        known_mergers = registered_payloads() if mergers is None else mergers
+        return Scan.of(self._view, replace(parsed, incremental=by_offset), known_mergers)
 
     def _spark_options(self, options: Mapping[str, object]) -> Mapping[str, object] | None:
         """Return the options that open this table in Spark; None if it has a file system object."""

@@ -1,4 +1,4 @@
-"""A scan: a read that has been chosen, its plan and its rows."""
+"""A scan: one read of a table, its plan and its rows."""
 
 from __future__ import annotations
 
@@ -219,9 +219,9 @@ class Scan:
         """
         import duckdb  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
-        chosen = duckdb.connect(":memory:") if connection is None else connection
-        chosen.register(table_name, self.to_arrow())
-        return chosen
+        database = duckdb.connect(":memory:") if connection is None else connection
+        database.register(table_name, self.to_arrow())
+        return database
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Return the same read as a DataFrame, which Spark distributes.

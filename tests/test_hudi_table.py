@@ -228,7 +228,9 @@ def test_meta_columns_can_be_left_out(table):
         pytest.param({"columns": ["nope"]}, InvalidOptionError, "no column 'nope'", id="column"),
         pytest.param({"columns": []}, InvalidOptionError, "at least one column", id="no-column"),
         pytest.param({"columns": ["id", "id"]}, InvalidOptionError, "each once", id="twice"),
-        pytest.param({"as_of": "soon"}, InvalidInstantError, "'soon' is no instant", id="as-of"),
+        pytest.param(
+            {"as_of": "soon"}, InvalidInstantError, "'soon' is not an instant", id="as-of"
+        ),
         pytest.param({"query_type": "x"}, UnknownQueryTypeError, "is 'x'", id="query-type"),
         pytest.param(
             {"begin": "earliest", "query_type": "snapshot"},

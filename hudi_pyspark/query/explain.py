@@ -144,12 +144,12 @@ def _metadata_gap(view: TableView, slices: Sequence[FileSlice]) -> str:
         listed = listed_files(view)
     except HudiError as error:
         return f"the metadata table cannot be read: {error.reason()}"
-    gone = [path for s in slices for path in _listed_paths(s) if path not in listed]
-    if not gone:
+    unlisted = [path for s in slices for path in _listed_paths(s) if path not in listed]
+    if not unlisted:
         return ""
     return (
-        f"the metadata table lacks {len(gone)} committed files of these, e.g. {gone[0]}: Apache "
-        "Hudi reads the table without them unless hoodie.metadata.enable=false"
+        f"the metadata table lacks {len(unlisted)} committed files of these, e.g. {unlisted[0]}: "
+        "Apache Hudi reads the table without them unless hoodie.metadata.enable=false"
     )
 
 

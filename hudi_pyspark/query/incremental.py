@@ -218,7 +218,7 @@ def _answerable(
     commit_range: CommitRange,
     options: IncrementalOptions,
     reason: str,
-    gone: Mapping[str, str],
+    missing: Mapping[str, str],
 ) -> CommitRange:
     """Return the range as it is answered although some of its commits, or their files, are gone.
 
@@ -227,25 +227,25 @@ def _answerable(
         commit_range: the range, with the commits of the active timeline.
         options: say whether to fall back.
         reason: says what is gone; begins a sentence.
-        gone: requested time of each such commit to the time that ranges compare.
+        missing: requested time of each such commit to the time that ranges compare.
 
     Raises:
         IncrementalRangeError: the query must not fall back.
     """
     if options.on_missing is OnMissing.FULL_SCAN:
         return replace(commit_range, full_scan=reason)
-    last_gone = max(gone.values())
+    last_missing = max(missing.values())
     times = commit_times(view, by_completion=commit_range.by_completion_time)
-    later = tuple(t for t in commit_range.commits if times[t] > last_gone)
+    later = tuple(t for t in commit_range.commits if times[t] > last_missing)
     if options.on_missing is OnMissing.EARLIEST:
         return replace(
-            commit_range, begin=last_gone, commits=later, moved=commit_range.moved or reason
+            commit_range, begin=last_missing, commits=later, moved=commit_range.moved or reason
         )
     incomplete = view.commits_without_files(later) if later else ()
-    earliest = max((times[t] for t in incomplete), default=last_gone)
+    earliest = max((times[t] for t in incomplete), default=last_missing)
     raise IncrementalRangeError(
         f"the range can no longer be answered commit by commit: {reason}. The first commit that is "
-        f"gone is {min(gone)}; the earliest begin that still works is {earliest}. Begin there "
+        f"gone is {min(missing)}; the earliest begin that still works is {earliest}. Begin there "
         "(on_missing=earliest does), or read the rows whose present version lies in the range with "
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable=true"
     )

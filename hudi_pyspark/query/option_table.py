@@ -110,34 +110,29 @@ class Option(Generic[_T_co]):
     """One read option.
 
     Attributes:
-        key: as Apache Hudi writes it; "" if Apache Hudi does not have the option.
-        alias: "" for none.
+        name: Apache Hudi's key, or a name of our own if Apache Hudi does not have the option.
         kind: the values that it takes.
         default: its value if it is not given.
         meaning: for docs/options.md, as Markdown.
+        alias: another name, of our own; "" for none.
         default_text: the default for docs/options.md; None to show the value itself.
         hudi_rs: keys of hudi-rs, releases 0.1 to 0.5, that mean the same.
         stream: whether a stream takes it.
     """
 
-    key: str
-    alias: str
+    name: str
     kind: Kind[_T_co]
     default: _T_co
     meaning: str
+    alias: str = ""
     default_text: str | None = None
     hudi_rs: tuple[str, ...] = ()
     stream: StreamUse = StreamUse.TAKES
 
     @property
-    def name(self) -> str:
-        """The key, or the alias if there is no key."""
-        return self.key or self.alias
-
-    @property
     def names(self) -> tuple[str, ...]:
         """All names that it may be given by."""
-        return tuple(name for name in (self.key, self.alias, *self.hudi_rs) if name)
+        return tuple(name for name in (self.name, self.alias, *self.hudi_rs) if name)
 
 
 def as_text(value: object) -> str:
@@ -223,7 +218,6 @@ def _range_instant(values: str) -> Kind[str]:
 
 PATH = Option(
     "path",
-    "",
     _text("one base path, no glob"),
     default="",
     default_text="required",
@@ -231,8 +225,8 @@ PATH = Option(
 )
 QUERY_TYPE = Option(
     "hoodie.datasource.query.type",
-    "query_type",
     _QUERY_TYPE,
+    alias="query_type",
     default=QueryType.SNAPSHOT,
     meaning="base files merged with their log files, the latest base files alone, or what a range "
     "of commits wrote",
@@ -240,7 +234,6 @@ QUERY_TYPE = Option(
 )
 OLD_QUERY_TYPE = Option(
     "hoodie.datasource.view.type",
-    "",
     Kind("the same", _QUERY_TYPE.parse),
     default=QueryType.SNAPSHOT,
     default_text="",
@@ -248,8 +241,8 @@ OLD_QUERY_TYPE = Option(
 )
 AS_OF: Option[str | None] = Option(
     "as.of.instant",
-    "as_of",
     Kind("an instant, see below", _parse_as_of),
+    alias="as_of",
     default=None,
     default_text="now",
     meaning="the table as it was, its schema included",
@@ -257,7 +250,6 @@ AS_OF: Option[str | None] = Option(
     stream=StreamUse.REFUSES,
 )
 _INSPECT = Option(
-    "",
     INSPECT,
     _text("`timeline`, `commits`, …"),
     default="",
@@ -265,7 +257,6 @@ _INSPECT = Option(
     "its function are the options `inspect.instant`, `inspect.file` and so on",
 )
 COLUMNS: Option[tuple[str, ...] | None] = Option(
-    "",
     "columns",
     Kind("names with commas between", _parse_columns),
     default=None,
@@ -273,7 +264,6 @@ COLUMNS: Option[tuple[str, ...] | None] = Option(
     meaning="columns to read, in this order; the others are neither read nor decoded",
 )
 FILTER = Option(
-    "",
     "filter",
     _text("a condition, as in a WHERE clause"),
     default="",
@@ -282,14 +272,12 @@ FILTER = Option(
     "NULL`, `AND`, `OR`, `NOT`",
 )
 INCLUDE_META_COLUMNS = Option(
-    "",
     "include_meta_columns",
     _BOOLEAN,
     default=True,
     meaning="`false` leaves the `_hoodie_*` columns out",
 )
 BATCH_ROWS = Option(
-    "",
     "batch_rows",
     _whole_number(),
     default=16_384,
@@ -297,7 +285,6 @@ BATCH_ROWS = Option(
     hudi_rs=("hoodie.read.stream.batch_size",),
 )
 TASK_BYTES = Option(
-    "",
     "task_bytes",
     _whole_number(),
     default=64 << 20,
@@ -306,8 +293,8 @@ TASK_BYTES = Option(
 )
 MERGE_MEMORY = Option(
     "hoodie.memory.merge.max.size",
-    "merge_memory",
     _whole_number("bytes, from 1 on", _MAX_LONG),
+    alias="merge_memory",
     default=0,
     default_text="1 GiB, or a third of `spark.executor.pyspark.memory` per task if that is less",
     meaning="memory for the log records of a file slice while it is merged, for each of the slices "
@@ -315,15 +302,14 @@ MERGE_MEMORY = Option(
 )
 SPILL_FOLDER = Option(
     "hoodie.memory.spillable.map.path",
-    "spill_folder",
     _text("a local folder"),
+    alias="spill_folder",
     default="",
     default_text="`SPARK_LOCAL_DIRS`, else the folder for temporary files",
     meaning="where these records go; made if it does not exist. The file has no name and "
     "disappears with the process",
 )
 ON_DAMAGE = Option(
-    "",
     "on_damage",
     _word(OnDamage),
     default=OnDamage.FAIL,
@@ -332,14 +318,13 @@ ON_DAMAGE = Option(
 )
 MERGE_TYPE = Option(
     "hoodie.datasource.merge.type",
-    "merge_type",
     _word(MergeType),
+    alias="merge_type",
     default=MergeType.PAYLOAD_COMBINE,
     meaning="merge log records into base records, or return the rows of both side by side, where "
     "deletes delete nothing",
 )
 PAYLOAD_MERGER = Option(
-    "",
     "payload_merger",
     _text("`module:function`"),
     default="",
@@ -348,22 +333,22 @@ PAYLOAD_MERGER = Option(
 )
 USE_RECORD_POSITIONS = Option(
     "hoodie.merge.use.record.positions",
-    "use_record_positions",
     _BOOLEAN,
+    alias="use_record_positions",
     default=True,
     meaning="merge by row position where the log blocks carry positions that can be used",
 )
 PARTITION_VALUES_FROM_PATH = Option(
     "hoodie.datasource.read.extract.partition.values.from.path",
-    "partition_values_from_path",
     _BOOLEAN,
+    alias="partition_values_from_path",
     default=False,
     meaning="take partition columns from the path even if the files hold them",
 )
 SCHEMA_ON_READ: Option[bool | None] = Option(
     "hoodie.schema.on.read.enable",
-    "schema_on_read",
     _BOOLEAN,
+    alias="schema_on_read",
     default=None,
     default_text="the table decides",
     meaning="match columns by id where they were renamed or dropped with schema on read; `false` "
@@ -371,22 +356,21 @@ SCHEMA_ON_READ: Option[bool | None] = Option(
 )
 DELETE_FIELD = Option(
     DELETE_FIELD_KEY,
-    "delete_field",
     _text("a column"),
+    alias="delete_field",
     default="",
     default_text="the table's",
     meaning="the column that marks deletes; only together with the marker",
 )
 DELETE_MARKER = Option(
     DELETE_MARKER_KEY,
-    "delete_marker",
     _text("a text"),
+    alias="delete_marker",
     default="",
     default_text="the table's",
     meaning="its value in deleted records",
 )
 BOOTSTRAP_BASE_PATH = Option(
-    "",
     "bootstrap_base_path",
     _text("a path or URI"),
     default="",
@@ -395,8 +379,8 @@ BOOTSTRAP_BASE_PATH = Option(
 )
 BEGIN = Option(
     "hoodie.datasource.read.begin.instanttime",
-    "begin",
     _range_instant("an instant, digits of any length, `earliest`"),
+    alias="begin",
     default="",
     default_text="required",
     meaning="incremental and CDC queries: what was written after it",
@@ -405,8 +389,8 @@ BEGIN = Option(
 )
 END = Option(
     "hoodie.datasource.read.end.instanttime",
-    "end",
     _range_instant("the same"),
+    alias="end",
     default="",
     default_text="the latest",
     meaning="up to it, inclusive",
@@ -415,20 +399,18 @@ END = Option(
 )
 INCREMENTAL_FORMAT = Option(
     "hoodie.datasource.query.incremental.format",
-    "incremental_format",
     _word(IncrementalFormat),
+    alias="incremental_format",
     default=IncrementalFormat.LATEST_STATE,
     meaning="the rows of a range as they are at its end, or its changes with their images",
 )
 CDC = Option(
-    "",
     "cdc",
     _BOOLEAN,
     default=False,
     meaning="`true` asks for an incremental query in format `cdc`",
 )
 CDC_FORMAT = Option(
-    "",
     "cdc_format",
     _word(CdcFormat),
     default=CdcFormat.JSON,
@@ -436,14 +418,13 @@ CDC_FORMAT = Option(
 )
 INCREMENTAL_FALLBACK = Option(
     "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
-    "incremental_fallback",
     _BOOLEAN,
+    alias="incremental_fallback",
     default=True,
     meaning="if commits or files of the range are gone: the latest rows that were written in it, "
     "with a warning; `false` refuses",
 )
 ON_MISSING: Option[OnMissing | None] = Option(
-    "",
     "on_missing",
     _word(OnMissing),
     default=None,
@@ -452,7 +433,6 @@ ON_MISSING: Option[OnMissing | None] = Option(
     "show changes: a CDC query fails, or begins at the earliest",
 )
 RANGE_MERGE = Option(
-    "",
     "range_merge",
     _word(RangeMerge),
     default=RangeMerge.RANGE,
@@ -462,29 +442,28 @@ RANGE_MERGE = Option(
 )
 PATH_GLOB = Option(
     "hoodie.datasource.read.incr.path.glob",
-    "incremental_path_glob",
     _text("a glob"),
+    alias="incremental_path_glob",
     default="",
     default_text="all",
     meaning="incremental query: only file slices with a file whose full path ends like it",
 )
 SKIP_COMPACTION = Option(
     "hoodie.datasource.read.incr.skip_compact",
-    "skip_compaction",
     _BOOLEAN,
+    alias="skip_compaction",
     default=False,
     meaning="incremental query: leave out `commit` actions of a MERGE_ON_READ table",
 )
 SKIP_CLUSTERING = Option(
     "hoodie.datasource.read.incr.skip_cluster",
-    "skip_clustering",
     _BOOLEAN,
+    alias="skip_clustering",
     default=False,
     meaning="incremental query: leave out clusterings",
 )
 TABLE_VERSION = Option(
     "hoodie.datasource.read.incr.table.version",
-    "",
     _whole_number("a table version"),
     default=0,
     default_text="the table's",
@@ -493,30 +472,29 @@ TABLE_VERSION = Option(
 )
 USE_END_SCHEMA = Option(
     "hoodie.datasource.read.schema.use.end.instanttime",
-    "use_end_schema",
     _BOOLEAN,
+    alias="use_end_schema",
     default=False,
     meaning="incremental query: the schema at the end of the range, not the latest",
     stream=StreamUse.REFUSES,
 )
 HOLLOW_COMMITS = Option(
     "hoodie.read.timeline.holes.resolution.policy",
-    "hollow_commits",
     _word(HollowCommits),
+    alias="hollow_commits",
     default=HollowCommits.FAIL,
     meaning="incremental query before version 8, with a pending commit inside the range: refuse, "
     "end before it, or read on",
 )
 START_OFFSET = Option(
     "hoodie.datasource.streaming.startOffset",
-    "start_offset",
     Kind("`earliest`, `latest`, an instant", _parse_start),
+    alias="start_offset",
     default="earliest",
     meaning="stream: where it starts, exclusive",
     stream=StreamUse.ONLY,
 )
 MAX_COMMITS = Option(
-    "",
     "maxCommitsPerTrigger",
     _whole_number("from 1 on", None),
     default=0,
@@ -525,7 +503,6 @@ MAX_COMMITS = Option(
     stream=StreamUse.ONLY,
 )
 MAX_BYTES = Option(
-    "",
     "maxBytesPerTrigger",
     _whole_number("from 1 on", None),
     default=0,
@@ -535,15 +512,15 @@ MAX_BYTES = Option(
 )
 _USE_METADATA_TABLE = Option(
     "hoodie.metadata.enable",
-    "use_metadata_table",
     _BOOLEAN,
+    alias="use_metadata_table",
     default=True,
     meaning="accepted without effect: files are found by listing, which gives the same ones",
 )
 _DATA_SKIPPING = Option(
     "hoodie.enable.data.skipping",
-    "data_skipping",
     _BOOLEAN,
+    alias="data_skipping",
     default=True,
     meaning="accepted without effect: what statistics rule out is always skipped",
 )
@@ -552,7 +529,6 @@ OPTIONS: Final = tuple(value for value in tuple(globals().values()) if isinstanc
 # A switch of hudi-rs; a query type here.
 READ_OPTIMIZED_MODE = Option(
     "hoodie.read.use.read_optimized.mode",
-    "",
     _BOOLEAN,
     default=False,
     meaning="`true`: query type `read_optimized`",

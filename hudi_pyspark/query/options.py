@@ -270,9 +270,8 @@ def columns_text(columns: object) -> str:
 
 
 def _is_key(name: str) -> bool:
-    """Whether a name is a read option's key, of Hudi or hudi-rs, rather than an alias."""
-    option = table.BY_NAME.get(name.lower())
-    return option is not None and name.lower() != option.alias.lower()
+    """Return whether a read option has the name as its key in Hudi or hudi-rs."""
+    return name.lower() in table.BY_NAME and "." in name
 
 
 def _check_no_inspection(options: Mapping[str, object]) -> None:

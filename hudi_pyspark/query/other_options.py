@@ -90,7 +90,8 @@ def check_other_option(name: str, value: object) -> None:
     if name.startswith("hoodie."):
         warnings.warn(f"unknown option {name} is ignored{hint}", UserWarning, stacklevel=2)
         return
-    known = ", ".join(sorted(o.alias for o in OPTIONS if o.alias))
+    names = (option.alias or option.name for option in OPTIONS)
+    known = ", ".join(sorted(name for name in names if "." not in name))
     raise InvalidOptionError(
         f"unknown option {name!r}{hint} (known: {known}, and the keys of Apache Hudi)"
     )

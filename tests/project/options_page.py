@@ -29,8 +29,7 @@ def default_text(option: Option[object]) -> str:
 
 
 def _row(option: Option[object]) -> str:
-    names = (option.key, option.alias) if option.key else (option.alias, "")
-    cells = [f"`{name}`" if name else "" for name in names]
+    cells = [f"`{name}`" if name else "" for name in (option.name, option.alias)]
     cells += [option.kind.values, default_text(option), option.meaning]
     return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
 

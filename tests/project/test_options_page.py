@@ -24,7 +24,7 @@ DEFAULTS = {
     for option in OPTIONS
     if re.fullmatch(r"`\w+`|\d+", default_text(option))
 }
-WITHOUT_EFFECT = {o.key for o in OPTIONS if o.meaning.startswith("accepted without effect")}
+WITHOUT_EFFECT = {o.name for o in OPTIONS if o.meaning.startswith("accepted without effect")}
 
 
 def parsed(name, **given):
@@ -70,7 +70,7 @@ def section(title: str) -> str:
 def test_page_lists_every_key_of_hudi_rs_and_no_other():
     listed = set(re.findall(r"`(hoodie\.(?:read|plan)\.[^`]+)`", section("Keys of hudi-rs")))
     known = {key for option in OPTIONS for key in option.hudi_rs}
-    assert listed == known | {READ_OPTIMIZED_MODE.key} | HUDI_RS_IGNORED
+    assert listed == known | {READ_OPTIMIZED_MODE.name} | HUDI_RS_IGNORED
 
 
 def test_page_lists_the_settings_of_each_storage():

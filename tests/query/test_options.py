@@ -135,7 +135,7 @@ def test_both_names_of_the_query_type_must_agree():
         parse({old: "read_optimized", new: "snapshot"})
 
 
-NAMES = [name for option in OPTIONS for name in (option.key, option.alias) if name]
+NAMES = [name for option in OPTIONS for name in (option.name, option.alias) if name]
 
 
 @pytest.mark.parametrize("name", NAMES)

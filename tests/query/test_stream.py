@@ -130,7 +130,7 @@ def test_options_of_a_stream_are_typed(options, expected):
         pytest.param({"maxCommitsPerTrigger": "-1"}, "whole number from 1 on", id="negative"),
         pytest.param({"maxBytesPerTrigger": "1g"}, "maxBytesPerTrigger is '1g'", id="unit"),
         pytest.param({"maxBytesPerTrigger": "٣"}, "whole number", id="digit-of-another-script"),
-        pytest.param({"start_offset": "yesterday"}, "'yesterday' is no instant", id="start"),
+        pytest.param({"start_offset": "yesterday"}, "'yesterday' is not an instant", id="start"),
     ],
 )
 def test_option_that_a_stream_cannot_have_is_refused(options, says):
