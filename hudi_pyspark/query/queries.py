@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from hudi_pyspark.query.cdc import CdcTask, cdc_schema
 from hudi_pyspark.query.cdc_planner import check_changes, plan_changes
@@ -27,30 +28,38 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 
-class Query(Protocol):
+@dataclass(frozen=True, eq=False)
+class Query(ABC):
     """What a scan reads of a table; files are listed when its slices or tasks are asked for."""
 
-    is_ordered: ClassVar[bool]  # the order of the tasks is that of the answer
+    view: TableView
+    is_ordered: ClassVar[bool] = False  # the order of the tasks is that of the answer
 
     @property
     def title(self) -> str:
         """The query in a few words, e.g. ``snapshot of /table``."""
+        return f"{QueryType.INCREMENTAL.value} of {self.view.storage.describe('')}"
 
     @property
     def schema_instant(self) -> str | None:
         """Instant whose schema the answer has; None for the latest."""
+        return None
 
     @property
+    @abstractmethod
     def slices(self) -> Sequence[FileSlice] | None:
         """File slices that the answer is made of; None if it is made of changes."""
 
     @property
     def reads_latest(self) -> bool:
         """Whether the answer is about the latest state, which the metadata table describes."""
+        return False
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return all columns that the answer may have."""
+        return table_schema
 
+    @abstractmethod
     def tasks(
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
     ) -> Sequence[ReadTask]:
@@ -67,6 +76,7 @@ class Query(Protocol):
             UnsupportedTableError: a slice that cannot be read correctly.
         """
 
+    @abstractmethod
     def instants(self, tasks: Sequence[ReadTask]) -> str:
         """Return which instants the answer covers, in words."""
 
@@ -91,13 +101,11 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
 
 
 @dataclass(frozen=True, eq=False)
-class SnapshotQuery:
+class SnapshotQuery(Query):
     """The rows of a table as of an instant, or those of its base files alone."""
 
-    view: TableView
     as_of: str | None  # None for the latest
     read_optimized: bool
-    is_ordered: ClassVar[bool] = False
 
     @property
     def title(self) -> str:
@@ -117,9 +125,6 @@ class SnapshotQuery:
     def reads_latest(self) -> bool:
         return self.as_of is None
 
-    def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        return table_schema
-
     def tasks(
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
     ) -> Sequence[ScanTask]:
@@ -134,18 +139,11 @@ class SnapshotQuery:
 
 
 @dataclass(frozen=True, eq=False)
-class RangeQuery:
+class RangeQuery(Query):
     """The rows that a range of commits wrote."""
 
-    view: TableView
     options: IncrementalOptions
     commit_range: CommitRange  # as it is known before files are listed
-    is_ordered: ClassVar[bool] = False
-    reads_latest: ClassVar[bool] = False
-
-    @property
-    def title(self) -> str:
-        return f"{QueryType.INCREMENTAL.value} of {self.view.storage.describe('')}"
 
     @property
     def schema_instant(self) -> str | None:
@@ -155,9 +153,6 @@ class RangeQuery:
     @property
     def slices(self) -> Sequence[FileSlice]:
         return self._range_and_slices[1]
-
-    def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        return table_schema
 
     def tasks(
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
@@ -196,19 +191,19 @@ class RangeQuery:
 
 
 @dataclass(frozen=True, eq=False)
-class ChangesQuery:
+class ChangesQuery(Query):
     """The changes of a range of commits, each with the images of its row (CDC)."""
 
-    view: TableView
     options: IncrementalOptions
     is_ordered: ClassVar[bool] = True
-    schema_instant: ClassVar[None] = None
-    slices: ClassVar[None] = None
-    reads_latest: ClassVar[bool] = True
 
     @property
-    def title(self) -> str:
-        return f"{QueryType.INCREMENTAL.value} of {self.view.storage.describe('')}"
+    def slices(self) -> None:
+        return None
+
+    @property
+    def reads_latest(self) -> bool:
+        return True
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         return cdc_schema(table_schema, as_struct=self.options.cdc_as_struct)
