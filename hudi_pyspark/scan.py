@@ -168,7 +168,11 @@ class Scan:
         return pa.RecordBatchReader.from_batches(self._result, self._batches(threads))
 
     def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
-        """Stream the answer, as `to_batches` does; this is its name in PyIceberg."""
+        """Stream the answer, as `to_batches` does; this is its name in PyIceberg.
+
+        Raises:
+            HudiError: the table cannot be read; raised by the reader.
+        """
         return self.to_batches()
 
     def to_arrow(self) -> pa.Table:

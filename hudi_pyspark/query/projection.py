@@ -35,6 +35,10 @@ def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -
         view: the table.
         as_of: instant whose schema it is; None for the latest.
         values_from_path: partition values are taken from the path.
+
+    Raises:
+        UnsupportedTableError: the table has no schema yet.
+        UnsupportedTypeError: a column has a type without counterpart.
     """
     schema = resolve_schema(view, as_of)
     if not (values_from_path and view.config.key_generator == "TIMESTAMP"):

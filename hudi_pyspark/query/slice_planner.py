@@ -31,14 +31,18 @@ if TYPE_CHECKING:
 class SlicePlanner:
     """Plans file slices of a table.
 
-    Loads what all of them need, such as the merge rule and the schema history, once and only when
-    the first slice is planned.
+    Loads the merge rule, the schema history and the sources of a bootstrap once, and only when the
+    first slice is planned.
 
     Args:
         view: the table.
         options: read options.
         mergers: users' mergers by payload class.
         schema_instant: instant whose schema the table has; None for the latest.
+
+    Raises:
+        UnsupportedTableError: the table has no schema yet.
+        UnsupportedTypeError: a column has a type without counterpart.
     """
 
     def __init__(
@@ -87,7 +91,11 @@ class SlicePlanner:
 
     @cached_property
     def context(self) -> PlanContext:
-        """What the tasks of all slices have in common."""
+        """What the tasks of all slices have in common.
+
+        Raises:
+            CorruptTableError: the merge mode is unknown, or the schema history cannot be read.
+        """
         view, options = self.view, self.options
         return PlanContext(
             config=view.config,

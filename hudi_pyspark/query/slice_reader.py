@@ -273,13 +273,13 @@ def _memory(task: ScanTask) -> MemoryLimits:
 def log_decoder(task: ScanTask) -> LogDecoder:
     """Decodes log blocks to the columns that the task works on."""
     base, shared = task.file_slice.base_file, task.shared
-    by_position = base is not None and task.options.use_record_positions
+    use_positions = task.options.use_record_positions
     return LogDecoder(
         task.working,
         task.partition.constants,
         shared.rule,
         key_column=RECORD_KEY_COLUMN if RECORD_KEY_COLUMN in task.working.names else None,
-        positions_of=base.instant_time if base is not None and by_position else None,
+        positions_of=base.instant_time if base is not None and use_positions else None,
         columns=task.stored_columns,
         key_fields=shared.key_fields,
         schema_on_read=shared.schema_on_read,

@@ -71,6 +71,9 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options that give a stream's columns as a batch, where a range needs its begin.
 
     The range is empty, so that commits that are archived or pending do not matter.
+
+    Raises:
+        InvalidOptionError: a bad value, or options that contradict each other.
     """
     given = GivenOptions.of(options)
     names_type = any(BY_NAME.get(name.lower()) in _QUERY_TYPES for name in options)
@@ -92,7 +95,7 @@ def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str,
 
 
 def _is_replaced(name: str) -> bool:
-    """Whether an option of a stream does not belong to the query of one of its batches."""
+    """Return whether an option of a stream does not belong to the query of one of its batches."""
     option = BY_NAME.get(name.lower())
     return option is not None and (option in _QUERY_TYPES or option.stream is StreamUse.ONLY)
 
@@ -100,8 +103,8 @@ def _is_replaced(name: str) -> bool:
 def commit_offsets(view: TableView) -> dict[str, str]:
     """Map the offset of each completed commit to its requested time, ascending.
 
-    Offsets are completion times from table version 8 on and requested times before. There a commit
-    that is still pending may complete later than its successors, so these have to wait for it.
+    Offsets are completion times from table version 8 on and requested times before. With requested
+    times, a commit that is still pending holds back those after it, which would be passed over.
     """
     if view.config.layout > 1:
         pairs = [(c.completion_time or c.requested_time, c.requested_time) for c in view.commits]
@@ -136,6 +139,9 @@ def next_offset(
         options: how many commits and bytes a batch may have.
         until: offset that the stream ends at (Trigger.AvailableNow); "" for none.
         limited: whether the limits of the options count.
+
+    Raises:
+        CorruptTimelineError: commit metadata, needed for a limit in bytes, cannot be read.
     """
     offsets = commit_offsets(view)
     ahead = [o for o in offsets if start < o and (not until or o <= until)]
