@@ -136,7 +136,7 @@ def measure(base: Path, begin: str) -> tuple[float, int, Counter[str]]:
     storage = CountingStorage(ArrowStorage.parse(str(base)))
     start = time.perf_counter()
     options = ReadOptions.parse({"query_type": "incremental", "begin": begin})
-    tasks = Scan(open_table(storage), options, {}).plan()
+    tasks = Scan.of(open_table(storage), options, {}).plan()
     return time.perf_counter() - start, len(tasks), storage.counts
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.scan import Scan
 
 __version__ = "0.1.0.dev0"
+SHORT_NAME: Final = "hudi-py"  # the data source's name in Spark
 __all__ = [
     "CorruptAvroError",
     "CorruptBaseFileError",
@@ -76,8 +77,8 @@ __all__ = [
 ]
 
 
-# Spark starts Python processes again and again: what only some of them need is loaded when it is
-# first named.
+# Spark starts Python processes again and again, and not all of them need these: each is loaded
+# when it is first named.
 _LOADED_WHEN_NAMED: Final = {
     "HudiTable": "hudi_pyspark.hudi_table",
     "Scan": "hudi_pyspark.scan",
@@ -89,9 +90,9 @@ def __getattr__(name: str) -> object:
     module = _LOADED_WHEN_NAMED.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(module), name)
-    globals()[name] = found
-    return found
+    value: object = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
@@ -111,8 +112,8 @@ def read(
 ) -> DataFrame:
     """Read a table into a DataFrame with only the columns that are needed.
 
-    Spark asks a Python data source for every column of its schema, so naming them here is what
-    keeps the others from being read and decoded.
+    Spark asks a Python data source for every column of its schema. If you name columns here, the
+    others are neither read nor decoded.
 
     Args:
         spark: the session; the source is registered with it.
@@ -122,21 +123,31 @@ def read(
         as_of: instant of a time-travel query, inclusive.
         query_type: ``snapshot``, ``read_optimized``, or ``incremental`` with the option ``begin``.
         options: any other read option by its alias.
+
+    Raises:
+        UnsupportedQueryError: a column's name has a comma in it, or this Spark cannot be given the
+            registered payload mergers.
+        AnalysisException: of Spark, with the text of any error of this package about the table or
+            the options.
     """
+    from hudi_pyspark.query.options import columns_text  # noqa: PLC0415
     from hudi_pyspark.spark import session  # noqa: PLC0415
 
-    listed = ",".join(columns) if columns is not None else None
-    given = {"as_of": as_of, "columns": listed, "filter": filter}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    return session.read(spark, path, query_type=query_type, **chosen, **options)
+    names = columns_text(columns) if columns is not None else None
+    named = {"as_of": as_of, "columns": names, "filter": filter}
+    given = {name: value for name, value in named.items() if value is not None}
+    return session.read(spark, path, query_type=query_type, **given, **options)
 
 
 def register(spark: SparkSession) -> None:
     """Make ``format("hudi-py")`` known to a session, and let it give filters to Python sources.
 
-    Needed with Spark Connect, and wherever Spark does not look for Python data sources itself; it
-    does no harm elsewhere. Filters are pushed down from Spark 4.1 on
+    You need it with Spark Connect, and wherever Spark does not look for Python data sources itself;
+    it does no harm elsewhere. Filters are pushed down from Spark 4.1 on
     (``spark.sql.python.filterPushdown.enabled``).
+
+    Raises:
+        UnsupportedQueryError: this Spark cannot be given the registered payload mergers.
     """
     from hudi_pyspark.spark import session  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""A table in a few lines: what its properties and its last commits say, without any listing."""
+"""A table in a few lines: its properties and last commits, without any listing."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _DESCRIBED_COMMITS = 10
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a table is; `str` gives it as text.
+    """The main facts about a table; `str` returns them as text.
 
-    The size of the whole table needs a listing (`HudiTable.inspect`). What the last commits wrote
-    does not, and is told instead.
+    The size of the whole table would need a listing (`HudiTable.inspect`), so that the size of the
+    last commits is given instead.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Description:
     last_commit: str  # requested time; "" if there is none
     last_action: str  # "" if there is no commit
     commits: int  # completed, on the active timeline
-    sized_commits: int  # how many of them, counted from the last, the two fields below are about
+    sized_commits: int  # number of last commits that the two fields below count
     written_files: int
     written_bytes: int
 
     def rows(self) -> tuple[tuple[str, str], ...]:
-        """Labels and texts, in the order in which they are shown."""
+        """Return labels and texts, in the order in which they are shown."""
         return (
             ("path", self.path),
             ("type", f"{self.table_type}, table version {self.version}"),
@@ -51,7 +51,7 @@ class Description:
         )
 
     def to_html(self) -> str:
-        """The same as an HTML table, for notebooks."""
+        """Return the facts as an HTML table, for notebooks."""
         rows = "".join(
             f'<tr><th style="text-align:left">{escape(label)}</th>'
             f'<td style="text-align:left">{escape(text)}</td></tr>'
@@ -82,8 +82,7 @@ class Description:
 def describe(view: TableView) -> Description:
     """Describe a table; reads the metadata of its last commits and lists nothing.
 
-    A commit that cannot be read takes the size away and nothing else: what a table is should be
-    told of a damaged one as well.
+    If a commit cannot be read, only the size is missing, so that a damaged table can be described.
     """
     config, commits = view.config, view.commits
     last = commits[-_DESCRIBED_COMMITS:]
@@ -110,13 +109,13 @@ def describe(view: TableView) -> Description:
 
 
 def _written(metadata: list[CommitMetadata]) -> tuple[int, int]:
-    """Number of distinct files, and bytes: before version 8 commits append to a log file."""
+    """Count distinct files, since before version 8 commits append to log files, and bytes."""
     stats = [stat for commit in metadata for _, stat in commit.all_stats()]
     return len({stat.path for stat in stats}), sum(stat.total_write_bytes for stat in stats)
 
 
 def byte_text(count: int) -> str:
-    """A number of bytes for people, e.g. ``12.3 MB``: powers of 1000."""
+    """Format a number of bytes for people, e.g. ``12.3 MB``, by powers of 1000."""
     if count < 1000:
         return f"{count} B"
     size = float(count)
@@ -128,5 +127,5 @@ def byte_text(count: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A number and its noun, e.g. ``1 file`` or ``1,200 files``."""
+    """Format a number with its noun, e.g. ``1 file`` or ``1,200 files``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
+from hudi_pyspark.query.option_table import CdcFormat, IncrementalFormat
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.stream import range_options
 from hudi_pyspark.scan import Scan
@@ -53,7 +54,7 @@ class HudiTable:
         storage_options: settings of that storage (keys, region, endpoint …) by the names of
             pyarrow, Hadoop (``fs.s3a.access.key``), PyIceberg (``s3.access-key-id``) or hudi-rs
             (``aws_access_key_id``). Variables ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key`` and
-            the like stand back behind them.
+            the like apply where these options do not name the setting.
         filesystem: instead of them, a file system of pyarrow or fsspec, with the path inside it.
 
     Raises:
@@ -81,7 +82,7 @@ class HudiTable:
         self._view: TableView = open_table(self._storage)
 
     def is_current(self) -> bool:
-        """Whether nothing has happened to the table since it was opened; one listing."""
+        """Return whether nothing has happened to the table since it was opened; one listing."""
         return load_timeline(self._storage, self.config) == self._view.timeline
 
     @property
@@ -144,20 +145,18 @@ class HudiTable:
             if filter is not None:
                 raise InvalidOptionError("row_filter is another name of filter: give one")
             filter = row_filter  # noqa: A001
-        given = {name: _option_text(value) for name, value in options.items()}
         if query_type is None and (begin is not None or end is not None):
             query_type = "incremental"
         named = {
+            "columns": columns,
             "filter": filter,
             "as_of": as_of,
             "begin": begin,
             "end": end,
             "query_type": query_type,
         }
-        given.update({name: value for name, value in named.items() if value is not None})
-        if columns is not None:
-            given["columns"] = ",".join(columns)
-        return self.scan_with(given, limit=limit)
+        given = {name: value for name, value in named.items() if value is not None}
+        return self.scan_with({**options, **given}, limit=limit)
 
     def changes(
         self, begin: str = "earliest", end: str | None = None, *, as_struct: bool = False
@@ -173,11 +172,15 @@ class HudiTable:
             UnsupportedTableError: the table does not log changes (``hoodie.table.cdc.enabled``).
             IncrementalRangeError: the changes are no longer known.
         """
-        cdc_format = "struct" if as_struct else "json"
-        return self.scan(begin=begin, end=end, incremental_format="cdc", cdc_format=cdc_format)
+        return self.scan(
+            begin=begin,
+            end=end,
+            incremental_format=IncrementalFormat.CDC,
+            cdc_format=CdcFormat.STRUCT if as_struct else CdcFormat.JSON,
+        )
 
     def diff(self, earlier: str, later: str, *, columns: Sequence[str] | None = None) -> pa.Table:
-        """Rows that differ between two instants: two snapshots, compared by record key.
+        """Compare two snapshots by record key, and return the rows that differ.
 
         Args:
             earlier: instant, inclusive, in the forms of `scan`'s ``as_of``.
@@ -187,11 +190,12 @@ class HudiTable:
         Returns:
             change (``insert``, ``update`` or ``delete``); the columns that make up the key
             (partition path and record key); changed_columns; before; after (the row as a struct).
-            A row that was rewritten with the same values is no change.
+            A row that was rewritten with the same values is not a change.
 
         Raises:
             TimeTravelError: the state at one of the instants cannot be answered.
-            UnsupportedQueryError: rows cannot be told apart, since the table has no record key.
+            UnsupportedQueryError: the table has no record key to identify rows by.
+            SchemaEvolutionError: a column's old values do not fit its new type.
         """
         from hudi_pyspark.snapshot_diff import diff_snapshots  # noqa: PLC0415
 
@@ -210,23 +214,22 @@ class HudiTable:
         return diff_snapshots(before, after, keys, compared)
 
     def _key_columns(self, known: Sequence[str]) -> list[str]:
-        """Columns that identify a row."""
+        """Return the columns that identify a row."""
         config = self.config
         if config.populate_meta_fields:
             return [PARTITION_PATH_COLUMN, RECORD_KEY_COLUMN]
         keys = [*config.partition_fields, *config.record_key_fields]
         if not config.record_key_fields or not set(keys) <= set(known):
             raise UnsupportedQueryError(
-                f"table {config.name!r} has no meta columns, and its key "
-                f"({', '.join(keys) or 'none is named'}) is not made of columns of its own: rows "
-                "of two snapshots cannot be matched"
+                f"rows of two snapshots cannot be matched: table {config.name!r} has no meta "
+                f"columns, and its key fields ({', '.join(keys) or 'none'}) are not columns"
             )
         return keys
 
     def doctor(self, *, deep: bool = False) -> tuple[Finding, ...]:
         """Check the table: timeline, files, sizes, log files, metadata table.
 
-        For a table that is too damaged to be opened there is ``hudi-py doctor``.
+        If the table is too damaged to be opened, run ``hudi-py doctor``.
 
         Args:
             deep: also decode every record and every column.
@@ -251,22 +254,29 @@ class HudiTable:
 
     def scan_with(
         self,
-        options: Mapping[str, str],
+        options: Mapping[str, object],
         mergers: Mapping[str, PayloadMerger] | None = None,
         *,
         limit: int | None = None,
     ) -> Scan:
-        """The same with read options as Spark hands them over: text, by Hudi's keys or aliases.
+        """Choose what to read by read options, as Spark hands them over.
 
-        Variables such as ``HOODIE_ENV_hoodie_DOT_datasource_DOT_query_DOT_type`` stand back behind
-        them.
+        Variables such as ``HOODIE_ENV_hoodie_DOT_datasource_DOT_query_DOT_type`` apply where these
+        options do not name the key.
 
         Args:
-            options: read options.
+            options: read options by Hudi's keys or aliases; values are text, or typed.
             mergers: users' mergers by payload class; by default those of `register_payload`.
             limit: most rows to read.
+
+        Raises:
+            InvalidOptionError: an option or a column that does not exist, or a bad value.
+            UnsupportedQueryError: an option that this release does not cover.
+            TimeTravelError: the state at that instant cannot be answered.
+            IncrementalRangeError: commits of a range are gone, or not completed yet.
+            UnsupportedTableError: the table does not have what the query needs.
         """
-        return Scan(
+        return Scan.of(
             self._view,
             ReadOptions.parse(options, from_environment(os.environ)),
             registered_payloads() if mergers is None else mergers,
@@ -281,28 +291,29 @@ class HudiTable:
         end: str,
         mergers: Mapping[str, PayloadMerger] | None = None,
     ) -> Scan:
-        """One batch of a stream: what was written after an offset, up to another.
+        """Choose one batch of a stream: what was written after an offset, up to another.
 
         Args:
             options: of the stream.
             begin: offset, exclusive.
             end: offset, inclusive.
             mergers: users' mergers by payload class; by default those of `register_payload`.
+
+        Raises:
+            InvalidOptionError: an option that a stream cannot have, or a bad value.
+            IncrementalRangeError: commits of the batch are gone.
         """
         parsed = ReadOptions.parse(range_options(options, begin, end))
         assert parsed.incremental is not None  # range_options asks for it
         by_offset = replace(parsed.incremental, by_offset=True)
-        chosen = registered_payloads() if mergers is None else mergers
-        return Scan(self._view, replace(parsed, incremental=by_offset), chosen)
+        known_mergers = registered_payloads() if mergers is None else mergers
+        return Scan.of(self._view, replace(parsed, incremental=by_offset), known_mergers)
 
-    def _spark_options(self, options: Mapping[str, str]) -> Mapping[str, str] | None:
-        """The options that open this table in Spark; None for a file system that it cannot get."""
+    def _spark_options(self, options: Mapping[str, object]) -> Mapping[str, object] | None:
+        """Return the options that open this table in Spark; None if it has a file system object."""
         if self._storage_options is None:
             return None
-        settings = {
-            f"{SPARK_PREFIX}{name}": _option_text(value)
-            for name, value in self._storage_options.items()
-        }
+        settings = {f"{SPARK_PREFIX}{name}": v for name, v in self._storage_options.items()}
         # A relative path is relative to this process, not to that of the driver.
         path = self.path if "://" in self.path else self._storage.describe("")
         return {**options, **settings, "path": path}
@@ -332,7 +343,3 @@ class HudiTable:
 
     def _repr_html_(self) -> str:
         return self.description.to_html()
-
-
-def _option_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Two snapshots of a table to the rows that differ between them."""
+"""Comparison of two snapshots of a table, row by row."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def diff_snapshots(
 
     Returns:
         change (``insert``, ``update`` or ``delete``); the key columns; changed_columns (of an
-        update; null otherwise); before and after (the compared columns as a struct; null where
-        there was, or is, no such row). Updates come first, then inserts, then deletes, each in the
-        order of their keys. A key that several rows have, on either side, gives no update: what
-        was there is deleted, and what is there now is inserted.
+        update; null otherwise); before and after (the compared columns as a struct; null if that
+        snapshot does not have the row). Updates come first, then inserts, then deletes, each in the
+        order of their keys. If several rows of a snapshot have one key, rows of that key are
+        deleted and inserted, not updated.
 
     Raises:
         SchemaEvolutionError: a column's old values do not fit its new type.
     """
     schema = _common_schema(before.schema, after.schema, [*keys, *compared])
-    # Scans give rows in any order; the answer has that of the keys.
+    # Scans return rows in any order; the answer is in the order of the keys.
     order = [(name, "ascending") for name in keys]
     old, new = (_conform(side, schema).sort_by(order) for side in (before, after))
     old_rows, new_rows, deleted, inserted = _match(_texts(old, keys), _texts(new, keys), old, new)
@@ -88,9 +88,9 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
         try:
             columns.append(table.column(field.name).cast(field.type))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            found = table.schema.field(field.name).type
+            old_type = table.schema.field(field.name).type
             raise SchemaEvolutionError(
-                f"column {field.name!r} was {found} and is {field.type} now, and its old values "
+                f"column {field.name!r} was {old_type} and is {field.type} now, and its old values "
                 f"do not fit: {error}. Compare the other columns"
             ) from error
     return pa.Table.from_arrays(columns, schema=schema)
@@ -99,34 +99,38 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def _match(
     old_keys: pa.Array, new_keys: pa.Array, old: pa.Table, new: pa.Table
 ) -> tuple[Rows, Rows, Rows, Rows]:
-    """Rows of both snapshots in pairs, rows that are gone, and rows that are new."""
+    """Return the rows of both snapshots in pairs, deleted old rows, and inserted new rows."""
     repeated = pa.concat_arrays([_repeated(old_keys), _repeated(new_keys)])
     old_repeats, new_repeats = _is_in(old_keys, repeated), _is_in(new_keys, repeated)
-    found = pc.index_in(new_keys, value_set=old_keys)
-    is_new = np.asarray(pc.is_null(found))
+    old_places = pc.index_in(new_keys, value_set=old_keys)
+    is_new = np.asarray(pc.is_null(old_places))
     is_pair = ~is_new & ~new_repeats
     pairs = np.flatnonzero(is_pair)
-    gone = ~_is_in(old_keys, new_keys) & ~old_repeats
-    lost, added = _leftovers(old, new, np.flatnonzero(old_repeats), np.flatnonzero(new_repeats))
+    is_deleted = ~_is_in(old_keys, new_keys) & ~old_repeats
+    old_only, new_only = _without_equals(
+        old, new, np.flatnonzero(old_repeats), np.flatnonzero(new_repeats)
+    )
     return (
-        np.asarray(found.fill_null(0), np.int64)[pairs],
+        np.asarray(old_places.fill_null(0), np.int64)[pairs],
         pairs,
-        np.sort(np.concatenate([np.flatnonzero(gone), lost])),
-        np.sort(np.concatenate([np.flatnonzero(is_new & ~new_repeats), added])),
+        np.sort(np.concatenate([np.flatnonzero(is_deleted), old_only])),
+        np.sort(np.concatenate([np.flatnonzero(is_new & ~new_repeats), new_only])),
     )
 
 
-def _leftovers(old: pa.Table, new: pa.Table, old_rows: Rows, new_rows: Rows) -> tuple[Rows, Rows]:
-    """Of rows that share their key with others, those without an equal in the other snapshot."""
+def _without_equals(
+    old: pa.Table, new: pa.Table, old_rows: Rows, new_rows: Rows
+) -> tuple[Rows, Rows]:
+    """Return which rows of repeated keys have no equal row in the other snapshot."""
     old_texts = _texts(old.take(old_rows), old.column_names).to_pylist()
     new_texts = _texts(new.take(new_rows), new.column_names).to_pylist()
     return (
-        _without_equal(old_rows, old_texts, Counter(new_texts)),
-        _without_equal(new_rows, new_texts, Counter(old_texts)),
+        _without_texts(old_rows, old_texts, Counter(new_texts)),
+        _without_texts(new_rows, new_texts, Counter(old_texts)),
     )
 
 
-def _without_equal(rows: Rows, texts: Sequence[str], others: Counter[str]) -> Rows:
+def _without_texts(rows: Rows, texts: Sequence[str], others: Counter[str]) -> Rows:
     kept = []
     for row, text in zip(rows, texts, strict=True):
         if others[text]:
@@ -147,7 +151,7 @@ def _is_in(keys: pa.Array, wanted: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _texts(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    """One text per row that tells the values of some columns apart from all others."""
+    """Return one text per row, which is the same only for the same values of some columns."""
     return json_text(_struct(table, names))
 
 

@@ -85,7 +85,7 @@ def _garble_last_commit(table: Path) -> None:
 
 _BASE = "*.parquet"
 _LOG = ".*.log.*"
-_NO_INSTANT = ("is no instant", "Accepted: yyyyMMddHHmmssSSS", "yyyy-MM-dd HH:mm:ss")
+_NO_INSTANT = ("is not an instant", "Accepted: yyyyMMddHHmmssSSS", "yyyy-MM-dd HH:mm:ss")
 _DAMAGED_BASE = (".parquet", "not readable as Parquet", "Restore the file from a copy")
 
 BAD_INPUTS = (
@@ -150,13 +150,13 @@ BAD_INPUTS = (
     BadInput(
         "no-such-day",
         errors.InvalidInstantError,
-        ("'2026-02-30' is no instant", "day is out of range"),
+        ("'2026-02-30' is not an instant", "day is out of range"),
         options={"as_of": "2026-02-30"},
     ),
     BadInput(
         "future-instant",
         errors.FutureInstantError,
-        ("'99991231000000000' has not come yet", "leave the option out to read the latest"),
+        ("'99991231000000000' is in the future", "leave the option out to read the latest"),
         options={"as.of.instant": "99991231000000000"},
     ),
     BadInput(

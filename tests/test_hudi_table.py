@@ -1,5 +1,6 @@
 """The public surface without Spark: a table, its scans, and what importing them brings in."""
 
+import io
 import pickle
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import (
@@ -22,6 +24,7 @@ from hudi_pyspark.query.filter.sql_text import parse_filter
 from tests.conftest import GOLDEN, PROJECT
 from tests.golden.case import load_case
 from tests.golden.compare import differences
+from tests.table.tiny_table import TinyTable, base
 
 MOR = "v9_mor_compaction_inline"
 ALL_TYPES = "v9_mor_all_types"
@@ -160,7 +163,7 @@ def test_scan_narrowed_by_a_predicate_is_not_handed_to_spark_without_it(table):
         narrowed.to_spark(None)
 
 
-def test_environment_has_read_options_that_stand_back(table, monkeypatch):
+def test_arguments_take_precedence_over_read_options_of_the_environment(table, monkeypatch):
     monkeypatch.setenv("HOODIE_ENV_hoodie_DOT_datasource_DOT_query_DOT_type", "read_optimized")
     assert table.scan().count() == expected("read_optimized").num_rows
     assert table.scan(query_type="snapshot").count() == 18
@@ -199,6 +202,20 @@ def test_columns_come_in_the_order_asked_for(table):
     assert sorted(map(str, answer.to_pylist())) == sorted(map(str, known.to_pylist()))
 
 
+def test_column_with_a_comma_in_its_name_is_read(tmp_path):
+    tiny = TinyTable(9, "COPY_ON_WRITE").write("010", "commit", base("f", "010"))
+    octets = io.BytesIO()
+    pq.write_table(pa.table({"_hoodie_record_key": ["k"], "a,b": [1], "a": [2]}), octets)
+    tiny.files[base("f", "010")] = octets.getvalue()
+    for path, content in tiny.files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    scan = HudiTable(str(tmp_path)).scan(["a,b"])
+    assert scan.to_arrow().to_pylist() == [{"a,b": 1}]
+    with pytest.raises(UnsupportedQueryError, match="the column name 'a,b'"):
+        scan.to_spark(None)  # type: ignore[arg-type]  # it is refused before Spark is asked
+
+
 def test_meta_columns_can_be_left_out(table):
     answer = table.scan(include_meta_columns=False).to_arrow()
     assert answer.schema.names == ["id", "name", "amount", "qty", "ts", "region"]
@@ -211,7 +228,9 @@ def test_meta_columns_can_be_left_out(table):
         pytest.param({"columns": ["nope"]}, InvalidOptionError, "no column 'nope'", id="column"),
         pytest.param({"columns": []}, InvalidOptionError, "at least one column", id="no-column"),
         pytest.param({"columns": ["id", "id"]}, InvalidOptionError, "each once", id="twice"),
-        pytest.param({"as_of": "soon"}, InvalidInstantError, "'soon' is no instant", id="as-of"),
+        pytest.param(
+            {"as_of": "soon"}, InvalidInstantError, "'soon' is not an instant", id="as-of"
+        ),
         pytest.param({"query_type": "x"}, UnknownQueryTypeError, "is 'x'", id="query-type"),
         pytest.param(
             {"begin": "earliest", "query_type": "snapshot"},

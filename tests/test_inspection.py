@@ -67,7 +67,7 @@ def test_begin_contradicts_a_snapshot(table):
 
 
 def test_changes_of_a_table_without_cdc_are_refused(table):
-    with pytest.raises(UnsupportedTableError, match="keeps no changes"):
+    with pytest.raises(UnsupportedTableError, match="does not log changes"):
         table.changes()
 
 

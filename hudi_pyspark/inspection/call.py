@@ -26,7 +26,8 @@ from hudi_pyspark.inspection.services import (
 )
 from hudi_pyspark.inspection.statistics import STATISTICS
 from hudi_pyspark.inspection.timeline import TIMELINE
-from hudi_pyspark.query.options import INSPECT, SPARK_OPTIONS
+from hudi_pyspark.query.option_table import INSPECT
+from hudi_pyspark.query.other_options import SPARK_OPTIONS
 from hudi_pyspark.storage_options import is_storage_option
 
 if TYPE_CHECKING:

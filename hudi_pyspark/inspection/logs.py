@@ -30,8 +30,8 @@ from hudi_pyspark.query.log_records.record_key import record_keys
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
 from hudi_pyspark.query.merge.merge import newest
 from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.slice_planner import SlicePlanner
 from hudi_pyspark.query.slice_reader import log_decoder
-from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
 
@@ -237,16 +237,16 @@ def _raw(view: TableView, files: Sequence[_LogFile]) -> pa.Table:
 
 def _merged(view: TableView, file_slice: FileSlice, files: Sequence[_LogFile]) -> pa.Table:
     """What the log files of a slice say of each key, the base file left aside."""
-    options = ReadOptions.parse({"use_record_positions": "false"})
-    task = Scan(view, options, registered_payloads()).plan_slices([file_slice])[0]
-    schema = _with_record(task.result)
+    planner = SlicePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
+    task = planner.plan([file_slice], planner.table_schema, view.last_instant)[0]
+    schema = _with_record(task.shared.result)
     blocks = [found.block for file in files for found in file.blocks if not found.problem]
-    scan = scan_blocks(blocks, task.block_filter)
+    scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)
     log = decoder.concatenate([decoder.decode(block) for block in scan.blocks])
-    merged = newest(log, task.rule, task.merger)
+    merged = newest(log, task.shared.rule, task.shared.merger)
     winners = merged.records(np.arange(len(merged)))
-    rows = winners.rows.select(task.result.names)
+    rows = winners.rows.select(task.shared.result.names)
     parts = [part for file in files for part in _damage_rows(file, schema)]
     parts += [
         _damage_row({"path": gone.path, "problem": "the file is not on the storage"}, schema)
@@ -259,7 +259,7 @@ def _merged(view: TableView, file_slice: FileSlice, files: Sequence[_LogFile]) -
         "kind": pa.array(np.where(winners.has_row, "data", "delete")),
         "key": merged.keys,
         "is_delete": pa.array(winners.is_delete),
-        "ordering": _ordering(winners.rows, task.rule, count),
+        "ordering": _ordering(winners.rows, task.shared.rule, count),
     }
     return _table([_rows(schema, count, columns, rows, winners.has_row), *parts], schema)
 

@@ -15,37 +15,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hudi_pyspark.query.filter.predicate import Predicate
-    from hudi_pyspark.query.incremental import CommitRange
+    from hudi_pyspark.query.queries import Query
+    from hudi_pyspark.query.slice_planner import SlicePlanner
     from hudi_pyspark.query.task import ReadTask
-    from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """All that an explanation tells of."""
+class ExplainedScan:
+    """All that an explanation is made of."""
 
-    place: str
-    config: TableConfig
-    query_type: str
-    as_of: str  # "" unless the query travels in time
-    last_instant: str  # "" on a table without commits
-    commit_range: CommitRange | None
+    query: Query
+    planner: SlicePlanner
     groups: Sequence[Sequence[ReadTask]]  # what each Spark task reads
-    is_cdc: bool
-    slices: Sequence[FileSlice]  # all that the instants tell; () of a query for changes
     columns: Sequence[str]
-    rule: MergeRule
-    by_column_id: bool
-    skip_merge: bool
     predicate: Predicate | None  # only rows for which it is true; None for all
-    metadata_gap: str  # in what the metadata table differs from the commits; "" if in nothing
 
     @property
     def tasks(self) -> list[ReadTask]:
-        """What is read, in no groups."""
+        """All tasks, without their groups."""
         return [task for group in self.groups for task in group]
 
     @property
@@ -55,44 +44,34 @@ class Explained:
 
     @property
     def scans(self) -> list[ScanTask]:
-        """What is read of file slices; of changes: the slices before and after."""
+        """The reads of file slices; for changes: of the slices before and after."""
         images = [image for change in self.changes for image in (change.before, change.after)]
         return [task for task in (*self.tasks, *images) if isinstance(task, ScanTask)]
 
 
-def explain(scan: Explained) -> str:
-    """One fact per line."""
-    config = scan.config
+def explain(scan: ExplainedScan) -> str:
+    """Return the explanation, one fact per line."""
+    view, slices = scan.planner.view, scan.query.slices
+    version = f"{view.config.table_type.value}, version {view.config.version}"
     lines = [
-        f"table      {scan.place} ({config.table_type.value}, version {config.version})",
-        f"query      {scan.query_type}",
-        f"instants   {_instants(scan)}",
+        f"table      {view.storage.describe('')} ({version})",
+        f"query      {scan.planner.options.query_type.value}",
+        f"instants   {scan.query.instants(scan.tasks)}",
     ]
-    if scan.is_cdc:
+    if slices is None:
         lines.append(f"changes    {_changes(scan.changes)}")
     else:
-        lines.append(f"files      {_files(scan.slices)}")
-        lines.append(f"merge      {_merge(scan)}")
+        lines.append(f"files      {_files(slices)}")
+        lines.append(f"merge      {_merge(scan.planner, slices)}")
     if scan.predicate is not None:
         lines.append(f"filter     {scan.predicate}")
         lines.append(f"pruned     {_pruned(scan)}")
     lines.append(f"cost       {_cost(scan)}")
     lines.append(f"listing    {_listing(scan)}")
     lines.append(f"columns    {', '.join(scan.columns)}")
-    if scan.by_column_id:
+    if scan.planner.context.schema_on_read is not None:
         lines.append("schema     columns of older files are matched by id (schema on read)")
     return "\n".join(lines)
-
-
-def _instants(scan: Explained) -> str:
-    if scan.commit_range is not None:
-        return str(scan.commit_range)
-    if scan.is_cdc:
-        times = sorted({task.instant for task in scan.changes})
-        return f"commits {times[0]} to {times[-1]}, both inclusive" if times else "no commit"
-    if scan.as_of:
-        return f"up to {scan.as_of}, inclusive (requested times)"
-    return f"latest, {scan.last_instant}" if scan.last_instant else "no commit yet"
 
 
 def _files(slices: Sequence[FileSlice]) -> str:
@@ -104,14 +83,15 @@ def _files(slices: Sequence[FileSlice]) -> str:
     )
 
 
-def _pruned(scan: Explained) -> str:
-    """What the filter spares; how many row groups and log blocks, only the read itself can tell."""
+def _pruned(scan: ExplainedScan) -> str:
+    """Say what the filter skips; row groups and log blocks are only known to the read itself."""
     read = {(t.file_slice.partition_path, t.file_slice.file_id) for t in scan.scans}
     parts = []
-    if not scan.is_cdc:
-        count = len(scan.slices) - len(read)
-        parts.append(f"{count} of {len(scan.slices)} file slices, by their partition paths")
-    keys = {task.record_keys for task in scan.scans if task.record_keys is not None}
+    slices = scan.query.slices
+    if slices is not None:
+        count = len(slices) - len(read)
+        parts.append(f"{count} of {len(slices)} file slices, by their partition paths")
+    keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
     if keys:
         parts.append(
             f"all but {len(max(keys, key=len))} possible record keys, by Bloom filters of base "
@@ -123,8 +103,8 @@ def _pruned(scan: Explained) -> str:
     return "; ".join(parts) or "nothing"
 
 
-def _cost(scan: Explained) -> str:
-    """Tasks, and bytes of the files that they open: an upper bound, since columns are chosen."""
+def _cost(scan: ExplainedScan) -> str:
+    """Count tasks, and bytes of the files that they open, of which they read some columns."""
     base = sum(_base_bytes(task) for task in scan.scans)
     logs = sum(log.size for task in scan.scans for log in task.file_slice.log_files)
     other = sum(size for task in scan.changes for _, size in task.cdc_files)
@@ -145,29 +125,31 @@ def _base_bytes(task: ScanTask) -> int:
     return min(end, base.size) - begin
 
 
-def _listing(scan: Explained) -> str:
-    partitions = scan.config.metadata_partitions
+def _listing(scan: ExplainedScan) -> str:
+    view = scan.planner.view
+    partitions = view.config.metadata_partitions
     if not partitions:
         return "folders of the storage; the table has no metadata table that may be read"
     has = ", ".join(partitions)
     line = f"folders of the storage; the metadata table ({has}) is not used: files are listed"
-    return f"{line}\nwarning    {scan.metadata_gap}" if scan.metadata_gap else line
+    gap = _metadata_gap(view, scan.query.slices or ()) if scan.query.reads_latest else ""
+    return f"{line}\nwarning    {gap}" if gap else line
 
 
-def metadata_gap(view: TableView, slices: Sequence[FileSlice]) -> str:
-    """Describe in what the metadata table lacks files of some slices; "" if it has all of them."""
+def _metadata_gap(view: TableView, slices: Sequence[FileSlice]) -> str:
+    """Describe which files of some slices the metadata table lacks; "" if it has all of them."""
     if FILES_PARTITION not in view.config.metadata_partitions:
         return ""
     try:
         listed = listed_files(view)
     except HudiError as error:
         return f"the metadata table cannot be read: {error.reason()}"
-    gone = [path for s in slices for path in _listed_paths(s) if path not in listed]
-    if not gone:
+    unlisted = [path for s in slices for path in _listed_paths(s) if path not in listed]
+    if not unlisted:
         return ""
     return (
-        f"the metadata table lacks {len(gone)} committed files of these, such as {gone[0]}: Apache "
-        "Hudi reads the table without them unless hoodie.metadata.enable=false"
+        f"the metadata table lacks {len(unlisted)} committed files of these, e.g. {unlisted[0]}: "
+        "Apache Hudi reads the table without them unless hoodie.metadata.enable=false"
     )
 
 
@@ -182,12 +164,12 @@ def _changes(tasks: Sequence[CdcTask]) -> str:
     return ", ".join(f"{count} x {source}" for source, count in counts.most_common()) or "none"
 
 
-def _merge(scan: Explained) -> str:
-    if not any(s.log_files for s in scan.slices):
+def _merge(planner: SlicePlanner, slices: Sequence[FileSlice]) -> str:
+    if not any(s.log_files for s in slices):
         return "none needed: no slice has log files"
-    if scan.skip_merge:
+    if planner.options.skip_merge:
         return "skipped: base rows and log rows as they are"
-    rule = scan.rule
+    rule = planner.context.rule
     parts = [rule.payload_class or rule.merge_strategy_id or rule.mode.value]
     if rule.ordering_fields:
         parts.append(f"by {', '.join(rule.ordering_fields)}")

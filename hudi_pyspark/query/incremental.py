@@ -1,4 +1,4 @@
-"""An instant range to the file slices and the rows that were written in it."""
+"""Commit ranges: the commits of an incremental query, and the file slices that they wrote."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
 from hudi_pyspark.query.columns.arrays import as_one_array
-from hudi_pyspark.query.options import RangeMerge
+from hudi_pyspark.query.option_table import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.table.commit_slices import (
     commits_without_files,
     slices_of_groups,
@@ -52,11 +52,11 @@ class CommitRange:
     end: str  # "" while the table has no commit
     by_completion_time: bool
     commits: tuple[str, ...]  # requested times, ascending; archived ones included
-    full_scan: str  # why the latest slices are read, not the range's files; "" if they are not
-    moved: str = ""  # why the range begins later than asked for; "" if it does not
+    full_scan: str  # why the latest slices are read instead of the range's files; "" if not
+    moved: str = ""  # why the range begins later than requested; "" if it does not
 
     def contains(self, commit_times: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Which rows the range's commits wrote."""
+        """Return which rows the range's commits wrote."""
         written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
         return np.asarray(as_one_array(written))
 
@@ -70,17 +70,17 @@ class CommitRange:
     def __str__(self) -> str:
         notes = [self.bounds]
         if self.moved:
-            notes.append(f"begins later than asked for, since {self.moved}")
+            notes.append(f"begins later than requested, since {self.moved}")
         if self.full_scan:
             notes.append(f"full scan of the latest file slices, since {self.full_scan}")
         return "; ".join(notes)
 
 
 def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
-    """The commits of a table that an incremental query covers.
+    """Resolve the commits that an incremental query covers.
 
     Raises:
-        UnsupportedTableError: the table's rows do not tell their commit.
+        UnsupportedTableError: the table's rows do not record their commit.
         InvalidInstantError: the range ends before it begins.
         IncrementalRangeError: commits of the range are no longer known, or not completed yet.
     """
@@ -95,17 +95,18 @@ def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
     end = options.end or max(times.values(), default="")
     if not by_completion:
         end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
-    chosen = [t for t, at in times.items() if options.begin < at <= end]
-    chosen = _without_skipped(view, chosen, options)
-    found = CommitRange(options.begin, end, by_completion, tuple(sorted(chosen)), "")
+    commits = _without_skipped(
+        view, [t for t, at in times.items() if options.begin < at <= end], options
+    )
+    commit_range = CommitRange(options.begin, end, by_completion, tuple(sorted(commits)), "")
     archived = archived_commits(view, options.begin, end, by_completion=by_completion)
     if not archived:
-        return found
+        return commit_range
     reason = f"commit {min(archived)} of the range is archived"
-    found = _answerable(view, found, options, reason, archived)
-    if found.full_scan:
-        found = replace(found, commits=tuple(sorted({*chosen, *archived})))
-    return found
+    answerable = _answerable(view, commit_range, options, reason, archived)
+    if answerable.full_scan:
+        return replace(answerable, commits=tuple(sorted({*commits, *archived})))
+    return answerable
 
 
 def check_order(begin: str, end: str) -> None:
@@ -119,33 +120,33 @@ def check_order(begin: str, end: str) -> None:
 
 
 def range_slices(
-    view: TableView, found: CommitRange, options: IncrementalOptions
+    view: TableView, commit_range: CommitRange, options: IncrementalOptions
 ) -> tuple[CommitRange, list[FileSlice]]:
-    """The slices to read, and the range, which says so where they are the latest ones.
+    """Return the slices to read, and the range as it is answered.
 
-    Slices are made only of the files that the range's commits wrote. Where such a file is gone, the
-    latest slices stand in: they hold the rows whose present version was written in the range. A
-    warning tells it.
+    Slices are made only of the files that the range's commits wrote. If such a file is gone, the
+    latest slices are read instead, with a warning: they hold the rows whose present version was
+    written in the range.
 
     Raises:
         IncrementalRangeError: files are gone and the query must not fall back.
     """
     slices: list[FileSlice] = []
-    while found.commits and not found.full_scan:
+    while commit_range.commits and not commit_range.full_scan:
         try:
-            slices = written_slices(view, found.commits)
+            slices = written_slices(view, commit_range.commits)
             if options.range_merge is RangeMerge.TABLE:
-                found, slices = _slices_at_end(view, found, options, slices)
+                commit_range, slices = _slices_at_end(view, commit_range, options, slices)
             break
         except MissingFileError:
-            times = commit_times(view, by_completion=found.by_completion_time)
-            gone = {t: times[t] for t in commits_without_files(view, found.commits)}
-            reason = f"a file that commit {min(gone)} wrote is gone"
-            found = _answerable(view, found, options, reason, gone)
-    if found.full_scan:
+            times = commit_times(view, by_completion=commit_range.by_completion_time)
+            incomplete = {t: times[t] for t in commits_without_files(view, commit_range.commits)}
+            reason = f"a file that commit {min(incomplete)} wrote is gone"
+            commit_range = _answerable(view, commit_range, options, reason, incomplete)
+    if commit_range.full_scan:
         slices = view.file_slices()
-    _announce(found)
-    return found, _matching(view, slices, options.path_glob)
+    _announce(commit_range)
+    return commit_range, _matching(view, slices, options.path_glob)
 
 
 def whole_slices(
@@ -190,7 +191,7 @@ def _slices_at_end(
         return commit_range, whole_slices(view, commit_range, slices, check_files=True)
     except MissingFileError as error:
         reason = "a file that the table had at the end of the range is gone"
-        if options.on_missing == "full_scan":
+        if options.on_missing is OnMissing.FULL_SCAN:
             return replace(commit_range, full_scan=reason), []
         raise IncrementalRangeError(
             f"range_merge=table needs the whole file slices as of {commit_range.end}, but "
@@ -199,20 +200,20 @@ def _slices_at_end(
         ) from error
 
 
-def _announce(found: CommitRange) -> None:
-    """Log the range, and warn where the answer is not what the range's own files give."""
-    _log.info("incremental query of %s", found)
-    if found.full_scan:
+def _announce(commit_range: CommitRange) -> None:
+    """Log the range, and warn if the answer differs from that of the range's own files."""
+    _log.info("incremental query of %s", commit_range)
+    if commit_range.full_scan:
         message = (
-            f"incremental query of {found.bounds}: {found.full_scan}. The latest rows that were "
-            "written in the range are read instead: versions in between and rows deleted since "
-            "are not among them (on_missing=fail refuses)"
+            f"incremental query of {commit_range.bounds}: {commit_range.full_scan}. The latest "
+            "rows that were written in the range are read instead, without versions in between "
+            "and without rows deleted since (on_missing=fail refuses)"
         )
         warnings.warn(message, UserWarning, stacklevel=3)
-    if found.moved:
+    if commit_range.moved:
         warnings.warn(
-            f"incremental query of {found.bounds}: it begins later than asked for, since "
-            f"{found.moved} (on_missing=fail refuses)",
+            f"incremental query of {commit_range.bounds}: it begins later than requested, since "
+            f"{commit_range.moved} (on_missing=fail refuses)",
             UserWarning,
             stacklevel=3,
         )
@@ -220,42 +221,44 @@ def _announce(found: CommitRange) -> None:
 
 def _answerable(
     view: TableView,
-    found: CommitRange,
+    commit_range: CommitRange,
     options: IncrementalOptions,
     reason: str,
-    gone: Mapping[str, str],
+    missing: Mapping[str, str],
 ) -> CommitRange:
-    """The range as it is answered although some of its commits, or their files, are gone.
+    """Return the range as it is answered although some of its commits, or their files, are gone.
 
     Args:
         view: the table.
-        found: the range, with the commits of the active timeline.
-        options: tell what to do.
-        reason: what is gone, as the beginning of a sentence.
-        gone: requested time of each such commit to the time that ranges compare.
+        commit_range: the range, with the commits of the active timeline.
+        options: say whether to fall back.
+        reason: says what is gone; begins a sentence.
+        missing: requested time of each such commit to the time that ranges compare.
 
     Raises:
         IncrementalRangeError: the query must not fall back.
     """
-    if options.on_missing == "full_scan":
-        return replace(found, full_scan=reason)
-    last_gone = max(gone.values())
-    times = commit_times(view, by_completion=found.by_completion_time)
-    left = tuple(t for t in found.commits if times[t] > last_gone)
-    if options.on_missing == "earliest":
-        return replace(found, begin=last_gone, commits=left, moved=found.moved or reason)
-    lost = commits_without_files(view, left) if left else ()
-    works = max((times[t] for t in lost), default=last_gone)
+    if options.on_missing is OnMissing.FULL_SCAN:
+        return replace(commit_range, full_scan=reason)
+    last_missing = max(missing.values())
+    times = commit_times(view, by_completion=commit_range.by_completion_time)
+    later = tuple(t for t in commit_range.commits if times[t] > last_missing)
+    if options.on_missing is OnMissing.EARLIEST:
+        return replace(
+            commit_range, begin=last_missing, commits=later, moved=commit_range.moved or reason
+        )
+    incomplete = commits_without_files(view, later) if later else ()
+    earliest = max((times[t] for t in incomplete), default=last_missing)
     raise IncrementalRangeError(
         f"the range can no longer be answered commit by commit: {reason}. The first commit that is "
-        f"gone is {min(gone)}; the earliest begin that still works is {works}. Begin there "
+        f"gone is {min(missing)}; the earliest begin that still works is {earliest}. Begin there "
         "(on_missing=earliest does), or read the rows whose present version lies in the range with "
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable=true"
     )
 
 
 def commit_times(view: TableView, *, by_completion: bool) -> dict[str, str]:
-    """Requested time of each completed commit to the time that ranges compare."""
+    """Map the requested time of each completed commit to the time that ranges compare."""
     if not by_completion:
         return {c.requested_time: c.requested_time for c in view.commits}
     return {c.requested_time: c.completion_time or c.requested_time for c in view.commits}
@@ -281,7 +284,7 @@ def _without_skipped(
 def archived_commits(
     view: TableView, begin: str, end: str, *, by_completion: bool
 ) -> dict[str, str]:
-    """The range's commits that have left the active timeline: requested time to compared time."""
+    """Map each archived commit of the range to the time that ranges compare."""
     first = view.committed.first
     if first and begin >= commit_times(view, by_completion=by_completion)[first]:
         return {}
@@ -294,47 +297,47 @@ def archived_commits(
     return {time: at for time, at in archived.items() if begin < at <= end}
 
 
-def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: str) -> str:
-    """The end of a range of requested times, given that pending commits may complete inside it.
+def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: HollowCommits) -> str:
+    """Return the end of a range of requested times, inside which pending commits may complete.
 
     Args:
         view: the table.
         begin: exclusive.
         end: inclusive.
-        policy: ``fail``, ``block`` (end before the first pending commit) or
-            ``use_transition_time`` (read on).
+        policy: what to do about pending commits.
 
     Raises:
         IncrementalRangeError: the range would miss a commit, and so would the one after it.
     """
-    pending = view.history.first_incomplete_commit() if policy != "use_transition_time" else None
+    reads_on = policy is HollowCommits.USE_TRANSITION_TIME
+    pending = None if reads_on else view.history.first_incomplete_commit()
     times = [c.requested_time for c in view.commits]
     if pending is None or max(times, default="") < pending.requested_time:
         return end
-    if policy == "block":
+    if policy is HollowCommits.BLOCK:
         last = max((t for t in times if t < pending.requested_time), default=begin)
         return min(end, last)
     if begin < pending.requested_time <= end:
         raise IncrementalRangeError(
             f"{pending.action} {pending.requested_time} has not completed, but later commits have: "
-            "it would be missed by this range and by the next one. Let the writer finish or roll "
-            "back, or end the range before it (hollow_commits=block does)"
+            "this range and the next one would both miss it. Let the writer finish or roll back, "
+            "or end the range before it (hollow_commits=block does)"
         )
     return end
 
 
 def _matching(view: TableView, slices: Sequence[FileSlice], glob: str) -> list[FileSlice]:
-    """Slices with a file whose path matches Hudi's path glob."""
+    """Return the slices with a file whose path matches Hudi's path glob."""
     return [s for s in slices if matches_glob(view, slice_paths(s), glob)]
 
 
 def matches_glob(view: TableView, paths: Sequence[str], glob: str) -> bool:
-    """Whether one of the files has a full path that ends like the glob; "" matches all."""
+    """Return whether one of the files has a full path that ends like the glob; "" matches all."""
     describe = view.storage.describe
     return not glob or any(fnmatch.fnmatchcase(describe(path), f"*{glob}") for path in paths)
 
 
 def slice_paths(file_slice: FileSlice) -> list[str]:
-    """Paths of a slice's files, relative to the base path."""
+    """Return the paths of a slice's files, relative to the base path."""
     base = [file_slice.base_file.path] if file_slice.base_file is not None else []
     return base + [log.path for log in file_slice.log_files]

@@ -1,4 +1,4 @@
-"""Text that a user gives for an instant, to the instant."""
+"""Instants out of the text that a user gives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parse_instant(text: str) -> str:
-    """User's text of an instant to Hudi's digits, without any time-zone conversion.
+    """Parse a user's text into Hudi's digits, without any time-zone conversion.
 
     Accepted: 17 or 14 digits, ``yyyy-MM-dd HH:mm:ss[.SSS]`` (also with ``T``), ``yyyy-MM-dd``.
     Without milliseconds a formatted time means the end of that second, a date means midnight.
@@ -27,7 +27,7 @@ def parse_instant(text: str) -> str:
     match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(\.\d{3})?)?", text, re.ASCII)
     if match is None:
         raise InvalidInstantError(
-            f"{text!r} is no instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
+            f"{text!r} is not an instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
             "'yyyy-MM-dd HH:mm:ss.SSS', 'yyyy-MM-dd HH:mm:ss', 'yyyy-MM-dd'; no zone offsets, "
             "since instants are wall-clock times of the table's timeline"
         )
@@ -37,12 +37,12 @@ def parse_instant(text: str) -> str:
     try:
         datetime.strptime(digits, "%Y%m%d%H%M%S")  # noqa: DTZ007  (only whether there is such a time)
     except ValueError as error:
-        raise InvalidInstantError(f"{text!r} is no instant: {error}") from None
+        raise InvalidInstantError(f"{text!r} is not an instant: {error}") from None
     return digits + millis
 
 
 def parse_range_instant(text: str) -> str:
-    """Begin or end of a range to Hudi's digits: also prefixes such as 000, and ``earliest``.
+    """Parse the begin or end of a range, which may also be a prefix, e.g. 000, or ``earliest``.
 
     Raises:
         InvalidInstantError: neither digits nor a formatted time.
@@ -55,7 +55,7 @@ def parse_range_instant(text: str) -> str:
 
 
 def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
-    """The instant of a time-travel query on a table, checked against its timeline.
+    """Return the instant of a time-travel query, checked against the table's timeline.
 
     A bare date is midnight of the local zone; where the timeline runs in UTC it is converted, as
     Hudi does. Every other form is wall-clock time of the timeline already.
@@ -66,7 +66,7 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         now: the present time, with its zone.
 
     Raises:
-        InvalidInstantError: no instant at all.
+        InvalidInstantError: the text is not an instant.
         FutureInstantError: after the table's last instant and after the present time.
         TimeTravelError: the state at that instant is cleaned away or may still change.
     """
@@ -80,7 +80,7 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
     last = max((i.requested_time for i in view.timeline.instants), default="")
     if instant > latest_now and instant > last:
         raise FutureInstantError(
-            f"as.of.instant {text!r} has not come yet, so the answer could still change. The last "
+            f"as.of.instant {text!r} is in the future, so the answer could still change. The last "
             f"instant of the table is {last or 'none'}; leave the option out to read the latest"
         )
     check_as_of(view.history, instant)
@@ -88,12 +88,12 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
 
 
 def local_now() -> datetime:
-    """The present time in the zone of this machine."""
+    """Return the present time in the zone of this machine."""
     return datetime.now(timezone.utc).astimezone().replace(tzinfo=_LocalZone())
 
 
 class _LocalZone(tzinfo):
-    """The zone of this machine, with the offset of each day: in winter not that of the summer."""
+    """The zone of this machine, with the offset of each day, since summer and winter differ."""
 
     def utcoffset(self, moment: datetime | None) -> timedelta | None:
         return moment.replace(tzinfo=None).astimezone().utcoffset() if moment else None

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 FILES_PARTITION = "files"
-_UNPARTITIONED = "."  # what the metadata table calls the one partition of a table without columns
+_UNPARTITIONED = "."  # the metadata table's name for the only partition of a table without columns
 _FILES = 2
 _FOLDER = f"{METADATA_FOLDER}/metadata"
 # Codes of record types; names as Hudi's.
@@ -72,7 +72,7 @@ _INITIAL_INSTANTS = "00000000000000"
 
 @dataclass(frozen=True, slots=True)
 class MetadataRecord:
-    """What the metadata table says of one key."""
+    """A record of the metadata table: its value for one key."""
 
     metadata_partition: str
     file_id: str  # of the metadata table's file group
@@ -86,7 +86,7 @@ class MetadataRecord:
 
 
 def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRecord]:
-    """Merged records of the partitions that the table says may be read, by partition and key.
+    """Yield the merged records of readable metadata partitions, by partition and key.
 
     Raises:
         InvalidOptionError: the table has no such metadata partition.
@@ -113,7 +113,7 @@ def _open(view: TableView) -> TableView:
         opened = open_table(view.storage.at(location))
     except TableNotFoundError as error:
         raise CorruptTableError(
-            f"{location} holds no table, but hoodie.table.metadata.partitions says that it does"
+            f"{location} is not a table, although hoodie.table.metadata.partitions requires one"
         ) from error
     # Its properties name no partition columns, yet its records lie in folders.
     in_folders = replace(opened.config, partition_fields=("partition",))
@@ -121,24 +121,27 @@ def _open(view: TableView) -> TableView:
 
 
 def _check_files(metadata: TableView, file_slice: FileSlice) -> None:
-    """Refuse where a file is gone that was written since the partition was last made anew.
+    """Check that no file is missing that was written since the partition was last rebuilt.
 
     A partition that is dropped leaves its commits behind. Up to table version 7 a missing log file
     may have been appended to another one.
+
+    Raises:
+        MissingFileError: a file is not on the storage.
     """
     base = file_slice.base_file
     logs = file_slice.log_files if metadata.config.log_file_has_one_commit else ()
-    gone = [(log.path, log.instant_time) for log in logs if not log.is_listed]
+    missing = [(log.path, log.instant_time) for log in logs if not log.is_listed]
     if base is not None and not base.is_listed:
-        gone.append((base.path, base.instant_time))
-    begun = _begun(metadata, file_slice.partition_path) if gone else ""
-    for path, time in gone:
-        if (metadata.history.completion_time(time) or time) >= begun:
+        missing.append((base.path, base.instant_time))
+    built_at = _built_at(metadata, file_slice.partition_path) if missing else ""
+    for path, time in missing:
+        if (metadata.history.completion_time(time) or time) >= built_at:
             raise MissingFileError.since_commit(metadata.storage.describe(path), time)
 
 
-def _begun(metadata: TableView, partition: str) -> str:
-    """Completion time of the commit that last made a partition; "" if it is not known any more."""
+def _built_at(metadata: TableView, partition: str) -> str:
+    """Return the completion time of the commit that last built a partition; "" if unknown."""
     return max(
         (
             commit.completion_time or commit.requested_time
@@ -151,7 +154,7 @@ def _begun(metadata: TableView, partition: str) -> str:
 
 
 def _valid_instants(view: TableView, metadata: TableView) -> CommittedTimes:
-    """Instants of the metadata table that count: it is written before the table itself commits."""
+    """Return the valid instants of the metadata table; it is written before the table commits."""
     table, own = view.timeline, metadata.timeline
     valid = {i.requested_time for i in table.completed}
     pending = {i.requested_time for i in table.pending}
@@ -169,7 +172,7 @@ def _valid_instants(view: TableView, metadata: TableView) -> CommittedTimes:
         valid.update(rollback.rolled_back_times)
     for _, restore in known_restores(view):
         valid.update(restore.rolled_back_times)
-    # What is older than the active timeline of the table has committed, or was rolled back.
+    # Instants before the active timeline of the table have committed, or were rolled back.
     first = min((i.requested_time for i in table.instants), default="")
     return CommittedTimes(frozenset(valid), first, frozenset(pending))
 
@@ -212,7 +215,7 @@ def _apply(block: LogBlock, state: dict[str, dict[str, Any]]) -> None:
 def _hfile_records(
     data: bytes | memoryview, path: str, offset: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Key and record of each entry."""
+    """Yield key and record of each entry."""
     try:
         hfile = read_hfile(data, path=path)
     except HFileError as error:
@@ -234,7 +237,7 @@ def _parse_schema_once(text: bytes) -> Any:  # noqa: ANN401  (fastavro's own for
 
 
 def _merge(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
-    """Two records of one key; Hudi's HoodieMetadataPayload.preCombine."""
+    """Merge two records of one key, as Hudi's HoodieMetadataPayload.preCombine does."""
     kind = newer["type"]
     field = _VALUE_FIELDS.get(kind, "")
     before, after = older.get(field), newer.get(field)
@@ -267,8 +270,8 @@ def _merged_range(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
         return dict(after)
     merged = dict(after)
     for name, choose in (("minValue", min), ("maxValue", max)):
-        found = [v for v in (before[name], after[name]) if v is not None]
-        merged[name] = choose(found, key=_unwrapped) if found else None
+        bounds = [v for v in (before[name], after[name]) if v is not None]
+        merged[name] = choose(bounds, key=_unwrapped) if bounds else None
     for name in ("valueCount", "nullCount", "totalSize", "totalUncompressedSize"):
         merged[name] = (before[name] or 0) + (after[name] or 0)
     return merged

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 _LOG_WEIGHT = 3
 # Opening a file and reading its footer takes as long as reading about so many bytes.
 _OPENING = 512 * 1024
-# Row groups are hardly ever smaller, and a part without one is a task for nothing.
+# Row groups are hardly ever smaller, and a task whose part has no row group does nothing.
 _SMALLEST_PART = 4 << 20
 
 
-def pack(tasks: Iterable[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
+def group_tasks(tasks: Iterable[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
     """Spread tasks over groups of about equal cost.
 
     Args:
-        tasks: what there is to read.
+        tasks: all tasks of the read.
         target: bytes of base files that a group should cost; one slice with logs may cost more,
             since it cannot be divided.
 
@@ -50,7 +50,7 @@ def pack(tasks: Iterable[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
 
 
 def cost(task: ReadTask) -> int:
-    """What a task costs, in bytes of base files that take as long to read."""
+    """Return the cost of a task, in bytes of base files that take as long to read."""
     if isinstance(task, CdcTask):
         slices = [scan.file_slice for scan in (task.before, task.after) if scan is not None]
         logged = sum(size * _LOG_WEIGHT + _OPENING for _, size in task.cdc_files)
@@ -67,7 +67,7 @@ def _slice_cost(file_slice: FileSlice) -> int:
 
 
 def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
-    """The task, or parts of its base file that have about the target size."""
+    """Yield the task, or parts of its base file that have about the target size."""
     size = _divisible_bytes(task) if not isinstance(task, CdcTask) else 0
     count = -(-size // max(target, _SMALLEST_PART))
     if isinstance(task, CdcTask) or count <= 1:
@@ -79,7 +79,7 @@ def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
 
 
 def _divisible_bytes(task: ScanTask) -> int:
-    """Size of a base file whose row groups may be read by several tasks; 0 for any other."""
+    """Return the size of a base file whose row groups several tasks may read; 0 for any other."""
     base = task.file_slice.base_file
     is_alone = base is not None and not task.file_slice.log_files and not base.bootstrap_source
     return base.size if base is not None and is_alone and base.path.endswith(PARQUET) else 0

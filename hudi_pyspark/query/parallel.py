@@ -1,4 +1,4 @@
-"""Several tasks read at the same time, by threads."""
+"""Reading of several tasks at the same time, by threads."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     Item: TypeAlias = pa.Table | BaseException | None  # None: one of the threads has ended
 
 
-def read_side_by_side(
+def read_in_parallel(
     tasks: Sequence[ReadTask], storage: Storage, threads: int
 ) -> Iterator[pa.Table]:
-    """The rows of all tasks, those of different tasks mixed; Arrow and numpy free the interpreter.
+    """Yield the rows of all tasks, in mixed order.
 
-    At most two tables per thread wait to be taken. Stop iterating to stop reading.
+    Threads help, since Arrow and numpy release the interpreter lock. At most two tables per thread
+    wait to be taken. Stop iterating to stop reading.
 
     Args:
         tasks: what to read.
@@ -60,7 +61,7 @@ class _Readers:
             threading.Thread(target=self._read, name=f"hudi-read-{number}", daemon=True).start()
 
     def tables(self) -> Iterator[pa.Table]:
-        """The tables of all tasks."""
+        """Yield the tables of all tasks."""
         while self._running:
             item = self._take()
             if isinstance(item, BaseException):
@@ -69,7 +70,7 @@ class _Readers:
                 yield item
 
     def stop(self) -> None:
-        """Let the threads end, and wait for them; what they have read is thrown away."""
+        """Stop the threads, wait for them, and discard the tables that they have read."""
         self._is_stopped = True
         while self._running:
             self._take()  # makes room for one that waits to put something

@@ -1,4 +1,4 @@
-"""Values of partition columns: by the path, or by the data files where it cannot hold them.
+"""Values of partition columns: from the path, or from the data files if it cannot hold them.
 
 A global index may leave a row whose partition value changed in its old folder. Apache Hudi 1.x
 shows the folder's value for such a row, so that pruning by the path and the rows agree.
@@ -37,8 +37,8 @@ class PartitionValues:
         path_values: column and value, for all columns that the path has a value for. They fill in
             where a file lacks the column.
         from_path: columns whose value is the path's, whatever the files hold.
-        null_or_empty: text columns whose folder is the one for null and for the empty text: the
-            file says which of the two a row has.
+        null_or_empty: text columns whose folder means null or the empty text: the file says which
+            of the two a row has.
         never_read: columns that are not read from the files at all.
     """
 
@@ -50,7 +50,7 @@ class PartitionValues:
 
     @property
     def constants(self) -> dict[str, pa.Scalar]:
-        """Column to the path's value."""
+        """The path's value by column."""
         return dict(self.path_values)
 
     def show(self, rows: pa.Table) -> pa.Table:
@@ -71,26 +71,26 @@ class PartitionValues:
         return rows
 
     def is_as_stored(self, name: str) -> bool:
-        """Whether a column's values are the ones that the files hold, if they hold it."""
+        """Return whether a column's values are those that the files hold, if they hold it."""
         return name not in self.from_path and name not in self.null_or_empty
 
     def narrow(self, predicate: Predicate | None) -> tuple[bool, Predicate | None]:
-        """Apply what the path says to a filter.
+        """Evaluate the parts of a filter that the path decides.
 
         Returns:
-            Whether rows of the slice can pass the filter, and what of it is left to evaluate.
+            Whether rows of the slice can pass the filter, and the parts that remain to evaluate.
         """
         known = {name: value for name, value in self.path_values if name in self.from_path}
-        left = []
+        remaining = []
         for part in conjuncts(predicate):
             if columns_of(part) <= known.keys():
                 if not holds(part, _one_row(known, columns_of(part))).all():
                     return False, None
             elif may_match(part, self._bounds):
-                left.append(part)
+                remaining.append(part)
             else:
                 return False, None
-        return True, conjunction(left)
+        return True, conjunction(remaining)
 
     def _bounds(self, name: str) -> Bounds | None:
         if name in self.null_or_empty:
@@ -135,8 +135,8 @@ def resolve_partition_values(
         return PartitionValues(columns=config.partition_fields)
     if always_from_path:
         # Files of such a table may hold the columns all the same, null (rewritten by a merge).
-        chosen = tuple(values)
-        return PartitionValues(config.partition_fields, tuple(values.items()), chosen, (), chosen)
+        given = tuple(values)
+        return PartitionValues(config.partition_fields, tuple(values.items()), given, (), given)
     certain = _certain(names, partition_path, config, schema, ordering_fields)
     ambiguous = tuple(n for n in certain if not values[n].is_valid and _is_text(types[n]))
     from_path = tuple(n for n in certain if n not in ambiguous)
@@ -150,7 +150,7 @@ def resolve_partition_values(
 
 
 def stored_partition_values(partition: PartitionValues) -> PartitionValues:
-    """Return the same values as far as files lack the columns: files that hold them decide."""
+    """Return the same values for files that lack the columns; other files keep their own."""
     return PartitionValues(partition.columns, partition.path_values)
 
 
@@ -161,7 +161,7 @@ def _certain(
     schema: pa.Schema,
     ordering_fields: Collection[str],
 ) -> list[str]:
-    """Columns whose value the text of their folder gives without loss."""
+    """Return the columns whose value the text of their folder gives without loss."""
     if "%" in partition_path and not config.url_encode_partitions:
         return []  # the value itself may hold what looks like an escape
     return [
@@ -174,7 +174,7 @@ def _certain(
 
 
 def _is_exact(kind: pa.DataType) -> bool:
-    """Whether the text of a value in a path is the whole value."""
+    """Return whether the text of a value in a path is the whole value."""
     tests = (
         pa.types.is_string,
         pa.types.is_integer,
@@ -191,7 +191,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _path_type(field: pa.Field) -> pa.DataType:
-    """The type of the number that a partition path shows."""
+    """Return the type of the number that a partition path shows."""
     if pa.types.is_timestamp(field.type) and (field.metadata or {}).items() >= MILLISECONDS.items():
         return pa.timestamp("ms", field.type.tz)
     return field.type

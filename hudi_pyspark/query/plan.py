@@ -1,8 +1,8 @@
-"""What each task reads: pure, without storage, clock or Spark."""
+"""File slices to tasks: pure, without storage, clock or Spark."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from hudi_pyspark.query.filter.record_keys import wanted_record_keys
 from hudi_pyspark.query.log_records.live_blocks import BlockFilter
 from hudi_pyspark.query.merge.custom_merger import find_merger
 from hudi_pyspark.query.merge.payload import check_supported
-from hudi_pyspark.query.options import RangeMerge
+from hudi_pyspark.query.option_table import RangeMerge
 from hudi_pyspark.query.partition_values import (
     PartitionValues,
     resolve_partition_values,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.query.incremental import CommitRange
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
-    from hudi_pyspark.query.options import OnDamage, ReadOptions
+    from hudi_pyspark.query.options import ReadOptions
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
@@ -41,166 +41,176 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ScanTask:
-    """One file slice and all that is needed to read it elsewhere; small and picklable."""
+class SharedPlan:
+    """All that the tasks of a plan have in common; picklable."""
 
-    file_slice: FileSlice
+    options: ReadOptions
     result: pa.Schema  # columns of the answer
-    working: pa.Schema  # the result's columns and those that the merge needs
     rule: MergeRule
     block_filter: BlockFilter
-    partition: PartitionValues
-    use_record_positions: bool
-    batch_rows: int
-    on_damage: OnDamage
-    merge_memory: int = 0  # bytes that log records may take; 0 for the worker's default
-    spill_folder: str = ""  # "" for the worker's default
-    skip_merge: bool = False  # base rows and log rows, not merged
-    key_fields: tuple[str, ...] = ()  # make up the record key where files do not hold it
+    key_fields: tuple[str, ...] = ()  # make up the record key if the files do not hold it
     merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
     schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
     commit_range: CommitRange | None = None  # only rows that these commits wrote; None for all
-    predicate: Predicate | None = None  # only rows for which it is true; None for all
-    record_keys: tuple[str, ...] | None = None  # no other keys can fulfil the predicate; None: any
-    byte_range: tuple[int, int] | None = None  # part of a base file without logs; None for all
-    # With a range, the whole slice below the range's files, which completes partial updates.
-    whole_slice: FileSlice | None = None
-    # With a range, rows that other commits wrote take part in the merge, too.
+    record_keys: tuple[str, ...] | None = None  # no other keys can pass the filter; None: any
+    # For a commit range: rows that other commits wrote take part in the merge, too.
     merges_whole_table: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTask:
+    """One file slice to read; small and picklable."""
+
+    file_slice: FileSlice
+    shared: SharedPlan
+    working: pa.Schema  # the result's columns and those that the filter and the merge need
+    partition: PartitionValues
+    predicate: Predicate | None = None  # only rows for which it is true; None for all
+    byte_range: tuple[int, int] | None = None  # part of a base file without logs; None for all
+    # For a commit range: the full slice, needed to complete partial updates.
+    whole_slice: FileSlice | None = None
+
+    @property
+    def options(self) -> ReadOptions:
+        """The options that all tasks of the plan share."""
+        return self.shared.options
 
     @property
     def stored_columns(self) -> list[str]:
-        """Names of the working columns whose values the files have."""
+        """Names of the working columns whose values are read from the files."""
         return [n for n in self.working.names if n not in self.partition.never_read]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanContext:
+    """What a scan knows of its table before it chooses file slices.
+
+    Attributes:
+        config: the table's properties.
+        table_schema: all columns of the table.
+        rule: how records are merged.
+        committed: instants that count.
+        options: read options.
+        mergers: users' mergers by payload class.
+        schema_on_read: matches columns by id; None to match them by name.
+    """
+
+    config: TableConfig
+    table_schema: pa.Schema
+    rule: MergeRule
+    committed: CommittedTimes
+    options: ReadOptions
+    mergers: Mapping[str, PayloadMerger] = field(default_factory=dict)
+    schema_on_read: SchemaOnRead | None = None
+
+    @property
+    def key_fields(self) -> tuple[str, ...]:
+        """The fields that make up the record keys of a table whose files do not hold them."""
+        return () if self.config.populate_meta_fields else self.config.record_key_fields
 
 
 def plan(
     slices: Iterable[FileSlice],
+    context: PlanContext,
     *,
-    config: TableConfig,
-    table_schema: pa.Schema,
     result: pa.Schema,
-    rule: MergeRule,
-    committed: CommittedTimes,
     until: str,
-    options: ReadOptions,
-    mergers: Mapping[str, PayloadMerger] = MappingProxyType({}),
-    schema_on_read: SchemaOnRead | None = None,
     commit_range: CommitRange | None = None,
     predicate: Predicate | None = None,
     whole_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
     from_files: bool = False,
 ) -> list[ScanTask]:
-    """One task per file slice, in order of partition path and file id.
+    """Make one task per file slice, in order of partition path and file id.
 
     Args:
         slices: file slices that make up the answer, in any order.
-        config: the table's properties.
-        table_schema: all columns of the table.
+        context: the table and how to read it.
         result: columns of the answer.
-        rule: how records are merged.
-        committed: instants that count.
         until: newest instant that the query sees, inclusive.
-        options: read options.
-        mergers: users' mergers by the payload class that they stand for.
-        schema_on_read: matches columns by id; None to match them by name.
         commit_range: only rows that these commits wrote; None for all.
         predicate: only rows for which it is true; None for all.
-        whole_slices: with a range, the slices below its files, by partition path and file id.
+        whole_slices: for a range, the slices below its files, by partition path and file id.
         from_files: partition columns keep the values that the files hold.
 
     Raises:
         UnsupportedTableError: a slice that cannot be read correctly.
         CorruptTableError: a partition path that the answer needs and that does not parse.
     """
-    merger = find_merger(rule, options.payload_merger, mergers)
-    key_fields = _key_fields(config)
+    config, table_schema, options = context.config, context.table_schema, context.options
+    merger = find_merger(context.rule, options.payload_merger, context.mergers)
     ordered = sorted(slices, key=lambda s: (s.partition_path, s.file_id, s.base_instant_time))
-    partition_of = _partition_resolver(
-        config, table_schema, options, rule, merger, from_files=from_files
-    )
+    partition_of = _partition_resolver(context, merger, from_files=from_files)
     kept = []
     for file_slice in ordered:
         partition = partition_of(file_slice.partition_path)
-        is_kept, left = partition.narrow(predicate)
+        is_kept, remaining = partition.narrow(predicate)
         if is_kept:
             _check_base_file(file_slice, config)
-            kept.append((file_slice, partition, left))
+            kept.append((file_slice, partition, remaining))
     unmerged = with_columns(table_schema, result, top_level_columns(predicate, table_schema))
     if commit_range is not None:
         unmerged = with_columns(table_schema, unmerged, [COMMIT_TIME_COLUMN])
     working = unmerged
     if any(file_slice.log_files for file_slice, _, _ in kept):
         if not options.skip_merge:
-            _check_mergeable(config, rule, merger)
-        working = merge_schema(table_schema, unmerged, rule, key_fields, merger)
+            _check_mergeable(config, context.rule, merger)
+        working = merge_schema(table_schema, unmerged, context.rule, context.key_fields, merger)
     # A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files
     # do not hold the key, delete blocks spell it in another way than its fields do.
-    has_fixed_keys = merger is None and not key_fields
-    record_keys = wanted_record_keys(predicate, config, table_schema) if has_fixed_keys else None
-    # A log file that has one commit is left out as a whole where that commit does not count.
-    block_filter = BlockFilter(until, None if config.log_file_has_one_commit else committed)
+    has_fixed_keys = merger is None and not context.key_fields
+    shared = SharedPlan(
+        options=options,
+        result=result,
+        rule=context.rule,
+        # A log file that has one commit is left out as a whole if that commit does not count.
+        block_filter=BlockFilter(
+            until, None if config.log_file_has_one_commit else context.committed
+        ),
+        key_fields=context.key_fields,
+        merger=merger,
+        schema_on_read=context.schema_on_read,
+        commit_range=commit_range,
+        record_keys=(
+            wanted_record_keys(predicate, config, table_schema) if has_fixed_keys else None
+        ),
+        merges_whole_table=(
+            options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
+        ),
+    )
     return [
         ScanTask(
             file_slice=file_slice,
-            result=result,
+            shared=shared,
             working=working if file_slice.log_files else unmerged,
-            rule=rule,
-            block_filter=block_filter,
             partition=partition,
-            use_record_positions=options.use_record_positions,
-            batch_rows=options.batch_rows,
-            on_damage=options.on_damage,
-            merge_memory=options.merge_memory,
-            spill_folder=options.spill_folder,
-            skip_merge=options.skip_merge,
-            key_fields=key_fields,
-            merger=merger,
-            schema_on_read=schema_on_read,
-            commit_range=commit_range,
-            predicate=left,
-            record_keys=record_keys,
+            predicate=remaining,
             whole_slice=whole_slices.get((file_slice.partition_path, file_slice.file_id)),
-            merges_whole_table=_merges_whole_table(options),
         )
-        for file_slice, partition, left in kept
+        for file_slice, partition, remaining in kept
     ]
 
 
-def _merges_whole_table(options: ReadOptions) -> bool:
-    return options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
-
-
 def _partition_resolver(
-    config: TableConfig,
-    table_schema: pa.Schema,
-    options: ReadOptions,
-    rule: MergeRule,
-    merger: PayloadMerger | None,
-    *,
-    from_files: bool,
+    context: PlanContext, merger: PayloadMerger | None, *, from_files: bool
 ) -> Callable[[str], PartitionValues]:
     """Return a function from partition path to its values; each path is parsed once."""
-    read_for_merge = merge_columns(table_schema, rule, _key_fields(config), merger)
+    config, schema = context.config, context.table_schema
+    from_path = context.options.partition_values_from_path or config.drop_partition_columns
+    read_for_merge = merge_columns(schema, context.rule, context.key_fields, merger)
 
     @cache
     def resolve(partition_path: str) -> PartitionValues:
         partition = resolve_partition_values(
             partition_path,
             config,
-            table_schema,
-            always_from_path=options.partition_values_from_path or config.drop_partition_columns,
+            schema,
+            always_from_path=from_path,
             ordering_fields=config.ordering_fields,
             read_for_merge=read_for_merge,
         )
         return stored_partition_values(partition) if from_files else partition
 
     return resolve
-
-
-def _key_fields(config: TableConfig) -> tuple[str, ...]:
-    """The fields that make up the record keys of a table whose files do not hold them."""
-    return () if config.populate_meta_fields else config.record_key_fields
 
 
 def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:

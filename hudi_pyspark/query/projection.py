@@ -1,4 +1,4 @@
-"""Which columns to fetch: those asked for, and those that the merge needs."""
+"""Choice of columns: those that the caller wants, and those that the merge needs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,20 @@ if TYPE_CHECKING:
 
 
 def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -> pa.Schema:
-    """All columns that a scan may return.
+    """Return all columns that a scan may return.
 
     A folder made by the timestamp-based key generator is a formatted time, not the column's value:
-    asked for explicitly, it is text, as in Apache Hudi. The custom key generator's keep their type.
+    taken from the path, the column is text, as in Apache Hudi. With the custom key generator it
+    keeps its type.
+
+    Args:
+        view: the table.
+        as_of: instant whose schema it is; None for the latest.
+        values_from_path: partition values are taken from the path.
+
+    Raises:
+        UnsupportedTableError: the table has no schema yet.
+        UnsupportedTypeError: a column has a type without counterpart.
     """
     schema = resolve_schema(view, as_of)
     if not (values_from_path and view.config.key_generator == "TIMESTAMP"):
@@ -40,7 +50,7 @@ def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -
 def result_schema(
     table_schema: pa.Schema, columns: Sequence[str] | None, *, include_meta_columns: bool
 ) -> pa.Schema:
-    """The columns of the answer, in the order asked for; all of the table's by default.
+    """Return the columns of the answer, in the order of `columns`; all of the table by default.
 
     Raises:
         InvalidOptionError: a column that the table does not have.
@@ -58,7 +68,7 @@ def result_schema(
 
 
 def with_columns(table_schema: pa.Schema, result: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    """The result's columns, then those of the names that are not among them."""
+    """Return the result's columns, and after them those of the names that are not among them."""
     missing = [table_schema.field(name) for name in names if name not in result.names]
     return pa.schema([*result, *missing])
 
@@ -70,7 +80,7 @@ def merge_schema(
     key_fields: Sequence[str] = (),
     merger: PayloadMerger | None = None,
 ) -> pa.Schema:
-    """The result's columns, then whatever else merging a slice with log files has to see.
+    """Return the result's columns, and after them all others that merging log files needs.
 
     A table without meta columns gets a record key column, to be made from its key fields.
 
@@ -115,7 +125,7 @@ def merge_columns(
 def _payload_columns(
     table_schema: pa.Schema, rule: MergeRule, merger: PayloadMerger | None
 ) -> Sequence[str]:
-    """Columns that the payload class looks at."""
+    """Return the columns that the payload class looks at."""
     if merger is not None:
         return merger.columns if merger.columns is not None else table_schema.names
     columns = PAYLOAD_FIELDS.get(rule.payload_name, ())
@@ -129,6 +139,6 @@ def _payload_columns(
 
 
 def _top_level(name: str, schema: pa.Schema) -> str | None:
-    """The column that holds a field of that dotted name; None if the schema has none."""
+    """Return the column that holds a field of that dotted name; None if the schema has none."""
     candidates = (name, name.partition(".")[0])
     return next((c for c in candidates if c in schema.names), None)

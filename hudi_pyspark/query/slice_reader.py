@@ -27,7 +27,7 @@ from hudi_pyspark.query.log_records.record_key import with_record_key
 from hudi_pyspark.query.merge.merge import changed_rows, merge, unmerged
 from hudi_pyspark.query.merge.spill_file import MemoryLimits
 from hudi_pyspark.query.merge.spilled_merge import in_passes
-from hudi_pyspark.query.options import OnDamage
+from hudi_pyspark.query.option_table import OnDamage
 from hudi_pyspark.table.log_file import LogFiles
 from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
@@ -60,9 +60,9 @@ def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     """
     for table in slice_tables(task, storage):
         rows = matching(task.predicate, task.partition.show(table))
-        if task.commit_range is not None:
-            rows = rows.filter(pa.array(_is_written(task.commit_range, rows)))
-        yield rows.select(task.result.names)
+        if task.shared.commit_range is not None:
+            rows = rows.filter(pa.array(_is_written(task.shared.commit_range, rows)))
+        yield rows.select(task.shared.result.names)
 
 
 def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
@@ -78,13 +78,16 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         if task.whole_slice is not None and any(map(_is_partial_update, blocks)):
             # A range's files alone do not have what a partial update left unchanged.
             whole = replace(
-                task, file_slice=task.whole_slice, whole_slice=None, merges_whole_table=True
+                task,
+                file_slice=task.whole_slice,
+                whole_slice=None,
+                shared=replace(task.shared, merges_whole_table=True),
             )
             yield from slice_tables(whole, storage)
-        elif task.skip_merge:
+        elif task.options.skip_merge:
             log = map(log_decoder(task).decode, blocks)
             base = _base_tables(task, storage, task.predicate)
-            yield from unmerged(base, log, batch_rows=task.batch_rows)
+            yield from unmerged(base, log, batch_rows=task.options.batch_rows)
         else:
             yield from _merged(task, blocks, storage)
 
@@ -95,15 +98,16 @@ def _merged(task: ScanTask, blocks: list[LogBlock], storage: Storage) -> Iterato
     Whatever else the predicate rules out may still beat a log record, lend it values, or, where a
     base file has a key twice, be the one of the two that is replaced.
     """
-    if task.record_keys is not None and _has_positions(task, blocks, any):
+    if task.shared.record_keys is not None and _has_positions(task, blocks, any):
         # Positions say which of several rows of one key is meant, and keys do not; where no key
         # comes twice they mean the same.
         rows = list(_base_tables(task, storage, None))
         if not _has_duplicates(rows):
-            by_key = replace(task, use_record_positions=False)
+            options = replace(task.options, use_record_positions=False)
+            by_key = replace(task, shared=replace(task.shared, options=options))
             yield from _merged_passes(by_key, blocks, rows)
             return
-        task = replace(task, record_keys=None)
+        task = replace(task, shared=replace(task.shared, record_keys=None))
     if _may_go_by_position(task, blocks):
         try:
             without_keys = _without_keys(task)
@@ -125,13 +129,14 @@ def _merged_passes(
     compaction, a clustering or an insert into a small file may have copied them into the range's
     files, where they could beat a record of the range.
     """
-    commit_range = None if task.merges_whole_table else task.commit_range
+    shared = task.shared
+    commit_range = None if shared.merges_whole_table else shared.commit_range
     yield from _in_passes(
         task,
         blocks,
         base,
         merge,
-        batch_rows=task.batch_rows,
+        batch_rows=task.options.batch_rows,
         takes_part=partial(_is_written, commit_range) if commit_range is not None else None,
     )
 
@@ -148,7 +153,7 @@ def _has_positions(
     base = task.file_slice.base_file
     return (
         base is not None
-        and task.use_record_positions
+        and task.options.use_record_positions
         and some(
             bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
             for block in blocks
@@ -164,11 +169,11 @@ def _has_duplicates(tables: Sequence[pa.Table]) -> bool:
 
 def _may_go_by_position(task: ScanTask, blocks: list[LogBlock]) -> bool:
     """Whether the record keys need not be read, by what the headers of the log blocks say."""
-    asked_for = [*task.result.names, *top_level_columns(task.predicate, task.working)]
+    asked_for = [*task.shared.result.names, *top_level_columns(task.predicate, task.working)]
     return (
         bool(blocks)
-        and task.merger is None
-        and task.record_keys is None
+        and task.shared.merger is None
+        and task.shared.record_keys is None
         and RECORD_KEY_COLUMN not in asked_for
         and _has_positions(task, blocks, all)
     )
@@ -176,7 +181,8 @@ def _may_go_by_position(task: ScanTask, blocks: list[LogBlock]) -> bool:
 
 def _without_keys(task: ScanTask) -> ScanTask:
     columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
-    return replace(task, working=pa.schema(columns), key_fields=())
+    shared = replace(task.shared, key_fields=())
+    return replace(task, working=pa.schema(columns), shared=shared)
 
 
 def changes_of_log(
@@ -195,12 +201,9 @@ def _in_passes(
     **more: object,
 ) -> Iterator[_T]:
     """What comes of rows and log records; in several passes where these take too much memory."""
-    merging = partial(
-        outcome, rule=task.rule, key_column=RECORD_KEY_COLUMN, merger=task.merger, **more
-    )
-    yield from in_passes(
-        blocks, rows, log_decoder(task), _memory(task), merging, merger=task.merger
-    )
+    rule, merger = task.shared.rule, task.shared.merger
+    merging = partial(outcome, rule=rule, key_column=RECORD_KEY_COLUMN, merger=merger, **more)
+    yield from in_passes(blocks, rows, log_decoder(task), _memory(task), merging, merger=merger)
 
 
 def _is_partial_update(block: LogBlock) -> bool:
@@ -217,20 +220,21 @@ def _base_tables(
     schema = task.working
     constants = task.partition.constants
     wanted = task.stored_columns
-    stored = stored_columns(task.schema_on_read, wanted, base.instant_time)
+    stored = stored_columns(task.shared.schema_on_read, wanted, base.instant_time)
     filterable = {name: stored[name] for name in stored if task.partition.is_as_stored(name)}
-    row_groups = RowGroupFilter(predicate, schema, filterable, task.record_keys, task.byte_range)
-    keys = keys_array(task.record_keys)
+    record_keys = task.shared.record_keys
+    row_groups = RowGroupFilter(predicate, schema, filterable, record_keys, task.byte_range)
+    keys = keys_array(record_keys)
     for stored_table in _stored_tables(
-        base, storage, list(stored.values()), task.batch_rows, row_groups
+        base, storage, list(stored.values()), task.options.batch_rows, row_groups
     ):
         table = stored_table
-        if task.schema_on_read is not None:
-            table = task.schema_on_read.rename(stored_table, stored, base.instant_time)
+        if task.shared.schema_on_read is not None:
+            table = task.shared.schema_on_read.rename(stored_table, stored, base.instant_time)
         _check_partition_columns(task, table, wanted, base.path)
         rows = conform(table, schema, constants, source=base.path)
         if task.file_slice.log_files:
-            rows = with_record_key(rows, task.key_fields)
+            rows = with_record_key(rows, task.shared.key_fields)
             if keys is not None:
                 rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys))
         yield rows
@@ -263,30 +267,31 @@ def _check_partition_columns(
 
 
 def _memory(task: ScanTask) -> MemoryLimits:
-    return MemoryLimits.resolve(task.merge_memory, task.spill_folder, os.environ)
+    return MemoryLimits.resolve(task.options.merge_memory, task.options.spill_folder, os.environ)
 
 
 def log_decoder(task: ScanTask) -> LogDecoder:
     """Decodes log blocks to the columns that the task works on."""
-    base = task.file_slice.base_file
+    base, shared = task.file_slice.base_file, task.shared
+    use_positions = task.options.use_record_positions
     return LogDecoder(
         task.working,
         task.partition.constants,
-        task.rule,
+        shared.rule,
         key_column=RECORD_KEY_COLUMN if RECORD_KEY_COLUMN in task.working.names else None,
-        positions_of=base.instant_time if base is not None and task.use_record_positions else None,
+        positions_of=base.instant_time if base is not None and use_positions else None,
         columns=task.stored_columns,
-        key_fields=task.key_fields,
-        schema_on_read=task.schema_on_read,
-        wanted_keys=keys_array(task.record_keys),
+        key_fields=shared.key_fields,
+        schema_on_read=shared.schema_on_read,
+        wanted_keys=keys_array(shared.record_keys),
     )
 
 
 def _live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[LogBlock]:
     """All log blocks of a slice that the query sees, undecoded, in the order they apply in."""
-    scan = scan_blocks(_frame_files(task, storage, files), task.block_filter)
+    scan = scan_blocks(_frame_files(task, storage, files), task.shared.block_filter)
     _check_damage(task, scan, storage)
-    until = task.block_filter.until
+    until = task.shared.block_filter.until
     logs = task.file_slice.log_files
     unlisted = [f for f in logs if not f.is_listed and f.committed_by <= until]
     _check_unlisted(unlisted, scan, storage)
@@ -300,7 +305,7 @@ def _frame_files(task: ScanTask, storage: Storage, files: LogFiles) -> Iterator[
         data = files.load(file.path) if is_small else files.open(file.path)
         if len(data) < file.committed_size:
             _report_damage(
-                task.on_damage,
+                task.options.on_damage,
                 f"the file has {len(data)} bytes, but its commit says {file.committed_size}",
                 storage.describe(file.path),
                 len(data),
@@ -314,7 +319,7 @@ def _check_damage(task: ScanTask, scan: LogScan, storage: Storage) -> None:
     for block in scan.corrupt_blocks:
         if block.offset < committed[block.path]:
             _report_damage(
-                task.on_damage,
+                task.options.on_damage,
                 "a corrupt block within what completed commits wrote",
                 storage.describe(block.path),
                 block.offset,

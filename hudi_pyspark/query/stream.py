@@ -6,7 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.query.instants import parse_range_instant
+from hudi_pyspark.query.option_table import (
+    BEGIN,
+    BY_NAME,
+    END,
+    INCREMENTAL_FORMAT,
+    MAX_BYTES,
+    MAX_COMMITS,
+    OLD_QUERY_TYPE,
+    QUERY_TYPE,
+    RANGE_MERGE,
+    READ_OPTIMIZED_MODE,
+    START_OFFSET,
+    IncrementalFormat,
+    QueryType,
+    StreamUse,
+)
+from hudi_pyspark.query.options import GivenOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,32 +32,9 @@ if TYPE_CHECKING:
 OFFSET_KEY = "offsetCommitTime"
 # Apache Hudi's own constant: before every commit, also those of a bootstrap.
 FIRST_OFFSET = "00000000000000"
-# After every commit: a range of nothing, for what does not depend on commits.
+# After every commit: an empty range, for questions whose answer does not depend on commits.
 LAST_OFFSET = "99999999999999999"
-_QUERY_TYPES = (
-    "hoodie.datasource.query.type",
-    "query_type",
-    "hoodie.datasource.view.type",
-)
-_FORMATS = ("hoodie.datasource.query.incremental.format", "incremental_format")
-_BEGINS = ("hoodie.datasource.read.begin.instanttime", "begin")
-_ENDS = ("hoodie.datasource.read.end.instanttime", "end")
-_USE_END_SCHEMA = ("hoodie.datasource.read.schema.use.end.instanttime", "use_end_schema")
-# A stream has one schema for all batches, and its offsets are those of the table's own version.
-_REFUSED = (
-    "as.of.instant",
-    "as_of",
-    *_BEGINS,
-    *_ENDS,
-    *_USE_END_SCHEMA,
-    "hoodie.datasource.read.incr.table.version",
-)
-_STREAM_ONLY = (
-    "hoodie.datasource.streaming.startoffset",
-    "start_offset",
-    "maxcommitspertrigger",
-    "maxbytespertrigger",
-)
+_QUERY_TYPES = (QUERY_TYPE, OLD_QUERY_TYPE, READ_OPTIMIZED_MODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,60 +47,64 @@ class StreamOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> StreamOptions:
-        """Options by name in any case.
+        """Parse the options of a stream, by name in any case.
 
         Raises:
             InvalidOptionError: a bad value, or an option that a stream cannot have.
         """
-        given = {name.lower(): str(value) for name, value in options.items()}
-        refused = [name for name in _REFUSED if name in given]
-        if refused:
+        for name in options:
+            option = BY_NAME.get(name.lower())
+            if option is not None and option.stream is StreamUse.REFUSES:
+                raise InvalidOptionError(
+                    f"{name} cannot be combined with a stream, which starts at start_offset, goes "
+                    "on from there, and has one schema"
+                )
+        given = GivenOptions.of(options)
+        if given.query_type is QueryType.READ_OPTIMIZED:
             raise InvalidOptionError(
-                f"{refused[0]} has no meaning for a stream; it starts at start_offset and goes on"
+                "a stream reads all changes: leave out the query type read_optimized"
             )
-        optimized = [n for n in _QUERY_TYPES if given.get(n, "").lower() == "read_optimized"]
-        if optimized:
-            raise InvalidOptionError(
-                f"{optimized[0]} is read_optimized; a stream reads all changes"
-            )
-        start = given.get("hoodie.datasource.streaming.startoffset", given.get("start_offset", ""))
-        return cls(
-            start=_start(start or "earliest"),
-            max_commits=_limit(given, "maxcommitspertrigger"),
-            max_bytes=_limit(given, "maxbytespertrigger"),
-        )
+        return cls(given[START_OFFSET], given[MAX_COMMITS], given[MAX_BYTES])
 
 
 def schema_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Options that give a stream's columns as a batch: a range needs its begin there.
+    """Return the options that give a stream's columns as a batch, where a range needs its begin.
 
-    It holds nothing, so that commits that are archived or pending do not matter.
+    The range is empty, so that commits that are archived or pending do not matter.
+
+    Raises:
+        InvalidOptionError: a bad value, or options that contradict each other.
     """
-    given = {name.lower(): str(value) for name, value in options.items()}
-    is_cdc = given.get("cdc", "").lower() == "true"
-    is_cdc |= any(given.get(name, "").lower() == "cdc" for name in _FORMATS)
-    is_range = any(given.get(name, "").lower() == "incremental" for name in _QUERY_TYPES)
-    is_range |= "range_merge" in given
-    has_begin = any(name in given for name in _BEGINS)
-    if (is_cdc or is_range) and not has_begin:
-        given.setdefault(_QUERY_TYPES[0], "incremental")
-        given[_BEGINS[0]] = LAST_OFFSET
-    return given
+    given = GivenOptions.of(options)
+    names_type = any(BY_NAME.get(name.lower()) in _QUERY_TYPES for name in options)
+    is_range = given.query_type is QueryType.INCREMENTAL or (
+        not names_type
+        and (given[INCREMENTAL_FORMAT] is IncrementalFormat.CDC or RANGE_MERGE in given)
+    )
+    if not is_range or BEGIN in given:
+        return dict(options)
+    query_type = {} if names_type else {QUERY_TYPE.name: QueryType.INCREMENTAL.value}
+    return {**options, **query_type, BEGIN.name: LAST_OFFSET}
 
 
 def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str, str]:
-    """Options of the incremental query that gives one batch of a stream."""
-    given = {name.lower(): str(value) for name, value in options.items()}
-    for name in (*_STREAM_ONLY, *_QUERY_TYPES):
-        given.pop(name, None)
-    return {**given, _QUERY_TYPES[0]: "incremental", _BEGINS[0]: begin, _ENDS[0]: end}
+    """Return the options of the incremental query that gives one batch of a stream."""
+    kept = {name.lower(): value for name, value in options.items() if not _is_replaced(name)}
+    query_type = QueryType.INCREMENTAL.value
+    return {**kept, QUERY_TYPE.name: query_type, BEGIN.name: begin, END.name: end}
+
+
+def _is_replaced(name: str) -> bool:
+    """Return whether an option of a stream does not belong to the query of one of its batches."""
+    option = BY_NAME.get(name.lower())
+    return option is not None and (option in _QUERY_TYPES or option.stream is StreamUse.ONLY)
 
 
 def commit_offsets(view: TableView) -> dict[str, str]:
-    """Offset of each completed commit to its requested time, ascending.
+    """Map the offset of each completed commit to its requested time, ascending.
 
-    Offsets are completion times from table version 8 on and requested times before. There a commit
-    that is still pending may complete later than its successors, so none behind it is told yet.
+    Offsets are completion times from table version 8 on and requested times before. With requested
+    times, a commit that is still pending holds back those after it, which would be passed over.
     """
     if view.config.has_completion_times:
         pairs = [(c.completion_time or c.requested_time, c.requested_time) for c in view.commits]
@@ -118,7 +115,7 @@ def commit_offsets(view: TableView) -> dict[str, str]:
 
 
 def initial_offset(view: TableView, options: StreamOptions) -> str:
-    """Where a new stream begins; its first batch holds what comes after."""
+    """Return where a new stream begins; its first batch has the commits after it."""
     if options.start == "earliest":
         return FIRST_OFFSET
     if options.start == "latest":
@@ -127,21 +124,24 @@ def initial_offset(view: TableView, options: StreamOptions) -> str:
 
 
 def first_offset(options: StreamOptions) -> str:
-    """An offset that no offset of the stream lies before, whenever it started."""
+    """Return an offset that no offset of the stream precedes, whenever it started."""
     return FIRST_OFFSET if options.start in ("earliest", "latest") else options.start
 
 
 def next_offset(
     view: TableView, start: str, options: StreamOptions, *, until: str, limited: bool
 ) -> str:
-    """The end of the batch that begins after an offset; the offset itself if there is nothing.
+    """Return the end of the batch after an offset; the offset itself if nothing is new.
 
     Args:
         view: the table.
         start: offset, exclusive.
-        options: tell how many commits and bytes a batch may have.
+        options: how many commits and bytes a batch may have.
         until: offset that the stream ends at (Trigger.AvailableNow); "" for none.
         limited: whether the limits of the options count.
+
+    Raises:
+        CorruptTimelineError: commit metadata, needed for a limit in bytes, cannot be read.
     """
     offsets = commit_offsets(view)
     ahead = [o for o in offsets if start < o and (not until or o <= until)]
@@ -157,7 +157,7 @@ def next_offset(
 def _within_bytes(
     view: TableView, ahead: list[str], offsets: Mapping[str, str], max_bytes: int
 ) -> str:
-    """The last offset up to which commits wrote no more bytes; at least the first."""
+    """Return the last offset up to which commits wrote no more bytes; at least the first."""
     if not max_bytes:
         return ahead[-1]
     end, total = ahead[0], 0
@@ -168,16 +168,3 @@ def _within_bytes(
             break
         end = offset
     return end
-
-
-def _start(text: str) -> str:
-    if text.lower() in ("earliest", "latest"):
-        return text.lower()
-    return parse_range_instant(text)
-
-
-def _limit(given: Mapping[str, str], name: str) -> int:
-    text = given.get(name, "0")
-    if not (text.isascii() and text.isdigit()) or (name in given and int(text) < 1):
-        raise InvalidOptionError(f"{name} is {text!r}; give a whole number from 1 on")
-    return int(text)

@@ -1,4 +1,4 @@
-"""A task of any kind to its rows."""
+"""Reading of a task of any kind."""
 
 from __future__ import annotations
 
@@ -20,5 +20,9 @@ if TYPE_CHECKING:
 
 
 def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
-    """The rows of a file slice, or the changes that a commit made to a file group."""
+    """Yield the rows of a file slice, or the changes that a commit made to a file group.
+
+    Raises:
+        HudiError: a file is missing, damaged, or not readable as the table's schema asks.
+    """
     return read_changes(task, storage) if isinstance(task, CdcTask) else read(task, storage)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import DataSource
 
-from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark import SHORT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.query.options import INSPECT
+from hudi_pyspark.query.option_table import INSPECT
 from hudi_pyspark.query.stream import LAST_OFFSET, StreamOptions, schema_options
-from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.pushdown import is_pushdown_on
 from hudi_pyspark.spark.reader import FilteringReader, HudiReader
 from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema

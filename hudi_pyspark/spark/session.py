@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
+from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
-from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource
 
 if TYPE_CHECKING:

@@ -49,7 +49,9 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
         pytest.param(["count", "{table}", "--zap"], "No such option: --zap", id="no such option"),
         pytest.param(["count", "{table}", "-o", "xml"], "'xml' is not one of", id="no such output"),
         pytest.param(["head", "{table}", "-c", "zip"], "no column 'zip'", id="no such column"),
-        pytest.param(["head", "{table}", "--as-of", "noon"], "'noon' is no instant", id="instant"),
+        pytest.param(
+            ["head", "{table}", "--as-of", "noon"], "'noon' is not an instant", id="instant"
+        ),
         pytest.param(["scan", "{table}", "--option", "k"], "expected KEY=VALUE", id="no value"),
         pytest.param(["scan", "{table}", "--option", "k=v"], "unknown option 'k'", id="option"),
         pytest.param(["commit", "{table}", "19700101"], "'19700101' is no", id="no such commit"),

@@ -37,7 +37,7 @@ REFUSED = {
         InvalidOptionError,
         "an incremental query needs its begin",
     ),
-    "v9_cow_incr_options/as_of_bad": (InvalidInstantError, "'yesterday' is no instant"),
+    "v9_cow_incr_options/as_of_bad": (InvalidInstantError, "'yesterday' is not an instant"),
     "v9_mor_archived/as_of_archived": (TimeTravelError, "earliest commit that the cleaner kept"),
     "v9_mor_archived/as_of_c1": (TimeTravelError, "earliest commit that the cleaner kept"),
 }

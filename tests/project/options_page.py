@@ -1,18 +1,18 @@
-"""The table of docs/options.md, made from `OPTIONS`; run as a module, it writes it."""
+"""The table of docs/options.md, made from `OPTIONS`; writes the page when it is run as a module."""
 
 from pathlib import Path
 
-from hudi_pyspark.query.options import OPTIONS, Option
+from hudi_pyspark.query.option_table import OPTIONS, Option, as_text
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 
-# What stands before and after these lines is written by hand.
-BEGIN = "<!-- Made by `make docs` from hudi_pyspark/query/options.py: change it there. -->\n"
+# The text before and after these lines is written by hand.
+BEGIN = "<!-- Made by `make docs` from hudi_pyspark/query/option_table.py: change it there. -->\n"
 END = "<!-- Here ends what `make docs` makes. -->\n"
 
 
 def render(page: str) -> str:
-    """The page with a new table."""
+    """Return the page with a new table."""
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
     head = ["| Option | Alias | Values | Default | Meaning |", "|---|---|---|---|---|"]
@@ -20,10 +20,17 @@ def render(page: str) -> str:
     return f"{before}{BEGIN}\n{table}\n\n{END}{after}"
 
 
-def _row(option: Option) -> str:
-    names = (option.key, option.alias) if option.key else (option.alias, "")
-    cells = [f"`{name}`" if name else "" for name in names]
-    cells += [option.values, option.default, option.meaning]
+def default_text(option: Option[object]) -> str:
+    """Return what the page says about the default of an option."""
+    if option.default_text is not None or option.default == "":
+        return option.default_text or ""
+    text = as_text(option.default)
+    return text if text.isdigit() else f"`{text}`"
+
+
+def _row(option: Option[object]) -> str:
+    cells = [f"`{name}`" if name else "" for name in (option.name, option.alias)]
+    cells += [option.kind.values, default_text(option), option.meaning]
     return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Point: TypeAlias = tuple[float, float]
 Graph: TypeAlias = "Mapping[str, Set[str]]"
 
-NOT_DRAWN = {"errors", "hudi_pyspark", "short_name"}
+NOT_DRAWN = {"errors", "hudi_pyspark"}
 
 # Column and row of each box, and what it does.
 PLACES = {

@@ -21,9 +21,8 @@ MAY_IMPORT = {
     "format": {"errors", "format"},
     "table": {"errors", "format", "storage", "table"},
     "query": CORE,
-    "short_name": set(),
-    "scan": {*CORE, "short_name"},
-    "inspection": {*CORE, "scan"},
+    "scan": {*CORE, ""},
+    "inspection": CORE,
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},
     "doctor": {*CORE, "inspection"},
@@ -38,7 +37,7 @@ MAY_IMPORT = {
         "snapshot_diff",
     },
     "cli": {*CORE, "scan", "description", "plot", "doctor", "hudi_table", ""},
-    "spark": {*CORE, "short_name", "scan", "inspection", "hudi_table", "spark"},
+    "spark": {*CORE, "scan", "inspection", "hudi_table", "spark", ""},
     "": {"errors", "hudi_table", "query", "scan", "spark"},  # hudi_pyspark/__init__.py
 }
 

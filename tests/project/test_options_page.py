@@ -5,32 +5,32 @@ import re
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.query.hudi_rs_options import HUDI_RS_IGNORED, HUDI_RS_KEYS
-from hudi_pyspark.query.options import OPTIONS, QUERY_TYPE, ReadOptions
+from hudi_pyspark.query.option_table import OPTIONS, QUERY_TYPE, READ_OPTIMIZED_MODE, START_OFFSET
+from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.other_options import HUDI_RS_IGNORED
 from hudi_pyspark.query.stream import StreamOptions
 from hudi_pyspark.storage_options import SETTINGS
-from tests.project.options_page import PAGE, render
+from tests.project.options_page import PAGE, default_text, render
 
-START_OFFSET = "hoodie.datasource.streaming.startOffset"
 # Options that belong to a range have a meaning only in one; so has every other, but the query type.
-RANGE = {QUERY_TYPE: "incremental", "begin": "earliest"}
+RANGE = {QUERY_TYPE.name: "incremental", "begin": "earliest"}
 WORDS = {
-    option.key or option.alias: re.findall(r"`([^`]+)`", option.values)
+    option.name: re.findall(r"`([^`]+)`", option.kind.values)
     for option in OPTIONS
-    if re.fullmatch(r"(`\w+`(, )?)+", option.values)
+    if re.fullmatch(r"(`\w+`(, )?)+", option.kind.values)
 }
 DEFAULTS = {
-    option.key or option.alias: option.default.strip("`")
+    option.name: default_text(option).strip("`")
     for option in OPTIONS
-    if re.fullmatch(r"`\w+`|\d+", option.default)
+    if re.fullmatch(r"`\w+`|\d+", default_text(option))
 }
-WITHOUT_EFFECT = {o.key for o in OPTIONS if o.meaning.startswith("accepted without effect")}
+WITHOUT_EFFECT = {o.name for o in OPTIONS if o.meaning.startswith("accepted without effect")}
 
 
 def parsed(name, **given):
-    if name == START_OFFSET:
+    if name == START_OFFSET.name:
         return StreamOptions.parse(given)
-    return ReadOptions.parse(given if name == QUERY_TYPE else RANGE | given)
+    return ReadOptions.parse(given if name == QUERY_TYPE.name else RANGE | given)
 
 
 def test_table_of_the_page_is_up_to_date():
@@ -69,7 +69,8 @@ def section(title: str) -> str:
 
 def test_page_lists_every_key_of_hudi_rs_and_no_other():
     listed = set(re.findall(r"`(hoodie\.(?:read|plan)\.[^`]+)`", section("Keys of hudi-rs")))
-    assert listed == set(HUDI_RS_KEYS) | HUDI_RS_IGNORED
+    known = {key for option in OPTIONS for key in option.hudi_rs}
+    assert listed == known | {READ_OPTIMIZED_MODE.name} | HUDI_RS_IGNORED
 
 
 def test_page_lists_the_settings_of_each_storage():

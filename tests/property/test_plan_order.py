@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.query.options import ReadOptions
-from hudi_pyspark.query.plan import plan
+from hudi_pyspark.query.plan import PlanContext, plan
 from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
@@ -67,16 +67,14 @@ def tables(draw):
 
 
 def tasks(view, slices):
-    return plan(
-        slices,
+    context = PlanContext(
         config=view.config,
         table_schema=SCHEMA,
-        result=SCHEMA,
         rule=resolve_merge_rule(view.config, "", ""),
         committed=view.committed,
-        until=view.last_instant,
         options=ReadOptions.parse({}),
     )
+    return plan(slices, context, result=SCHEMA, until=view.last_instant)
 
 
 @given(tables(), st.sampled_from([None, "015", "025", "035"]), st.booleans(), st.randoms())

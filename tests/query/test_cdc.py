@@ -19,7 +19,9 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.query.cdc import ChangeSource, check_changes, plan_changes, read_changes
+from hudi_pyspark.query.cdc import ChangeSource, read_changes
+from hudi_pyspark.query.cdc_planner import check_changes, plan_changes
+from hudi_pyspark.query.option_table import HollowCommits, OnMissing
 from hudi_pyspark.query.options import IncrementalOptions, ReadOptions
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.query.log_records.log_files import (
@@ -177,14 +179,16 @@ class TestChangeSources:
         table = commit(table, "020", operation, updating(base("f", "020")), replaces=replaces)
         assert sources(planned(table)) == [("BASE_FILE_INSERT", "010")]
 
-    def test_updates_without_a_cdc_log_cannot_be_told(self):
+    def test_updates_without_a_cdc_log_are_corrupt(self):
         table = commit(cdc_table(), "010", "UPSERT", updating(base("f", "010")))
-        with pytest.raises(CorruptTableError, match=r"commit 010 updated rows in .* no CDC log"):
+        with pytest.raises(
+            CorruptTableError, match=r"commit 010 updated rows in .* did not write a CDC log"
+        ):
             planned(table)
 
     def test_an_operation_of_a_later_release_is_not_passed_over(self):
         table = commit(cdc_table(), "010", "MAGIC", stat(base("f", "010")))
-        with pytest.raises(UnsupportedTableError, match="010 does not tell by which operation"):
+        with pytest.raises(UnsupportedTableError, match="010 does not record its operation"):
             planned(table)
         assert planned(commit(cdc_table(), "010", "MAGIC")) == []
 
@@ -232,7 +236,9 @@ class TestRange:
             planned(self.table(), "020", "010")
 
     def test_a_table_without_changes_is_refused(self):
-        with pytest.raises(UnsupportedTableError, match=r"keeps no changes \(hoodie\.table\.cdc"):
+        with pytest.raises(
+            UnsupportedTableError, match=r"does not log changes \(hoodie\.table\.cdc"
+        ):
             planned(TinyTable(9).write("010", "deltacommit"))
 
     @pytest.mark.parametrize(
@@ -255,8 +261,11 @@ class TestRange:
         table = self.table(6).instant("025.commit.requested").instant("025.inflight")
         with pytest.raises(IncrementalRangeError, match="commit 025 has not completed"):
             planned(table)
-        assert [t.instant for t in planned(table, hollow_commits="block")] == ["010", "020"]
-        assert len(planned(table, hollow_commits="use_transition_time")) == 3
+        assert [t.instant for t in planned(table, hollow_commits=HollowCommits.BLOCK)] == [
+            "010",
+            "020",
+        ]
+        assert len(planned(table, hollow_commits=HollowCommits.USE_TRANSITION_TIME)) == 3
 
     def test_a_begin_before_the_active_timeline_is_refused(self):
         table = archive(self.table(), ("005", "006", "commit"), ("007", "008", "commit"))
@@ -270,8 +279,8 @@ class TestRange:
 
     def test_earliest_begins_behind_the_archived_commits(self):
         table = archive(self.table(), ("005", "006", "commit"))
-        with pytest.warns(UserWarning, match="they begin at 005, later than asked for"):
-            assert len(planned(table, on_missing="earliest")) == 3
+        with pytest.warns(UserWarning, match="they begin at 005, later than requested"):
+            assert len(planned(table, on_missing=OnMissing.EARLIEST)) == 3
 
 
 class TestMissingFiles:
@@ -300,7 +309,7 @@ class TestMissingFiles:
     @pytest.mark.parametrize("lost", [base("f", "010"), cdc_log("f", "020")], ids=str)
     def test_earliest_begins_behind_the_last_commit_that_cannot_be_told(self, lost):
         with pytest.warns(UserWarning, match="they begin at 020") as warned:
-            tasks = planned(self.table().without(lost), on_missing="earliest")
+            tasks = planned(self.table().without(lost), on_missing=OnMissing.EARLIEST)
         assert [t.instant for t in tasks] == ["030"]
         assert len(warned) == 1
 
@@ -367,7 +376,7 @@ def image(key, ts, v):
 def changes(table, begin, **more):
     """Change rows as tuples, with images as values, in order of operation and key."""
     given = {"cdc": "true", "cdc_format": "struct", "begin": begin, **more}
-    answer = Scan(table.open(), ReadOptions.parse(given), {}).to_arrow()
+    answer = Scan.of(table.open(), ReadOptions.parse(given), {}).to_arrow()
     rows = [tuple(r.values()) for r in answer.to_pylist()]
     return sorted(rows, key=lambda r: (r[0], (r[2] or r[3])["id"]))
 
@@ -419,7 +428,7 @@ class TestLogFileChanges:
 
     def test_images_are_json_texts_unless_told(self):
         table = self.table(data_block(LOG_SCHEMA, [row("n", 5, None, "020")], instant="020"))
-        answer = Scan(table.open(), ReadOptions.parse({"cdc": "true", "begin": "010"}), {})
+        answer = Scan.of(table.open(), ReadOptions.parse({"cdc": "true", "begin": "010"}), {})
         assert answer.schema.names == ["op", "ts_ms", "before", "after"]
         assert answer.to_arrow().to_pylist() == [
             {"op": "i", "ts_ms": "020", "before": None, "after": '{"id":"n","ts":5,"v":null}'}
@@ -487,7 +496,7 @@ class TestCdcLogChanges:
     def test_a_key_without_a_row_is_an_error(self):
         records = ({"op": "u", "record_key": "lost"},)
         table = self.table("OP_KEY_ONLY", self.block("OP_KEY_ONLY", records))
-        with pytest.raises(CorruptTableError, match="change of record key 'lost'"):
+        with pytest.raises(CorruptTableError, match="change for record key 'lost'"):
             changes(table, "010")
 
     def test_a_corrupt_block_is_an_error(self):
@@ -511,5 +520,5 @@ class TestCdcLogChanges:
 
 
 def test_skipping_table_services_has_no_effect_on_changes_and_says_so():
-    with pytest.warns(UserWarning, match="skip_compact has no effect on changes"):
+    with pytest.warns(UserWarning, match="skip_compact has no effect on a CDC query"):
         ReadOptions.parse({"cdc": "true", "begin": "000", "skip_compaction": "true"})

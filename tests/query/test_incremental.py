@@ -19,6 +19,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.query.incremental import range_slices, resolve_range
+from hudi_pyspark.query.option_table import HollowCommits, OnMissing
 from hudi_pyspark.query.options import IncrementalOptions
 from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.commit_slices import slices_of_groups
@@ -221,17 +222,22 @@ class TestHollowCommits:
         [("000", "", "010"), ("000", "030", "010"), ("000", "005", "005")],
     )
     def test_block_ends_the_range_before_it(self, begin, end, until):
-        found = resolve_range(self.table().open(), wanted(begin, end, hollow_commits="block"))
+        found = resolve_range(
+            self.table().open(), wanted(begin, end, hollow_commits=HollowCommits.BLOCK)
+        )
         assert found.end == until
         assert list(found.commits) == (["010"] if until == "010" else [])
 
     def test_block_leaves_nothing_where_the_first_commit_is_pending(self):
         table = TinyTable(6, "COPY_ON_WRITE").instant("010.inflight")
         table.write("020", "commit", base("f", "020"))
-        assert commits_in(table, hollow_commits="block") == []
+        assert commits_in(table, hollow_commits=HollowCommits.BLOCK) == []
 
     def test_use_transition_time_reads_on(self):
-        assert commits_in(self.table(), hollow_commits="use_transition_time") == ["010", "030"]
+        assert commits_in(self.table(), hollow_commits=HollowCommits.USE_TRANSITION_TIME) == [
+            "010",
+            "030",
+        ]
 
     def test_completion_times_have_no_gaps(self):
         assert commits_in(self.table(9)) == ["010", "030"]
@@ -271,36 +277,42 @@ class TestArchivedBegin:
     def test_a_begin_behind_the_archived_commits_needs_no_fallback(self, begin):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            slices_of(self.table(), begin, on_missing="fail")
+            slices_of(self.table(), begin, on_missing=OnMissing.FAIL)
 
     def test_without_fallback_the_error_says_where_to_begin(self):
         table = self.table()
         with pytest.raises(IncrementalRangeError) as raised:
-            resolve_range(table.open(), wanted("000", on_missing="fail"))
+            resolve_range(table.open(), wanted("000", on_missing=OnMissing.FAIL))
         assert "first commit that is gone is 010" in str(raised.value)
         assert "earliest begin that still works is 025" in str(raised.value)
-        assert commits_in(table, "025", on_missing="fail") == ["030", "040"]
+        assert commits_in(table, "025", on_missing=OnMissing.FAIL) == ["030", "040"]
 
     def test_earliest_begins_behind_the_archived_commits(self):
-        with pytest.warns(UserWarning, match="begins later than asked for, since commit 010"):
-            found = slices_of(self.table(), "000", on_missing="earliest")
+        with pytest.warns(UserWarning, match="begins later than requested, since commit 010"):
+            found = slices_of(self.table(), "000", on_missing=OnMissing.EARLIEST)
         assert found == {"f3": [base("f3", "030")], "f1": [base("f1", "040")]}
 
     def test_the_range_tells_that_it_begins_later(self):
-        found = resolve_range(self.table().open(), wanted("000", on_missing="earliest"))
+        found = resolve_range(self.table().open(), wanted("000", on_missing=OnMissing.EARLIEST))
         assert (found.begin, found.commits) == ("025", ("030", "040"))
-        assert str(found).endswith("; begins later than asked for, since " + found.moved)
+        assert str(found).endswith("; begins later than requested, since " + found.moved)
 
     def test_earliest_of_a_range_that_is_archived_as_a_whole_is_empty(self):
-        with pytest.warns(UserWarning, match="begins later than asked for"):
-            assert slices_of(self.table(), "000", "025", on_missing="earliest") == {}
+        with pytest.warns(UserWarning, match="begins later than requested"):
+            assert slices_of(self.table(), "000", "025", on_missing=OnMissing.EARLIEST) == {}
 
     def test_requested_times_are_compared_before_version_8(self):
         with pytest.raises(IncrementalRangeError, match="still works is 020"):
-            resolve_range(self.table().open(), wanted("000", on_missing="fail", table_version=6))
+            resolve_range(
+                self.table().open(), wanted("000", on_missing=OnMissing.FAIL, table_version=6)
+            )
 
     def test_a_table_without_archive_has_nothing_missing(self):
-        assert commits_in(three_commits(), "000", on_missing="fail") == ["010", "020", "030"]
+        assert commits_in(three_commits(), "000", on_missing=OnMissing.FAIL) == [
+            "010",
+            "020",
+            "030",
+        ]
 
 
 class TestCleanedFiles:
@@ -321,7 +333,7 @@ class TestCleanedFiles:
             "g": [base("g", "040")],
             "h": [base("h", "030")],
         }
-        assert "deleted since are not among them" in str(warned[0].message)
+        assert "without rows deleted since" in str(warned[0].message)
 
     def test_the_range_says_that_it_is_a_full_scan_and_keeps_its_commits(self):
         view, options = self.table().open(), wanted("000", "035")
@@ -334,7 +346,7 @@ class TestCleanedFiles:
         assert found.commits == ("010", "020", "030")
 
     def test_files_that_a_later_commit_of_the_range_supersedes_may_be_gone(self):
-        assert slices_of(self.table(), on_missing="fail") == {
+        assert slices_of(self.table(), on_missing=OnMissing.FAIL) == {
             "f": [base("f", "040")],
             "g": [base("g", "040")],
             "h": [base("h", "030")],
@@ -342,21 +354,23 @@ class TestCleanedFiles:
 
     def test_without_fallback_the_error_says_where_to_begin(self):
         with pytest.raises(IncrementalRangeError) as raised:
-            slices_of(self.table(), "000", "035", on_missing="fail")
+            slices_of(self.table(), "000", "035", on_missing=OnMissing.FAIL)
         assert "first commit that is gone is 010" in str(raised.value)
         assert "earliest begin that still works is 025" in str(raised.value)
-        assert slices_of(self.table(), "025", "035", on_missing="fail") == {"h": [base("h", "030")]}
+        assert slices_of(self.table(), "025", "035", on_missing=OnMissing.FAIL) == {
+            "h": [base("h", "030")]
+        }
 
     def test_earliest_begins_behind_the_cleaned_commits(self):
-        with pytest.warns(UserWarning, match="begins later than asked for") as warned:
-            found = slices_of(self.table(), "000", "035", on_missing="earliest")
+        with pytest.warns(UserWarning, match="begins later than requested") as warned:
+            found = slices_of(self.table(), "000", "035", on_missing=OnMissing.EARLIEST)
         assert found == {"h": [base("h", "030")]}
         assert "completion times after 025" in str(warned[0].message)
 
     def test_the_earliest_begin_behind_an_archived_commit_heeds_cleaned_files(self):
         table = archive(self.table(), ("005", "006", "commit"))
         with pytest.raises(IncrementalRangeError) as raised:
-            resolve_range(table.open(), wanted("000", "035", on_missing="fail"))
+            resolve_range(table.open(), wanted("000", "035", on_missing=OnMissing.FAIL))
         assert "first commit that is gone is 005" in str(raised.value)
         assert "earliest begin that still works is 025" in str(raised.value)
 
@@ -364,7 +378,7 @@ class TestCleanedFiles:
         table = TinyTable(9).write("010", "deltacommit", base("f", "010"))
         table.write("020", "deltacommit", log("f", "020")).without(log("f", "020"))
         with pytest.raises(IncrementalRangeError, match="a file that commit 020 wrote is gone"):
-            slices_of(table, "015", on_missing="fail")
+            slices_of(table, "015", on_missing=OnMissing.FAIL)
 
     def test_a_file_that_the_latest_slices_need_is_an_error_with_fallback_too(self):
         table = self.table().without(base("h", "030"))
@@ -505,8 +519,10 @@ class TestGoldenTables:
         assert self.differs(latest, "incr_end_latest_schema") == []
         assert latest.drop_columns(["added"]).num_rows == at_end.num_rows == 9
 
-    def test_time_travel_has_no_meaning_in_a_range(self, table):
-        with pytest.raises(InvalidOptionError, match=r"as\.of\.instant has no meaning"):
+    def test_time_travel_is_refused_in_a_range(self, table):
+        with pytest.raises(
+            InvalidOptionError, match=r"as\.of\.instant cannot be combined with an incr"
+        ):
             table.scan(query_type="incremental", begin="000", as_of="20261121064531390")
 
     def test_a_full_scan_answers_as_apache_hudi_and_warns(self, golden_table):
@@ -527,12 +543,14 @@ class TestGoldenTables:
     def test_the_begin_that_the_error_names_works(self, golden_table):
         table = HudiTable(str(golden_table("v9_mor_archived")))
         with pytest.raises(IncrementalRangeError) as raised:
-            table.scan(query_type="incremental", begin="000", on_missing="fail")
+            table.scan(query_type="incremental", begin="000", on_missing=OnMissing.FAIL)
         begin = str(raised.value).partition("still works is ")[2][:17]
-        rows = table.scan(query_type="incremental", begin=begin, on_missing="fail").to_arrow()
-        with pytest.warns(UserWarning, match="begins later than asked for"):
+        rows = table.scan(
+            query_type="incremental", begin=begin, on_missing=OnMissing.FAIL
+        ).to_arrow()
+        with pytest.warns(UserWarning, match="begins later than requested"):
             moved = table.scan(
-                query_type="incremental", begin="000", on_missing="earliest"
+                query_type="incremental", begin="000", on_missing=OnMissing.EARLIEST
             ).to_arrow()
         assert moved.num_rows == rows.num_rows > 0
 

@@ -55,7 +55,9 @@ def test_instant_in_every_form(text, instant):
     ],
 )
 def test_text_of_another_form_is_no_instant(text):
-    with pytest.raises(InvalidInstantError, match=r"is no instant\. Accepted: yyyyMMddHHmmssSSS"):
+    with pytest.raises(
+        InvalidInstantError, match=r"is not an instant\. Accepted: yyyyMMddHHmmssSSS"
+    ):
         ReadOptions.parse({"as_of": text})
 
 
@@ -74,7 +76,7 @@ def test_text_of_another_form_is_no_instant(text):
     ],
 )
 def test_day_or_time_that_does_not_exist_is_no_instant(text):
-    with pytest.raises(InvalidInstantError, match=f"'{text}' is no instant: "):
+    with pytest.raises(InvalidInstantError, match=f"'{text}' is not an instant: "):
         parse_instant(text)
 
 
@@ -155,7 +157,7 @@ def test_instant_that_has_come_is_answered(text, times, zone):
     ],
 )
 def test_future_instant_is_refused_and_the_last_one_named(text, times, zone, last):
-    pattern = f"'{text}' has not come yet.* The last instant of the table is {last};"
+    pattern = f"'{text}' is in the future.* The last instant of the table is {last};"
     with pytest.raises(FutureInstantError, match=pattern):
         resolved(text, timeline(*times, zone=zone))
 

@@ -1,8 +1,9 @@
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
-from hudi_pyspark.query.hudi_rs_options import HUDI_RS_IGNORED, HUDI_RS_KEYS
-from hudi_pyspark.query.options import OPTIONS, OnDamage, QueryType, ReadOptions
+from hudi_pyspark.query.option_table import BY_NAME, OPTIONS, OnDamage, QueryType
+from hudi_pyspark.query.options import ReadOptions, columns_text
+from hudi_pyspark.query.other_options import HUDI_RS_IGNORED
 
 parse = ReadOptions.parse
 MERGE_TYPE = "hoodie.datasource.merge.type"
@@ -62,6 +63,31 @@ def test_option_in_any_case_becomes_a_typed_value(key, attribute, text, expected
     assert getattr(parse({in_case(key): text}), attribute) == expected
 
 
+TYPED = [
+    ("query_type", QueryType.READ_OPTIMIZED, QueryType.READ_OPTIMIZED),
+    ("use_record_positions", False, False),
+    ("columns", ["b", "a"], ("b", "a")),
+    ("columns", ("a,b", " a"), ("a,b", " a")),
+    ("batch_rows", 7, 7),
+    ("on_damage", OnDamage.WARN, OnDamage.WARN),
+    ("delete_marker", True, "true"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), TYPED)
+def test_typed_value_is_taken_as_it_is(name, value, expected):
+    others = {"delete_field": "Op"} if name == "delete_marker" else {}
+    assert getattr(parse({name: value, **others}), name) == expected
+
+
+def test_columns_become_text_for_spark_unless_that_would_change_a_name():
+    assert columns_text(["b", "a"]) == "b,a"
+    assert columns_text("b, a") == "b,a"
+    for name in ("a,b", " a"):
+        with pytest.raises(UnsupportedQueryError, match=f"the column name '{name}'"):
+            columns_text(["id", name])
+
+
 @pytest.mark.parametrize(
     "keys",
     [(DELETE_FIELD, DELETE_MARKER), ("delete_field", "delete_marker")],
@@ -109,7 +135,7 @@ def test_both_names_of_the_query_type_must_agree():
         parse({old: "read_optimized", new: "snapshot"})
 
 
-NAMES = [name for option in OPTIONS for name in (option.key, option.alias) if name]
+NAMES = [name for option in OPTIONS for name in (option.name, option.alias) if name]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -147,7 +173,7 @@ def test_every_option_of_the_list_is_known(name):
         ),
         pytest.param(
             {MERGE_TYPE: "payload_combine", "query_type": "read_optimized"},
-            "has no meaning for read_optimized",
+            f"{MERGE_TYPE} cannot be combined with query type read_optimized",
             id="merge-type-of-base-files",
         ),
     ],
@@ -276,7 +302,7 @@ def test_read_optimized_mode_of_a_range_is_refused():
         "begin": "0",
         "hoodie.read.use.read_optimized.mode": "true",
     }
-    with pytest.raises(InvalidOptionError, match="no meaning for a range"):
+    with pytest.raises(InvalidOptionError, match="cannot be combined with a range"):
         ReadOptions.parse(options)
 
 
@@ -301,14 +327,17 @@ def test_keys_of_hudi_rs_are_those_of_its_package():
     """Every read option of an installed hudi-rs has its place here."""
     hudi = pytest.importorskip("hudi")
     keys = {member.value for member in hudi.HudiReadConfig}
-    known = {o.key for o in OPTIONS} | set(HUDI_RS_KEYS) | HUDI_RS_IGNORED
-    assert keys - known == set()
+    assert keys - BY_NAME.keys() - HUDI_RS_IGNORED == set()
 
 
-def test_defaults_stand_back():
+def test_options_take_precedence_over_defaults():
     defaults = {"hoodie.datasource.query.type": "read_optimized"}
     assert ReadOptions.parse({}, defaults) == ReadOptions(query_type=QueryType.READ_OPTIMIZED)
     assert ReadOptions.parse({"query_type": "snapshot"}, defaults) == ReadOptions()
+    mode = {"hoodie.read.use.read_optimized.mode": "true"}
+    assert ReadOptions.parse({}, mode) == ReadOptions(query_type=QueryType.READ_OPTIMIZED)
+    wanted = {"query_type": "incremental", "begin": "000"}
+    assert ReadOptions.parse(wanted, mode) == ReadOptions.parse(wanted)
 
 
 def test_defaults_that_are_no_read_options_may_be_meant_for_others(recwarn):

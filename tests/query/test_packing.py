@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from hudi_pyspark.query.packing import cost, pack
+from hudi_pyspark.query.packing import cost, group_tasks
 from hudi_pyspark.query.plan import ScanTask
 from tests.query.test_plan import planned, slice_of
 
@@ -23,7 +23,7 @@ def tasks_of(*sizes: int, logs: int = 0, extension: str = "parquet") -> list[Sca
 
 
 def packed(tasks: list[ScanTask], target: int) -> list[tuple[ScanTask, ...]]:
-    groups = pack(tasks, target)
+    groups = group_tasks(tasks, target)
     return [tuple(task for task in group if isinstance(task, ScanTask)) for group in groups]
 
 
@@ -62,4 +62,4 @@ def test_log_records_cost_more_than_base_rows():
 
 
 def test_nothing_to_read_is_no_group():
-    assert pack([], MIB) == []
+    assert group_tasks([], MIB) == []

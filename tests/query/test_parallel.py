@@ -7,7 +7,7 @@ import pytest
 
 from hudi_pyspark import HudiError
 from hudi_pyspark.query import parallel
-from hudi_pyspark.query.parallel import read_side_by_side
+from hudi_pyspark.query.parallel import read_in_parallel
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def reads(monkeypatch):
 
 def read(tasks: Any, count: int) -> Any:
     """The tables of the tasks, with a storage that nothing reads from."""
-    return read_side_by_side(tasks, cast("Any", None), count)
+    return read_in_parallel(tasks, cast("Any", None), count)
 
 
 def threads():

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.query.log_records.live_blocks import BlockFilter
-from hudi_pyspark.query.options import OnDamage, ReadOptions
-from hudi_pyspark.query.plan import plan
+from hudi_pyspark.query.option_table import OnDamage
+from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.plan import PlanContext, plan
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes
@@ -51,16 +52,15 @@ def slice_of(
 
 
 def planned(*slices, config=None, columns=("id",), rule=None, **options):
-    return plan(
-        slices,
+    context = PlanContext(
         config=config or config_of(),
         table_schema=TABLE,
-        result=pa.schema([TABLE.field(name) for name in columns]),
         rule=rule or rule_of(),
         committed=COMMITTED,
-        until="003",
         options=ReadOptions(**options),
     )
+    result = pa.schema([TABLE.field(name) for name in columns])
+    return plan(slices, context, result=result, until="003")
 
 
 PLACES = [("b", "a"), ("a", "a"), ("a", "b"), ("b", "b")]
@@ -82,13 +82,20 @@ def test_only_slices_with_log_files_read_what_the_merge_needs():
     with_log, without = planned(slice_of("a", "1", logs=1), slice_of("a", "2"))
     assert without.working.names == ["id"]
     assert with_log.working.names == ["id", "_hoodie_record_key", "ts"]
-    assert with_log.result.names == ["id"]
+    assert with_log.shared.result.names == ["id"]
 
 
 def test_task_survives_pickling():
     config = config_of(table__partition__fields="p")
     (task,) = planned(slice_of("p=7", "1", logs=2), config=config)
     assert pickle.loads(pickle.dumps(task)) == task
+
+
+def test_tasks_of_a_plan_share_one_value_in_the_pickle_too():
+    tasks = planned(*SLICES)
+    shared = [task.shared for task in pickle.loads(pickle.dumps(tasks))]
+    assert all(other is shared[0] for other in shared)
+    assert shared[0] == tasks[0].shared
 
 
 @pytest.mark.parametrize(
@@ -99,15 +106,15 @@ def test_blocks_are_checked_one_by_one_only_where_files_may_hold_several_commits
     version, committed
 ):
     (task,) = planned(slice_of("a", "1", logs=1), config=config_of(version))
-    assert task.block_filter == BlockFilter("003", committed)
+    assert task.shared.block_filter == BlockFilter("003", committed)
 
 
 def test_block_older_than_its_slice_is_admitted():
     # A writer that began before a compaction was planned may end up in the slice of that.
     (task,) = planned(slice_of("a", "1", logs=1), config=config_of(6))
     assert task.file_slice.base_instant_time == "002"
-    assert task.block_filter.committed is not None
-    assert "001" in task.block_filter.committed
+    assert task.shared.block_filter.committed is not None
+    assert "001" in task.shared.block_filter.committed
 
 
 def test_options_reach_the_task():
@@ -117,8 +124,9 @@ def test_options_reach_the_task():
         batch_rows=7,
         on_damage=OnDamage.WARN,
     )
-    found = (task.use_record_positions, task.batch_rows, task.on_damage)
-    assert found == (False, 7, OnDamage.WARN)
+    options = task.options
+    reached = (options.use_record_positions, options.batch_rows, options.on_damage)
+    assert reached == (False, 7, OnDamage.WARN)
 
 
 PARTITIONED = config_of(table__partition__fields="p,q")

@@ -15,9 +15,10 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
-from hudi_pyspark.query.options import OnDamage, ReadOptions
+from hudi_pyspark.query.option_table import OnDamage
+from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.partition_values import PartitionValues
-from hudi_pyspark.query.plan import ScanTask, plan
+from hudi_pyspark.query.plan import PlanContext, ScanTask, plan
 from hudi_pyspark.query.slice_reader import read
 from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.config import TableConfig
@@ -97,22 +98,22 @@ def task(
         "hoodie.table.type": "MERGE_ON_READ",
         "hoodie.table.partition.fields": "p",
     }
-    (planned,) = plan(
-        [FileSlice(partition, "f1-0", "001", base, logs)],
+    context = PlanContext(
         config=TableConfig.parse(properties),
         table_schema=TABLE,
-        result=pa.schema([TABLE.field(name) for name in columns]),
         rule=rule_of(),
         committed=CommittedTimes(frozenset({"001", "002", "003"}), "001"),
-        until=until,
         options=ReadOptions(**options),
     )
+    slices = [FileSlice(partition, "f1-0", "001", base, logs)]
+    result = pa.schema([TABLE.field(name) for name in columns])
+    (planned,) = plan(slices, context, result=result, until=until)
     return planned
 
 
 def rows(planned: ScanTask, files: dict[str, bytes] = FILES) -> list[tuple[Any, ...]]:
     tables = list(read(planned, MemoryStorage(files)))
-    assert all(table.schema == planned.result for table in tables)
+    assert all(table.schema == planned.shared.result for table in tables)
     return sorted(tuple(row.values()) for table in tables for row in table.to_pylist())
 
 

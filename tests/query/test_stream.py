@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_pyspark import HudiTable, IncrementalRangeError, InvalidOptionError
+from hudi_pyspark.query.option_table import QueryType
+from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.stream import (
     FIRST_OFFSET,
     LAST_OFFSET,
@@ -94,21 +96,41 @@ def test_options_of_a_stream_are_typed(options, expected):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        pytest.param({"begin": "000"}, "begin has no meaning for a stream", id="begin"),
-        pytest.param({END: "20240131010203456"}, "end.instanttime has no meaning", id="end"),
-        pytest.param({"As.Of.Instant": "2024-01-31"}, "as.of.instant has no meaning", id="as-of"),
-        pytest.param({"use_end_schema": "true"}, "use_end_schema has no meaning", id="end-schema"),
+        pytest.param({"begin": "000"}, "begin cannot be combined with a stream", id="begin"),
+        pytest.param({END: "20240131010203456"}, "end.instanttime cannot be combined", id="end"),
+        pytest.param(
+            {"As.Of.Instant": "2024-01-31"}, "As.Of.Instant cannot be combined", id="as-of"
+        ),
+        pytest.param(
+            {"use_end_schema": "true"}, "use_end_schema cannot be combined", id="end-schema"
+        ),
         pytest.param(
             {"hoodie.datasource.read.incr.table.version": "6"},
-            "incr.table.version has no meaning",
+            "incr.table.version cannot be combined",
             id="table-version",
         ),
         pytest.param({"query_type": "READ_OPTIMIZED"}, "reads all changes", id="read-optimized"),
+        pytest.param(
+            {"hoodie.read.query.type": "read_optimized"}, "reads all changes", id="hudi-rs-type"
+        ),
+        pytest.param(
+            {"hoodie.read.use.read_optimized.mode": "true"}, "reads all changes", id="hudi-rs-mode"
+        ),
+        pytest.param(
+            {"hoodie.read.start.timestamp": "20240131010203456"},
+            "hoodie.read.start.timestamp cannot be combined with a stream",
+            id="hudi-rs-begin",
+        ),
+        pytest.param(
+            {"hoodie.read.as.of.timestamp": "20240131010203456"},
+            "hoodie.read.as.of.timestamp cannot be combined with a stream",
+            id="hudi-rs-as-of",
+        ),
         pytest.param({"maxCommitsPerTrigger": "0"}, "whole number from 1 on", id="no-commits"),
         pytest.param({"maxCommitsPerTrigger": "-1"}, "whole number from 1 on", id="negative"),
-        pytest.param({"maxBytesPerTrigger": "1g"}, "maxbytespertrigger is '1g'", id="unit"),
+        pytest.param({"maxBytesPerTrigger": "1g"}, "maxBytesPerTrigger is '1g'", id="unit"),
         pytest.param({"maxBytesPerTrigger": "٣"}, "whole number", id="digit-of-another-script"),
-        pytest.param({"start_offset": "yesterday"}, "'yesterday' is no instant", id="start"),
+        pytest.param({"start_offset": "yesterday"}, "'yesterday' is not an instant", id="start"),
     ],
 )
 def test_option_that_a_stream_cannot_have_is_refused(options, says):
@@ -127,17 +149,20 @@ def test_columns_of_a_stream_are_asked_for_as_those_of_a_batch():
         pytest.param({"cdc": "true"}, id="cdc"),
         pytest.param({"incremental_format": "CDC"}, id="format"),
         pytest.param({"query_type": "incremental"}, id="query-type"),
+        pytest.param({"query_type": "INCREMENTAL"}, id="query-type-in-capitals"),
+        pytest.param({"hoodie.read.query.type": "incremental"}, id="query-type-of-hudi-rs"),
     ],
 )
 def test_columns_of_a_range_are_asked_for_with_a_range_of_nothing(options):
     found = schema_options(options)
     assert found[BEGIN] == LAST_OFFSET
-    assert {"incremental"} == {found[name] for name in (QUERY_TYPE, "query_type") if name in found}
+    assert ReadOptions.parse(found).query_type is QueryType.INCREMENTAL
 
 
 def test_columns_of_a_batch_keep_its_begin():
-    options = {"cdc": "true", "begin": "000"}
-    assert schema_options(options) == options
+    for begin in ("begin", "hoodie.read.start.timestamp"):
+        options = {"cdc": "true", begin: "000"}
+        assert schema_options(options) == options
 
 
 def test_columns_are_known_although_commits_are_archived_and_none_may_be_missing(golden_table):
@@ -150,6 +175,7 @@ def test_batch_is_an_incremental_query_without_the_options_of_the_stream():
     given = {
         "View_Type": "kept", "query_type": "snapshot", START: "latest", "columns": "id",
         "maxCommitsPerTrigger": "1", "maxBytesPerTrigger": "1", "cdc": "true",
+        "hoodie.read.query.type": "snapshot",
     }  # fmt: skip
     assert range_options(given, "005", "015") == {
         "view_type": "kept", "columns": "id", "cdc": "true",
