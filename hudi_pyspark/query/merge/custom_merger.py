@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.query.columns.arrays import is_true
-from hudi_pyspark.query.log_records.decoder import DELETED_COLUMN
 from hudi_pyspark.query.log_records.ordering import comparable_ordering
-from hudi_pyspark.query.log_records.records import ALL_COLUMNS, Decision, Records, concat
+from hudi_pyspark.query.log_records.records import Records
+from hudi_pyspark.query.merge.decision import Decision
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
+from hudi_pyspark.table.schema import DELETED_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,28 +98,22 @@ def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: Mer
         InvalidOptionError: the function returned something else than the pairs' outcomes.
     """
     # Deletes need no function: without an older row, or with a delete, the newer record counts.
-    by_function = older.has_row & newer.has_row & ~older.is_delete & ~newer.is_delete
+    deletes = older.marks.is_delete | newer.marks.is_delete
+    by_function = older.has_row & newer.has_row & ~deletes
     picked = Decision.pick(older, newer, ~by_function).apply(older, newer)
     pairs = np.flatnonzero(by_function)
     if not len(pairs):
         return picked
     names = older.rows.schema.names
     taken = pa.array(pairs)
-    merged = merger.merge(older.rows.take(taken), newer.rows.take(taken))
-    _check_outcome(merged, older.rows.schema, len(pairs))
-    rows = _in_types(merged.select(names), older.rows.schema)
-    outcome = Records(
-        rows=rows,
-        has_row=np.ones(len(pairs), np.bool_),
-        is_delete=_deleted(merged),
-        has_default_ordering=np.zeros(len(pairs), np.bool_),
-        has_other_class=np.zeros(len(pairs), np.bool_),
-        ordering=comparable_ordering(rows, rule.ordering_fields),
-        columns=np.full(len(pairs), ALL_COLUMNS, np.int64),
-    )
+    returned = merger.merge(older.rows.take(taken), newer.rows.take(taken))
+    _check_returned(returned, older.rows.schema, len(pairs))
+    rows = _in_types(returned.select(names), older.rows.schema)
+    merged = Records.of_rows(rows, comparable_ordering(rows, rule.ordering_fields))
+    merged = replace(merged, marks=replace(merged.marks, is_delete=_deleted(returned)))
     source = np.arange(len(older))
     source[pairs] = len(older) + np.arange(len(pairs))
-    return concat(picked, outcome).take(source)
+    return Records.concat([picked, merged]).take(source)
 
 
 def _deleted(merged: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -127,7 +122,7 @@ def _deleted(merged: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return is_true(merged.column(DELETED_COLUMN))
 
 
-def _check_outcome(merged: pa.Table, schema: pa.Schema, length: int) -> None:
+def _check_returned(merged: pa.Table, schema: pa.Schema, length: int) -> None:
     if not isinstance(merged, pa.Table) or merged.num_rows != length:
         found = f"{merged.num_rows} rows" if isinstance(merged, pa.Table) else type(merged).__name__
         raise InvalidOptionError(
