@@ -27,7 +27,7 @@ from hudi_pyspark.query.base_files.base_file import read_base_file
 from hudi_pyspark.storage import ArrowStorage
 
 UNIQUE = ("_hoodie_record_key", "uuid", "_hoodie_commit_seqno", "fare", "tip", "distance")
-SEARCH = parquet.record_key_twin
+SEARCH = parquet.find_duplicate_key_column
 BATCH_ROWS = 65_536
 
 
@@ -47,7 +47,9 @@ def trips(count: int) -> pa.Table:
             "rider": [f"rider-{n}" for n in numbers.integers(0, 1000, count)],
             "driver": [f"driver-{n}" for n in numbers.integers(0, 100_000, count)],
             "distance": numbers.integers(0, 1 << 40, count),
-            "updated_at": pa.array((seconds * 1e6).astype(np.int64)).cast(pa.timestamp("us", "UTC")),
+            "updated_at": pa.array((seconds * 1e6).astype(np.int64)).cast(
+                pa.timestamp("us", "UTC")
+            ),
             "fare": numbers.random(count) * 100,
             "tip": numbers.random(count) * 10,
             "seats": numbers.integers(0, 6, count).astype(np.int32),
@@ -82,7 +84,7 @@ def main(rows: int, rounds: int) -> None:
         seconds: dict[str, list[float]] = {name: [] for name in searches}
         for _ in range(rounds):
             for name, search in searches.items():
-                parquet.record_key_twin = search
+                parquet.find_duplicate_key_column = search
                 seconds[name].append(read_seconds(storage, "base.parquet", table.schema.names))
     medians = {name: statistics.median(found) for name, found in seconds.items()}
     for name, value in medians.items():

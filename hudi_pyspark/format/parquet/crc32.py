@@ -1,4 +1,4 @@
-"""CRC-32 of a part of some data, from the CRC-32 of the whole."""
+"""CRC-32 of a part of some bytes, from the CRC-32 of the whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ONE = 1 << 31  # the polynomial 1, in the same order of bits
 
 
 def crc32_without_prefix(whole: int, prefix: bytes, rest_size: int) -> int:
-    """CRC-32 of what follows a prefix.
+    """Return the CRC-32 of the bytes after a prefix.
 
     The CRC of two parts is that of the first, multiplied by x to the power of the second's bits
     modulo the polynomial, plus that of the second.
@@ -18,13 +18,13 @@ def crc32_without_prefix(whole: int, prefix: bytes, rest_size: int) -> int:
     Args:
         whole: CRC-32 of the prefix and the rest.
         prefix: the first bytes.
-        rest_size: bytes behind the prefix.
+        rest_size: number of bytes after the prefix.
     """
     return whole ^ _product(_power(8 * rest_size), zlib.crc32(prefix))
 
 
 def _product(first: int, second: int) -> int:
-    """Of two polynomials over the field of two elements, modulo the polynomial."""
+    """Multiply two polynomials over the field of two elements, modulo the polynomial."""
     result = 0
     while first:
         if first & _ONE:
@@ -36,7 +36,7 @@ def _product(first: int, second: int) -> int:
 
 @lru_cache(maxsize=256)  # pages have the same few sizes again and again
 def _power(bits: int) -> int:
-    """The power of x by a number of bits, modulo the polynomial."""
+    """Raise x to the power of a number of bits, modulo the polynomial."""
     result, square = _ONE, _ONE >> 1
     while bits:
         if bits & 1:
