@@ -49,7 +49,13 @@ def log_decoder(task: ScanTask) -> LogDecoder:
 
 
 def load_log_records(task: ScanTask, blocks: Sequence[LogBlock]) -> LoadedLog:
-    """Decode blocks of a task, into memory or onto local disk; see `load_log`."""
+    """Decode blocks of a task, into memory or onto local disk; see `load_log`.
+
+    Raises:
+        PositionsMissing: the task has no record key, and a block has no usable positions.
+        CorruptTableError: a block does not decode.
+        SpillError: the local disk is full, or cannot be used.
+    """
     return load_log(blocks, log_decoder(task), _memory(task), task.shared.merger)
 
 

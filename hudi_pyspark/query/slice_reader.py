@@ -72,7 +72,11 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
 def changes_of_log(
     task: ScanTask, storage: Storage, before: Iterable[pa.Table]
 ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
-    """List what the log files of a task change in the rows of a slice; see `changed_rows`."""
+    """List the changes that the log files of a task make to rows of a slice; see `changed_rows`.
+
+    Raises:
+        HudiError: see `read`.
+    """
     with closing(_load_log(task, storage)) as log:
         rule, merger = task.shared.rule, task.shared.merger
         yield from log.merge(before, partial(changed_rows, rule=rule, merger=merger))

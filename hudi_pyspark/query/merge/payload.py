@@ -52,7 +52,7 @@ POSTGRES_LSN_FIELD = "_event_lsn"
 
 
 def check_supported(rule: MergeRule, merger: PayloadMerger | None) -> None:
-    """Refuse what cannot be merged correctly; needed only for slices with log files.
+    """Refuse tables whose log files cannot be merged correctly.
 
     Raises:
         UnsupportedMergeError: names the property, its value, and what can be done.
@@ -140,6 +140,9 @@ def default_payload(older: Records, newer: Records, rule: MergeRule) -> Decision
     """Decide like DefaultHoodieRecordPayload and EventTimeAvroPayload.
 
     The greater ordering value wins, the newer record on a tie.
+
+    Raises:
+        CorruptTableError: the ordering field does not exist.
     """
     wins = ~newer.marks.ordering.older_than(older.marks.ordering) | _is_unordered(older, rule)
     return Decision.pick(older, newer, wins)
@@ -149,6 +152,9 @@ def first_value(older: Records, newer: Records, rule: MergeRule) -> Decision:
     """Decide like FirstValueAvroPayload.
 
     The greater ordering value wins, the older record on a tie.
+
+    Raises:
+        CorruptTableError: the ordering field does not exist.
     """
     wins = older.marks.ordering.older_than(newer.marks.ordering) | _is_unordered(older, rule)
     return Decision.pick(older, newer, wins)
@@ -182,6 +188,9 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
 
     The greater ordering value wins, and takes the other value where it has null. A newer delete
     deletes whatever its ordering value; meta columns are always those of the newer record.
+
+    Raises:
+        CorruptTableError: the ordering field does not exist.
     """
     deletes = newer.marks.is_delete | ~newer.has_row
     wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
@@ -220,6 +229,9 @@ def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision
     """Decide like MySqlDebeziumAvroPayload.
 
     The later position in the binary log wins; operation d deletes.
+
+    Raises:
+        CorruptTableError: a row has no position, or one that does not parse.
     """
     older_sequence, newer_sequence = _mysql_sequence(older), _mysql_sequence(newer)
     if (newer.has_row & is_null(newer.rows.column(MYSQL_SEQUENCE_FIELD))).any():
