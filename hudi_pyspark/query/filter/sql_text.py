@@ -103,7 +103,7 @@ class _Parser:
             match = _TOKEN.match(self._text, position)
             if match is None:
                 found = self._text[position:].lstrip()
-                raise InvalidOptionError(f"filter {self._text!r}: {found!r} is not an operand")
+                raise InvalidOptionError(f"filter {self._text!r}: unexpected {found!r}")
             kind = match.lastgroup or ""
             tokens.append(_Token(kind, match[kind], match.start(kind)))
             position = match.end()
