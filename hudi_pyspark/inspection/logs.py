@@ -28,10 +28,10 @@ from hudi_pyspark.query.log_records.decoder import deleting_rows
 from hudi_pyspark.query.log_records.live_blocks import scan_blocks
 from hudi_pyspark.query.log_records.record_key import record_keys
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
-from hudi_pyspark.query.merge.merge import newest
+from hudi_pyspark.query.merge.fold import fold_log
 from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.slice_log import log_decoder
 from hudi_pyspark.query.slice_planner import SlicePlanner
-from hudi_pyspark.query.slice_reader import log_decoder
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
 
@@ -244,7 +244,7 @@ def _merged(view: TableView, file_slice: FileSlice, files: Sequence[_LogFile]) -
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)
     log = decoder.concatenate([decoder.decode(block) for block in scan.blocks])
-    merged = newest(log, task.shared.rule, task.shared.merger)
+    merged = fold_log(log, task.shared.rule, task.shared.merger)
     winners = merged.records(np.arange(len(merged)))
     rows = winners.rows.select(task.shared.result.names)
     parts = [part for file in files for part in _damage_rows(file, schema)]
@@ -258,7 +258,7 @@ def _merged(view: TableView, file_slice: FileSlice, files: Sequence[_LogFile]) -
     columns = {
         "kind": pa.array(np.where(winners.has_row, "data", "delete")),
         "key": merged.keys,
-        "is_delete": pa.array(winners.is_delete),
+        "is_delete": pa.array(winners.marks.is_delete),
         "ordering": _ordering(winners.rows, task.shared.rule, count),
     }
     return _table([_rows(schema, count, columns, rows, winners.has_row), *parts], schema)
@@ -352,7 +352,10 @@ def _ordering(rows: pa.Table, rule: MergeRule, count: int) -> pa.Array:
     names = [n for n in rule.ordering_fields if n.partition(".")[0] in rows.schema.names]
     if not names:
         return pa.nulls(count, pa.list_(pa.string()))
-    texts = [field_array(rows, name).cast(pa.string()).to_pylist() for name in names]
+    texts = [
+        field_array(rows, name, role="ordering field").cast(pa.string()).to_pylist()
+        for name in names
+    ]
     return pa.array(list(map(list, zip(*texts, strict=True))), pa.list_(pa.string()))
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.query import option_table as table
+from hudi_pyspark.query.log_records.damage import OnDamage
 from hudi_pyspark.query.option_table import (
     CdcFormat,
     HollowCommits,
     IncrementalFormat,
     MergeType,
-    OnDamage,
     OnMissing,
     QueryType,
     RangeMerge,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
-from hudi_pyspark.query.log_records.decoder import DELETED_COLUMN
 from hudi_pyspark.query.merge.payload import PAYLOAD_FIELDS
 from hudi_pyspark.table.schema import (
+    DELETED_COLUMN,
     META_COLUMNS,
     OPERATION_COLUMN,
     RECORD_KEY_COLUMN,

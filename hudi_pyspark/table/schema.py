@@ -21,6 +21,7 @@ META_COLUMNS = (
 )
 COMMIT_TIME_COLUMN = META_COLUMNS[0]
 OPERATION_COLUMN = "_hoodie_operation"
+DELETED_COLUMN = "_hoodie_is_deleted"  # a data column: true for rows that delete their key
 RECORD_KEY_COLUMN = "_hoodie_record_key"
 PARTITION_PATH_COLUMN = "_hoodie_partition_path"
 _PLAIN_TYPES = frozenset(

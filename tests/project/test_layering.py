@@ -41,6 +41,19 @@ MAY_IMPORT = {
     "": {"errors", "hudi_table", "query", "scan", "spark"},  # hudi_pyspark/__init__.py
 }
 
+# The rooms of a folder, and what each may import of it; "" are the modules at its top.
+QUERY_ROOMS = ("columns", "filter", "base_files", "log_records", "merge", "")  # pipeline on top
+ROOMS = {
+    "format": {
+        "": set(),
+        "avro": set(),
+        "timeline": set(),
+        "parquet": {""},
+        "log": {"", "avro"},
+    },
+    "query": {room: set(QUERY_ROOMS[:floor]) for floor, room in enumerate(QUERY_ROOMS)},
+}
+
 MAY_IMPORT_LATE = {
     "hudi_pyspark",  # keeps pyspark out of the core
     "hudi_pyspark.cli",  # tells those who lack typer how to get it
@@ -60,6 +73,13 @@ MODULES = {
 def place(module: str) -> str:
     """The file or folder below the package that a module belongs to; "" is the package itself."""
     return module.split(".")[1] if "." in module else ""
+
+
+def room(module: str) -> str:
+    """The folder inside its folder that a module belongs to; "" is the top."""
+    names = module.split(".")
+    is_package = MODULES[module].name == "__init__.py"
+    return names[2] if len(names) > 3 or (is_package and len(names) == 3) else ""
 
 
 def is_type_checking(node: ast.AST) -> bool:
@@ -107,6 +127,18 @@ def test_imports_point_down(module):
     assert place(module) in MAY_IMPORT, f"give {module} its place in MAY_IMPORT"
     used = {place(name) for name in first_party(imports(module, typing_only=True))}
     assert used - {place(module)} <= MAY_IMPORT[place(module)]
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if place(name) in ROOMS])
+def test_rooms_of_a_folder_import_one_another_in_order(module):
+    may_import = ROOMS[place(module)]
+    assert room(module) in may_import, f"give {module} its place in ROOMS"
+    used = {
+        room(name)
+        for name in first_party(imports(module, typing_only=True))
+        if place(name) == place(module)
+    }
+    assert used - {room(module)} <= may_import[room(module)]
 
 
 @each_module

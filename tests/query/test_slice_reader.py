@@ -15,7 +15,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
-from hudi_pyspark.query.option_table import OnDamage
+from hudi_pyspark.query.log_records.damage import OnDamage
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.partition_values import PartitionValues
 from hudi_pyspark.query.plan import PlanContext, ScanTask, plan
@@ -310,7 +310,9 @@ def test_partition_column_comes_from(path, schema, from_path, expected):
 def test_partition_column_without_any_value_is_corrupt():
     planned = replace(task(columns=("p",)), partition=PartitionValues(columns=("p",)))
     files = {**FILES, BASE_PATH: base_content(schema=WITHOUT_P)}
-    with pytest.raises(CorruptTableError, match=f"{BASE_PATH}: partition column p is neither in"):
+    with pytest.raises(
+        CorruptTableError, match=f"{BASE_PATH}: partition column p is not in the file"
+    ):
         rows(planned, files)
 
 

@@ -1,4 +1,4 @@
-"""CRC-32 of a part of some data, from the CRC-32 of the whole."""
+"""CRC-32 of a part of some bytes, from the CRC-32 of the whole."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hudi_pyspark.format.parquet.crc32 import crc32_without_prefix
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError, parse_struct, varint_bytes
 
-HEAD = 1024  # bytes: header, and enough of what is compressed to inflate a few of them
+HEAD = 1024  # bytes: the header, and enough compressed bytes to inflate the levels
 TAIL = 8
 _GZIP = b"\x1f\x8b\x08"
 _GZIP_WBITS = 31  # makes zlib expect the header of gzip
@@ -23,7 +23,7 @@ _DATA_PAGE_V1, _PLAIN, _RLE = 0, 0, 3
 
 @dataclass(frozen=True, slots=True)
 class PageValues:
-    """The encoded values of a page; pages with the same have the same values."""
+    """Size and checksum of a page's encoded values: where these are equal, the values are."""
 
     rows: int
     size: int  # bytes
@@ -33,14 +33,17 @@ class PageValues:
 def page_values(head: bytes, tail: bytes, size: int, *, is_optional: bool) -> PageValues | None:
     """Describe the values of a data page (version 1, GZIP, PLAIN, no nulls); None for any other.
 
-    GZIP keeps size and CRC-32 of what it compressed; only the definition levels before the values
-    are inflated, since a column that may have nulls has them and another has none.
+    GZIP keeps size and CRC-32 of the uncompressed bytes. Only the definition levels before the
+    values are inflated, since a column that may have nulls has them and another has none.
 
     Args:
         head: the first `HEAD` bytes of the page, which begins with its header.
         tail: the last `TAIL` bytes.
         size: bytes of the page.
         is_optional: whether the column may have nulls; it is not nested or repeated.
+
+    Returns:
+        None for any other page.
     """
     try:
         header, begin = parse_struct(head)
@@ -56,9 +59,9 @@ def page_values(head: bytes, tail: bytes, size: int, *, is_optional: bool) -> Pa
         return None
     if not is_plain or head[begin : begin + len(_GZIP)] != _GZIP:
         return None
-    checksum, said = _TRAILER.unpack(tail)
+    checksum, stored_size = _TRAILER.unpack(tail)
     levels = _levels_without_null(rows) if is_optional else b""
-    if said != inflated or not _begins_with(head[begin:], levels):
+    if stored_size != inflated or not _begins_with(head[begin:], levels):
         return None
     rest = inflated - len(levels)
     return PageValues(rows, rest, crc32_without_prefix(checksum, levels, rest))

@@ -1,4 +1,4 @@
-"""Base file of any format to Arrow tables, a bounded number of rows at a time."""
+"""Base files of any format to Arrow tables, a bounded number of rows at a time."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ _READERS = {
     ".hfile": read_hfile_file,
     ".lance": read_lance_file,
 }
-
-
 _READABLE = (PARQUET, *_READERS)
 _EVERY_ROW_GROUP = RowGroupFilter()
 
@@ -43,18 +41,19 @@ def read_base_file(
 
     Args:
         storage: of the table.
-        path: relative to the base path; its extension tells the format.
+        path: relative to the base path; its extension names the format.
         columns: names of top-level columns; those that the file lacks are left out.
         batch_rows: most rows per table.
         row_groups: which part of a Parquet file is wanted; the other formats are read whole.
 
     Yields:
-        Tables with the file's own types; without any column they still tell their number of rows.
+        Tables in the file's own types; without any column they still have their number of rows.
 
     Raises:
         MissingFileError: the file is gone.
-        CorruptBaseFileError: it cannot be read as what its extension says.
+        CorruptBaseFileError: it cannot be read as the format of its extension.
         UnsupportedTableError: its format, or something in it, is not covered.
+        UnsupportedTypeError: it has timestamps that cannot be read from ORC files.
     """
     check_readable(path)
     try:
@@ -76,7 +75,7 @@ def check_readable(path: str) -> None:
     extension = _extension(path)
     if extension not in _READABLE:
         raise UnsupportedTableError(
-            f"base file {path} has the extension {extension!r}; readable are {', '.join(_READABLE)}"
+            f"base file {path} has the extension {extension!r}; supported: {', '.join(_READABLE)}"
         )
     if extension == ".lance" and importlib.util.find_spec("lance") is None:
         raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}")

@@ -1,4 +1,4 @@
-"""Base file of a metadata-only bootstrap: meta columns of the table, data columns of its source."""
+"""Base files of a metadata-only bootstrap: meta columns of the table, data columns of a source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def read_bootstrap_file(
     storage: Storage, path: str, source: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Stream a skeleton file side by side with the source file that it was made for.
+    """Stream a skeleton file together with the source file that it was made for.
 
     Args:
         storage: of the table.
@@ -32,11 +32,12 @@ def read_bootstrap_file(
 
     Yields:
         Tables in the order of the files' rows: meta columns, then data columns. Without any column
-        they still tell their number of rows.
+        they still have their number of rows.
 
     Raises:
         MissingFileError: one of the files is gone.
         CorruptBaseFileError: one cannot be read, or they differ in their number of rows.
+        UnsupportedTableError: the format of one, or something in it, is not covered.
     """
     folder, name = posixpath.split(source)
     outside = storage.at(folder)
@@ -44,7 +45,7 @@ def read_bootstrap_file(
     # A source that was a Hudi table itself has meta columns too, which are not this table's.
     data = [column for column in columns if column not in META_COLUMNS]
     try:
-        yield from _side_by_side(
+        yield from _join_rows(
             read_base_file(storage, path, meta, batch_rows),
             read_base_file(outside, name, data, batch_rows),
         )
@@ -60,16 +61,16 @@ class _UnequalError(Exception):
     """One of two streams of rows ends before the other."""
 
 
-def _side_by_side(left: Iterator[pa.Table], right: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def _join_rows(left: Iterator[pa.Table], right: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """Join rows by their ordinal; the two streams may be cut into tables of different sizes."""
     rows = 0
     left_rest, right_rest = _next_rows(left), _next_rows(right)
     while left_rest is not None and right_rest is not None:
         count = min(left_rest.num_rows, right_rest.num_rows)
-        yield _join(left_rest.slice(0, count), right_rest.slice(0, count))
+        yield _join_columns(left_rest.slice(0, count), right_rest.slice(0, count))
         rows += count
-        left_rest = _after(left_rest, count) or _next_rows(left)
-        right_rest = _after(right_rest, count) or _next_rows(right)
+        left_rest = _rest(left_rest, count) or _next_rows(left)
+        right_rest = _rest(right_rest, count) or _next_rows(right)
     if left_rest is not None:
         raise _UnequalError(f"more than the source's {rows}")
     if right_rest is not None:
@@ -80,13 +81,13 @@ def _next_rows(tables: Iterator[pa.Table]) -> pa.Table | None:
     return next((table for table in tables if table.num_rows), None)
 
 
-def _after(table: pa.Table, count: int) -> pa.Table | None:
-    """The rows after the first ones; None if there are no more."""
+def _rest(table: pa.Table, count: int) -> pa.Table | None:
+    """Return the rows after the first ones; None if there are no more."""
     # Arrow does not bound the length of a slice without columns by itself.
     return table.slice(count, table.num_rows - count) if table.num_rows > count else None
 
 
-def _join(left: pa.Table, right: pa.Table) -> pa.Table:
+def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
     if not right.num_columns:
         return left
     if not left.num_columns:

@@ -1,4 +1,7 @@
-"""A column of a Parquet file that holds the record keys once more, and so need not be read."""
+"""Search for a column of a Parquet file that repeats the record keys, so it need not be read.
+
+`benchmarks/duplicate_key_column.py` measures the gain: a fifth of the processor time of a read.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,19 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.parquet.page_values import PageValues
     from hudi_pyspark.query.base_files.parquet_ranges import PagedFile
 
-_FEWEST_BYTES = 1 << 20  # uncompressed, of the keys: what is smaller is inflated as fast
+_FEWEST_BYTES = 1 << 20  # of the uncompressed keys: fewer are inflated as fast
 _GZIP = "GZIP"
 _DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 
 
-def record_key_twin(file: PagedFile, groups: Sequence[int], columns: Sequence[str]) -> str | None:
-    """The column whose values are those of the record key column, page by page.
+def find_duplicate_key_column(
+    file: PagedFile, groups: Sequence[int], columns: Sequence[str]
+) -> str | None:
+    """Find the column whose values equal those of the record key column, page by page.
 
-    Where the record key is one field, its text is stored twice, and as nothing else in most files
-    is as hard to compress, inflating it is a good part of the work. That the two are the same is
-    not concluded from the table's properties, but from sizes and checksums of their pages.
+    Where the record key is one field, its text is stored twice. Few other columns are as hard to
+    compress, so inflating it is a good part of the work. The proof that both are equal is not in
+    the table's properties, but in sizes and checksums of their pages.
 
     Args:
         file: to read from; its parts are cheap to read twice.
@@ -38,7 +43,7 @@ def record_key_twin(file: PagedFile, groups: Sequence[int], columns: Sequence[st
         columns: names of the columns that will be read.
 
     Returns:
-        The column's name; None if there is none, or none that is worth it.
+        The column's name; None if there is none, or if it is too small to matter.
     """
     if RECORD_KEY_COLUMN not in columns:
         return None
@@ -55,13 +60,13 @@ def record_key_twin(file: PagedFile, groups: Sequence[int], columns: Sequence[st
         leaf = leaves.get(name)
         if leaf in (None, key) or parquet.schema_arrow.field(name).type != kind:
             continue
-        if all(_may_be_twins(parquet, group, key, leaf) for group in groups):
-            return name if _are_twins(file, groups, (key, leaf)) else None
+        if all(_may_be_equal(parquet, group, key, leaf) for group in groups):
+            return name if _are_equal(file, groups, (key, leaf)) else None
     return None
 
 
-def _may_be_twins(parquet: pq.ParquetFile, group: int, first: int, second: int) -> bool:
-    """By what the footer says."""
+def _may_be_equal(parquet: pq.ParquetFile, group: int, first: int, second: int) -> bool:
+    """Decide by the footer whether two leaf columns may have the same values."""
     row_group = parquet.metadata.row_group(group)
     chunks = [row_group.column(leaf) for leaf in (first, second)]
     if any(c.compression != _GZIP or _DICTIONARIES & set(c.encodings) for c in chunks):
@@ -74,8 +79,8 @@ def _may_be_twins(parquet: pq.ParquetFile, group: int, first: int, second: int) 
     return len(bounds) == len(chunks) and bounds[0] == bounds[1]
 
 
-def _are_twins(file: PagedFile, groups: Sequence[int], leaves: Sequence[int]) -> bool:
-    """By what each of their pages says."""
+def _are_equal(file: PagedFile, groups: Sequence[int], leaves: Sequence[int]) -> bool:
+    """Decide by each of their pages whether two leaf columns have the same values."""
     try:
         for group in groups:
             first, second = (_values(file, group, leaf) for leaf in leaves)
@@ -83,12 +88,12 @@ def _are_twins(file: PagedFile, groups: Sequence[int], leaves: Sequence[int]) ->
             if not all(a is not None and a == b for a, b in pairs):
                 return False
     except (ParquetPagesError, ThriftError, OSError):
-        return False  # whatever is wrong with the file, reading it will tell
+        return False  # reading the columns reports what is wrong with the file
     return True
 
 
 def _values(file: PagedFile, group: int, leaf: int) -> Iterator[PageValues | None]:
-    """What each page of a leaf column holds."""
+    """Identify the values of each page of a leaf column; None where that is not possible."""
     levels = file.parquet.schema.column(leaf)
     if levels.max_repetition_level or levels.max_definition_level > 1:
         raise ParquetPagesError("a nested column")

@@ -1,4 +1,4 @@
-"""HFile base file to Arrow tables: its values are Avro records, in order of their keys."""
+"""HFile base files to Arrow tables: their values are Avro records, in order of the keys."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 def read_hfile_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Read a whole HFile, decode only the columns; see `read_base_file`.
+    """Read a whole HFile and decode some columns; see `read_base_file`.
 
-    The blocks of an HFile are compressed rows, so there is no reading less of it.
+    The blocks of an HFile are compressed rows, so it cannot be read in part.
+
+    Raises:
+        CorruptBaseFileError: the file cannot be read.
+        FileNotFoundError: the file is gone.
     """
     place = storage.describe(path)
     try:

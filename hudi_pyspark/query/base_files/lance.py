@@ -1,4 +1,4 @@
-"""Lance base file to Arrow tables, with the library of the extra ``lance``."""
+"""Lance base files to Arrow tables, with the library of the extra ``lance``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,13 @@ LANCE_MISSING = (
 def read_lance_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Stream a Lance file; see `read_base_file`."""
+    """Stream a Lance file; see `read_base_file`.
+
+    Raises:
+        UnsupportedTableError: the library is not installed.
+        CorruptBaseFileError: the file cannot be read.
+        FileNotFoundError: the file is gone.
+    """
     try:
         from lance.file import LanceFileReader  # noqa: PLC0415  (an optional extra)
     except ImportError as error:
@@ -45,7 +51,7 @@ def read_lance_file(
 
 @contextmanager
 def _local_file(storage: Storage, path: str) -> Iterator[Path]:
-    """The file on this machine, copied here if need be: the library opens only what it can name."""
+    """Yield the file on this machine, copied here if need be: the library opens only paths."""
     local = Path(storage.describe(path))
     if local.is_file():
         yield local

@@ -1,4 +1,4 @@
-"""ORC base file to Arrow tables, stripe by stripe, a bounded number of rows at a time."""
+"""ORC base files to Arrow tables, stripe by stripe, a bounded number of rows at a time."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def read_orc_file(
     An ORC timestamp without zone is the wall clock of its writer, whose time zone the file names;
     so the instant is known, whatever the time zone of this machine. Apache Hudi reads the same in
     a JVM that runs in the writer's zone.
+
+    Raises:
+        CorruptBaseFileError: the file cannot be read.
+        UnsupportedTypeError: it has timestamps that Arrow cannot read, or in an unknown time zone.
+        FileNotFoundError: the file is gone.
     """
     place = storage.describe(path)
     try:
@@ -64,7 +69,7 @@ def _rows_without_columns(count: int, batch_rows: int) -> Iterator[pa.Table]:
 
 @dataclass(frozen=True, slots=True)
 class _WriterClock:
-    """What the timestamps of a file mean."""
+    """Meaning of the timestamps in a file, which are wall clocks of its writer."""
 
     schema: pa.Schema  # the columns wanted, timestamps as instants
     zones: tuple[str, ...]  # of the writer, per stripe; () if no column asks for them
@@ -90,7 +95,7 @@ class _WriterClock:
         return cls(schema, zones, path)
 
     def to_instants(self, table: pa.Table, stripe: int) -> pa.Table:
-        """The rows of a stripe with every wall clock of another zone than UTC as its instant."""
+        """Return the rows of a stripe with the wall clocks of other zones than UTC as instants."""
         zone = self.zones[stripe] if self.zones else ""
         if zone in _UTC:
             return table
@@ -101,7 +106,7 @@ class _WriterClock:
             elif _holds_wall_clock(field.type):
                 raise UnsupportedTypeError(
                     f"{self.path}: column {field.name!r} holds timestamps inside {field.type}, "
-                    f"written in the time zone {zone}; such are covered in UTC only"
+                    f"written in the time zone {zone}; nested timestamps are covered in UTC only"
                 )
         return table
 
@@ -110,8 +115,8 @@ class _WriterClock:
             instants = pc.assume_timezone(column, zone)
         except pa.ArrowInvalid as error:
             raise UnsupportedTypeError(
-                f"{self.path}: column {name!r} has timestamps in the time zone {zone} that tell "
-                f"no instant: {error}"
+                f"{self.path}: column {name!r} has timestamps that name no or several instants in "
+                f"the time zone {zone} ({error})"
             ) from error
         return instants.cast(pa.timestamp(column.type.unit, "UTC")).cast(column.type)
 
@@ -133,7 +138,7 @@ def _check_known(zone: str, path: str) -> None:
 
 
 def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, path: str) -> None:
-    """Refuse what pyarrow 15 answers with another date, e.g. `9999-12-31`, and 26 refuses."""
+    """Refuse timestamps that pyarrow 15 reads wrongly, e.g. `9999-12-31`, and 26 refuses."""
     column = 1  # 0 is the record as a whole
     for field in schema:
         following = column + _column_count(field.type)
@@ -151,7 +156,7 @@ def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, pat
 
 
 def _column_count(kind: pa.DataType) -> int:
-    """Number of columns of the ORC file that make up one of such a type."""
+    """Return the number of columns of the ORC file that make up one column of a type."""
     return 1 + sum(_column_count(child) for child in _children(kind))
 
 

@@ -1,4 +1,4 @@
-"""Some rows of a Parquet row group, from the pages that hold them."""
+"""Reads of some rows of a Parquet row group, from the pages that hold them."""
 
 from __future__ import annotations
 
@@ -22,31 +22,34 @@ _FEWEST_BYTES = 1 << 16  # uncompressed, of a column on average: smaller ones ha
 _MOST_PAGES = 0.8  # of all bytes; when nearly every page is wanted, none is looked for
 _MOST_ROWS = 0.125  # of all rows; nearly every page has some then
 _BATCH_ROWS = 1 << 14
-_ARROW_SCHEMA = b"ARROW:schema"  # types of pyarrow's own, which are told for all columns together
+_ARROW_SCHEMA = b"ARROW:schema"  # types of pyarrow's own, for all columns together
 
 
 @dataclass(frozen=True, slots=True)
 class WantedRows:
-    """How some columns tell which rows are wanted."""
+    """Condition on some columns that selects the wanted rows."""
 
     columns: tuple[str, ...]  # top-level names; a file has each of them once
-    holds: Callable[[pa.Table], Mask]  # per row of a table of these columns
+    holds: Callable[[pa.Table], Mask]  # a mask of the rows of a table with these columns
 
 
-def pick_rows(
+def read_wanted_rows(
     file: PagedFile, group: int, columns: Sequence[str], wanted: WantedRows
 ) -> pa.Table | None:
-    """The wanted rows of a row group.
+    """Read the wanted rows of a row group.
 
     Args:
         file: to read from.
         group: ordinal of the row group.
         columns: names of top-level columns; the file has each of them once.
-        wanted: tells the rows.
+        wanted: selects the rows.
 
     Returns:
         The columns in the file's own types; None where the row group is to be read whole, since
-        that is no slower, or since the file tells too little of its pages.
+        that is not slower, or since the file has no usable index of its pages.
+
+    Raises:
+        pyarrow.ArrowInvalid, OSError: the columns of the condition cannot be read.
     """
     parquet = file.parquet
     metadata = parquet.metadata
@@ -57,26 +60,26 @@ def pick_rows(
         or _ARROW_SCHEMA in (metadata.metadata or {})
     ):
         return None
-    found = _wanted(parquet, group, wanted)
-    if found is None:
+    selection = _select_rows(parquet, group, wanted)
+    if selection is None:
         return None
-    rows, table = found
+    rows, table = selection
     if not len(rows):
         return parquet.schema_arrow.empty_table().select(columns)
     try:
-        picked = _read_pages(file, group, others, rows)
+        from_pages = _read_pages(file, group, others, rows)
     except (ParquetPagesError, ThriftError, pa.ArrowException, OSError):
-        return None  # whatever is wrong with the file, reading it whole will tell
-    if not picked:
+        return None  # reading the row group whole reports what is wrong with the file
+    if not from_pages:
         return None
-    told = {name: table.column(name) for name in wanted.columns}
-    return pa.table({**told, **picked}).select(columns)
+    conditional = {name: table.column(name) for name in wanted.columns}
+    return pa.table({**conditional, **from_pages}).select(columns)
 
 
-def _wanted(
+def _select_rows(
     parquet: pq.ParquetFile, group: int, wanted: WantedRows
 ) -> tuple[Rows, pa.Table] | None:
-    """Ordinals of the wanted rows, and the columns that told them; None if they are many."""
+    """Return ordinals and condition columns of the wanted rows; None if these are many."""
     most = parquet.metadata.row_group(group).num_rows * _MOST_ROWS
     rows, tables, before = [np.empty(0, np.int64)], [], 0
     batches = parquet.iter_batches(_BATCH_ROWS, [group], list(wanted.columns), use_threads=False)
@@ -94,45 +97,45 @@ def _wanted(
 def _read_pages(
     file: PagedFile, group: int, columns: Sequence[str], rows: Rows
 ) -> dict[str, pa.ChunkedArray]:
-    """The rows, from their pages; none where nearly all pages hold some of them."""
+    """Read the rows from their pages; return no column where nearly all pages hold some of them."""
     leaves = {column: file.footer.leaves(group, column) for column in columns}
-    every = [leaf for found in leaves.values() for leaf in found]
+    every = [leaf for of_column in leaves.values() for leaf in of_column]
     pages = file.pages(group, every)
     chosen: dict[int, Mask] = {}
-    for found in leaves.values():
-        masks = _choose([pages[leaf] for leaf in found], rows)
-        chosen.update(zip(found, masks, strict=True))
+    for of_column in leaves.values():
+        masks = _choose_pages([pages[leaf] for leaf in of_column], rows)
+        chosen.update(zip(of_column, masks, strict=True))
     size = sum(int(pages[leaf].sizes[chosen[leaf]].sum()) for leaf in every)
     if size > _MOST_PAGES * sum(int(pages[leaf].sizes.sum()) for leaf in every):
         return {}
     parts = file.parts(s for leaf in every for s in pages[leaf].spans(chosen[leaf]))
-    picked: dict[str, pa.ChunkedArray] = {}
-    for column, found in leaves.items():
-        chunks = {leaf: (pages[leaf], chosen[leaf]) for leaf in found}
-        some = file.footer.file_of(group, column, chunks, parts)
-        held, of_which = chunks[found[0]]
-        whole = _read_column(some, int(held.row_counts[of_which].sum()))
-        picked[column] = whole.take(pa.array(held.places(rows, of_which)))
-    return picked
+    values: dict[str, pa.ChunkedArray] = {}
+    for column, of_column in leaves.items():
+        chunks = {leaf: (pages[leaf], chosen[leaf]) for leaf in of_column}
+        small_file = file.footer.file_of(group, column, chunks, parts)
+        first_pages, mask = chunks[of_column[0]]
+        whole = _read_column(small_file, int(first_pages.row_counts[mask].sum()))
+        values[column] = whole.take(pa.array(first_pages.places(rows, mask)))
+    return values
 
 
-def _choose(leaves: Sequence[ColumnPages], rows: Rows) -> list[Mask]:
-    """Pages of a top-level column's leaves that hold the rows, and all the same other rows."""
+def _choose_pages(leaves: Sequence[ColumnPages], rows: Rows) -> list[Mask]:
+    """Choose the pages of a column's leaves that hold the rows, and all the same other rows."""
     while True:
         chosen = [pages.holding(rows) for pages in leaves]
         if len(leaves) == 1:
             return chosen
-        held = [
+        rows_of_pages = [
             np.flatnonzero(np.repeat(mask, pages.row_counts))
             for pages, mask in zip(leaves, chosen, strict=True)
         ]
-        if all(np.array_equal(held[0], others) for others in held[1:]):
+        if all(np.array_equal(rows_of_pages[0], others) for others in rows_of_pages[1:]):
             return chosen
-        rows = np.unique(np.concatenate(held))
+        rows = np.unique(np.concatenate(rows_of_pages))
 
 
-def _read_column(some: bytes, rows: int) -> pa.ChunkedArray:
-    with pq.ParquetFile(pa.BufferReader(some), coerce_int96_timestamp_unit="us") as parquet:
+def _read_column(small_file: bytes, rows: int) -> pa.ChunkedArray:
+    with pq.ParquetFile(pa.BufferReader(small_file), coerce_int96_timestamp_unit="us") as parquet:
         column = parquet.read(use_threads=False).column(0)
     if len(column) != rows:
         raise ParquetPagesError(f"pages of {rows} rows have {len(column)}")

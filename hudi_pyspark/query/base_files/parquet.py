@@ -1,4 +1,4 @@
-"""Parquet base file to Arrow tables, a bounded number of rows at a time."""
+"""Parquet base files to Arrow tables, a bounded number of rows at a time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro.annotation import annotated_schema
-from hudi_pyspark.query.base_files.duplicate_key_column import record_key_twin
-from hudi_pyspark.query.base_files.page_reads import pick_rows
+from hudi_pyspark.query.base_files.duplicate_key_column import find_duplicate_key_column
+from hudi_pyspark.query.base_files.page_reads import read_wanted_rows
 from hudi_pyspark.query.base_files.parquet_ranges import PagedFile
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
 
 _BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
-_MOST_BYTES = 64 << 20  # of a table, by what the footer says of its rows on average
+_MOST_BYTES = 64 << 20  # of a table, by the average size of its rows in the footer
 
 
 def read_parquet_file(
@@ -32,10 +32,15 @@ def read_parquet_file(
     batch_rows: int,
     row_groups: RowGroupFilter,
 ) -> Iterator[pa.Table]:
-    """Stream the chosen row groups of a Parquet file; see `read_base_file`."""
+    """Stream the wanted row groups of a Parquet file; see `read_base_file`.
+
+    Raises:
+        CorruptBaseFileError: the file cannot be read.
+        FileNotFoundError: the file is gone.
+    """
     try:
         with storage.open_input(path) as file:
-            # Of another machine all columns are asked for at once, which takes their memory.
+            # From another machine, all columns are fetched at once, which takes their memory.
             parquet = pq.ParquetFile(
                 file,
                 coerce_int96_timestamp_unit="us",
@@ -45,20 +50,22 @@ def read_parquet_file(
             schema = annotated_schema(parquet.schema_arrow)
             wanted = [name for name in columns if name in schema.names]
             target = pa.schema([schema.field(name) for name in wanted])
-            chosen = row_groups.choose(parquet)
+            groups = row_groups.choose(parquet)
             paged = PagedFile(file, parquet)
-            twin = record_key_twin(paged, chosen, wanted) if storage.is_local else None
-            stored = [name for name in wanted if name != twin]
-            for table in _stored_tables(
+            duplicate = (
+                find_duplicate_key_column(paged, groups, wanted) if storage.is_local else None
+            )
+            needed = [name for name in wanted if name != duplicate]
+            for table in _read_row_groups(
                 paged,
-                chosen,
-                stored,
-                batch_rows=_rows_at_once(parquet.metadata, chosen, stored, batch_rows),
+                groups,
+                needed,
+                batch_rows=_rows_at_once(parquet.metadata, groups, needed, batch_rows),
                 rows=row_groups.wanted_rows(parquet.schema_arrow),
             ):
                 whole = table
-                if twin is not None:
-                    whole = table.append_column(twin, table.column(RECORD_KEY_COLUMN))
+                if duplicate is not None:
+                    whole = table.append_column(duplicate, table.column(RECORD_KEY_COLUMN))
                 yield whole.select(wanted).cast(target) if wanted else whole
     except FileNotFoundError:
         raise
@@ -70,7 +77,7 @@ def read_parquet_file(
 def _rows_at_once(
     metadata: pq.FileMetaData, groups: Sequence[int], columns: Sequence[str], most: int
 ) -> int:
-    """Rows of a table, fewer than the most where they are so wide that it would take too much."""
+    """Return the rows of a table: the most, or fewer if that would take too much memory."""
     row_groups = [metadata.row_group(group) for group in groups]
     if sum(row_group.total_byte_size for row_group in row_groups) <= _MOST_BYTES:
         return most
@@ -84,7 +91,7 @@ def _rows_at_once(
     return max(1, min(most, int(rows * _MOST_BYTES // max(size, 1))))
 
 
-def _stored_tables(
+def _read_row_groups(
     file: PagedFile,
     groups: Sequence[int],
     columns: Sequence[str],
@@ -92,9 +99,9 @@ def _stored_tables(
     batch_rows: int,
     rows: WantedRows | None,
 ) -> Iterator[pa.Table]:
-    """Columns of some row groups, in file order; rows that are not wanted may be missing."""
-    # Slices are read side by side, by Spark's tasks or by threads: more threads for the columns of
-    # one would only get in each other's way.
+    """Read columns of some row groups, in file order; rows that are not wanted may be missing."""
+    # Slices are read in parallel, by Spark's tasks or by threads: more threads for the columns of
+    # one would only compete with these.
     if rows is None:
         if groups:
             batches = file.parquet.iter_batches(batch_rows, groups, columns, use_threads=False)
@@ -102,9 +109,9 @@ def _stored_tables(
                 yield pa.Table.from_batches([batch])
         return
     for group in groups:
-        picked = pick_rows(file, group, columns, rows)
-        if picked is None:
-            yield from _stored_tables(file, [group], columns, batch_rows=batch_rows, rows=None)
+        wanted = read_wanted_rows(file, group, columns, rows)
+        if wanted is None:
+            yield from _read_row_groups(file, [group], columns, batch_rows=batch_rows, rows=None)
             continue
-        for start in range(0, picked.num_rows, batch_rows):
-            yield picked.slice(start, batch_rows)
+        for start in range(0, wanted.num_rows, batch_rows):
+            yield wanted.slice(start, batch_rows)

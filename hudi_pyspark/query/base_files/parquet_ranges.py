@@ -1,4 +1,4 @@
-"""Parts of a Parquet file, read by their offsets."""
+"""Byte ranges of a Parquet file, read by their offsets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     File: TypeAlias = pa.NativeFile | IO[bytes]
 
-_HOLE = 1 << 20  # bytes that are sooner read than skipped, where a read is a request
+_HOLE = 1 << 20  # bytes that are read faster than skipped, where a read is a request
 
 
 class FileParts:
@@ -47,14 +47,14 @@ class FileParts:
             self._blocks.append(memoryview(file.read(end - begin)))
 
     def __call__(self, begin: int, end: int) -> memoryview:
-        """The bytes between two offsets, which lie within one of the parts."""
+        """Return the bytes between two offsets, which lie within one of the parts."""
         block = bisect_right(self._begins, begin) - 1
         start = begin - self._begins[block]
         return self._blocks[block][start : start + end - begin]
 
 
 class PagedFile:
-    """A Parquet file that pyarrow reads, and its pages, for where a few of them are enough.
+    """A Parquet file that pyarrow reads, with access to single pages.
 
     Args:
         file: its parts are read beside pyarrow.
@@ -83,7 +83,7 @@ class PagedFile:
         return ParquetPages.parse(bytes(self._file.read(size)))
 
     def pages(self, group: int, leaves: Iterable[int]) -> dict[int, ColumnPages]:
-        """The pages of some leaf columns of a row group, by the columns' ordinals.
+        """Return the pages of some leaf columns of a row group, by the columns' ordinals.
 
         Raises:
             ParquetPagesError: the file has no offset index, or one that cannot be right.
@@ -96,5 +96,5 @@ class PagedFile:
         }
 
     def parts(self, spans: Iterable[tuple[int, int]], *, hole: int = _HOLE) -> FileParts:
-        """Parts of the file; see `FileParts`."""
+        """Read parts of the file; see `FileParts`."""
         return FileParts(self._file, spans, hole=hole)

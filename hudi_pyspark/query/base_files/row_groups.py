@@ -1,4 +1,4 @@
-"""Which row groups of a Parquet base file have to be read."""
+"""Choice of the row groups of a Parquet base file that have to be read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"
 
 @dataclass(frozen=True, slots=True)
 class RowGroupFilter:
-    """What of a base file is wanted; by what its footer says, row groups are left out."""
+    """Filter that leaves out row groups of a base file by the facts in its footer."""
 
     predicate: Predicate | None = None  # rows for which it is not true are not wanted
     types: pa.Schema | None = None  # types in which the predicate compares
@@ -41,7 +41,7 @@ class RowGroupFilter:
     byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
 
     def choose(self, file: pq.ParquetFile) -> list[int]:
-        """Ordinals of the row groups to read, in file order."""
+        """Return the ordinals of the row groups to read, in file order."""
         metadata = file.metadata
         groups = list(range(metadata.num_row_groups))
         if self.byte_range is not None:
@@ -55,14 +55,17 @@ class RowGroupFilter:
         return [g for g in groups if self._may_match(self.predicate, file, g, columns)]
 
     def wanted_rows(self, schema: pa.Schema) -> WantedRows | None:
-        """How some columns tell which rows of a file are wanted; None for all, or if they do not.
+        """Return the condition that selects the wanted rows of a file.
 
         Args:
             schema: of the file.
+
+        Returns:
+            None for all rows, or if the file's columns cannot decide it.
         """
         keys = keys_array(self.record_keys)
         if keys is not None:
-            if not _holds(schema, RECORD_KEY_COLUMN, keys.type):
+            if not _has_column(schema, RECORD_KEY_COLUMN, keys.type):
                 return None
             return WantedRows(
                 (RECORD_KEY_COLUMN,),
@@ -76,15 +79,15 @@ class RowGroupFilter:
         if not all(
             name in types.names
             and self._stored_name(name) == name
-            and _holds(schema, name, types.field(name).type)
+            and _has_column(schema, name, types.field(name).type)
             for name in names
         ):
             return None
         return WantedRows(tuple(names), lambda rows: holds(predicate, rows))
 
     def _has_keys(self, metadata: pq.FileMetaData) -> bool:
-        """Whether one of the record keys may be in the file."""
-        assert self.record_keys is not None  # asked for nothing otherwise
+        """Decide whether one of the record keys may be in the file."""
+        assert self.record_keys is not None  # the caller has checked
         footer = metadata.metadata or {}
         if _BLOOM_FILTER not in footer:
             return bool(self.record_keys)
@@ -117,7 +120,7 @@ class RowGroupFilter:
         return may_match(predicate, bounds_of)
 
     def _stored_name(self, name: str) -> str | None:
-        """Dotted path in the file; None for a column whose values are not taken from there."""
+        """Return the dotted path in the file; None if the values are not read from there."""
         if self.stored_names is None:
             return name
         head, dot, rest = name.partition(".")
@@ -127,20 +130,20 @@ class RowGroupFilter:
         return f"{stored}{dot}{rest}" if stored is not None else None
 
 
-def _holds(schema: pa.Schema, name: str, kind: pa.DataType) -> bool:
-    """Whether a file has one column of that name, and in that type."""
+def _has_column(schema: pa.Schema, name: str, kind: pa.DataType) -> bool:
+    """Decide whether a file has one column of that name, and in that type."""
     return len(schema.get_all_field_indices(name)) == 1 and schema.field(name).type == kind
 
 
 def _columns_by_path(file: pq.ParquetFile) -> dict[str, int]:
-    """Dotted path to ordinal of the leaf columns; without paths that two of them share."""
+    """Map dotted paths to ordinals of the leaf columns; without paths that two of them share."""
     paths = [file.schema.column(i).path for i in range(len(file.schema))]
     counts = Counter(paths)
     return {path: i for i, path in enumerate(paths) if counts[path] == 1}
 
 
 def _middle(row_group: pq.RowGroupMetaData) -> int:
-    """The byte by which a row group belongs to one part of the file."""
+    """Return the byte that decides which part of the file a row group belongs to."""
     first = row_group.column(0)
     starts = [first.data_page_offset]
     if first.dictionary_page_offset is not None:
@@ -166,5 +169,5 @@ def _bounds(column: pq.ColumnChunkMetaData, rows: int, kind: pa.DataType) -> Bou
         and pa.types.is_floating(kind)
         and isnan(low.as_py() + high.as_py())
     ):
-        low = high = None  # how parquet-mr marks that there is a NaN
+        low = high = None  # parquet-mr marks a NaN like this
     return Bounds(low, high, may_be_null=nulls != 0, may_have_value=nulls != rows)

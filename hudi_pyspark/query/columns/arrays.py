@@ -1,4 +1,4 @@
-"""Columns of a table as arrays and masks."""
+"""Functions that turn columns into arrays and masks."""
 
 from __future__ import annotations
 
@@ -16,23 +16,36 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 
-def field_array(table: pa.Table, name: str) -> pa.Array:
-    """A column, or a nested field by its dotted name, as one array."""
+def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array:
+    """Return a column, or a nested field by its dotted name, as one array.
+
+    Args:
+        table: holds the column.
+        name: of the column; a column whose own name has dots takes precedence.
+        role: what the field is to the caller; used only in the error.
+
+    Raises:
+        CorruptTableError: the table does not have the field.
+    """
     head, *path = name.split(".")
     if name in table.schema.names:
         head, path = name, []
     if head not in table.schema.names:
-        raise CorruptTableError(f"ordering field {name!r} does not exist in the table schema")
+        raise _missing(role, name)
     column = table.column(head)
     for child in path:
         if not pa.types.is_struct(column.type) or column.type.get_field_index(child) < 0:
-            raise CorruptTableError(f"ordering field {name!r} does not exist in the table schema")
+            raise _missing(role, name)
         column = pc.struct_field(column, [column.type.get_field_index(child)])
     return as_one_array(column)
 
 
+def _missing(role: str, name: str) -> CorruptTableError:
+    return CorruptTableError(f"{role} {name!r} does not exist in the table schema")
+
+
 def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """A chunked array as one array; copies only if there is more than one chunk."""
+    """Return a chunked array as one array; copy only if it has several chunks."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     if column.num_chunks == 1:
@@ -41,10 +54,10 @@ def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def is_null(column: pa.ChunkedArray | pa.Array) -> Mask:
-    """Rows without value."""
+    """Return the rows that have no value."""
     return np.asarray(as_one_array(pc.is_null(column)))
 
 
 def is_true(column: pa.ChunkedArray | pa.Array) -> Mask:
-    """Rows of a column of booleans that are true, and not null."""
+    """Return the rows of a boolean column that are true; null counts as false."""
     return np.asarray(as_one_array(pc.fill_null(column, fill_value=False)))

@@ -12,13 +12,13 @@ _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 
 
 def java_double_text(array: pa.Array) -> pa.Array:
-    """float64 array to the text of ``Double.toString``; used only where a column became text."""
+    """Convert a float64 array to the text of ``Double.toString``, for columns that became text."""
     texts = [None if v is None else _java_text(v, _double_digits(v)) for v in array.to_pylist()]
     return pa.array(texts, pa.string())
 
 
 def java_float_text(array: pa.Array) -> pa.Array:
-    """float32 array to the text of ``Float.toString``."""
+    """Convert a float32 array to the text of ``Float.toString``."""
     texts = [None if v is None else _java_text(v, _float_digits(v)) for v in array.to_pylist()]
     return pa.array(texts, pa.string())
 
@@ -36,7 +36,7 @@ def _float_digits(value: float) -> str:
 
 
 def _java_text(value: float, shortest: str) -> str:
-    """Shortest decimal digits that identify the value, laid out as Java does."""
+    """Format the shortest decimal digits that identify a value as Java does."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -51,7 +51,7 @@ def _java_text(value: float, shortest: str) -> str:
 
 
 def _digits(text: str) -> tuple[str, int]:
-    """Significant digits without zeros at either end, and the exponent of the first digit."""
+    """Split off significant digits, without zeros at the ends, and the first digit's exponent."""
     mantissa, _, exponent_text = text.partition("e")
     whole, _, fraction = mantissa.partition(".")
     exponent = int(exponent_text or 0) + len(whole) - 1

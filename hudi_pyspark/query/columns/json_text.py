@@ -1,8 +1,8 @@
-"""Arrow columns to JSON text, all rows at once.
+"""Arrow columns as JSON text, all rows at once.
 
 Every column is present, null as ``null``; decimals are numbers in plain notation, dates
-``YYYY-MM-DD``, timestamps ISO 8601 with microseconds (UTC ones end in Z), binary base64. What JSON
-has no number for is the text ``NaN``, ``Infinity`` or ``-Infinity``, as Spark reads and writes it.
+``YYYY-MM-DD``, timestamps ISO 8601 with microseconds (UTC ones end in Z), binary base64. Numbers
+that JSON lacks are the text ``NaN``, ``Infinity`` or ``-Infinity``, as Spark reads and writes them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONTROL = "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]"
 
 
 def json_text(values: pa.Array) -> pa.Array:
-    """The JSON text of each value; ``null`` where it is null."""
+    """Return the JSON text of each value; ``null`` where it is null."""
     kind = values.type
     for fits, convert in _CONVERSIONS:
         if fits(kind):
@@ -33,9 +33,9 @@ def json_text(values: pa.Array) -> pa.Array:
 
 
 def _number(values: pa.Array) -> pa.Array:
-    """Numbers as Python prints them; those that JSON does not have in Spark's words, as text."""
-    found = _float_values(values)
-    texts = [f'"{text}"' if text in _NOT_FINITE else text for text in map(json.dumps, found)]
+    """Print numbers as Python does; those that JSON lacks become text, in Spark's words."""
+    numbers = map(json.dumps, _float_values(values))
+    texts = [f'"{text}"' if text in _NOT_FINITE else text for text in numbers]
     return pc.if_else(
         pc.is_null(values), pa.scalar(None, pa.string()), pa.array(texts, pa.string())
     )
@@ -45,8 +45,8 @@ def _float_values(values: pa.Array) -> list[float]:
     if pa.types.is_float32(values.type):
         # Shortest digits that identify the float, not those of the double it widens to.
         values = values.cast(pa.string()).cast(pa.float64())
-    found: list[float] = pc.fill_null(values, 0.0).to_pylist()
-    return found
+    numbers: list[float] = pc.fill_null(values, 0.0).to_pylist()
+    return numbers
 
 
 def _decimal(values: pa.Array) -> pa.Array:
@@ -121,7 +121,7 @@ def _map(values: pa.MapArray) -> pa.Array:
 
 
 def _joined(values: pa.Array, texts: pa.Array, opening: str, closing: str) -> pa.Array:
-    """Texts of all items, item by item behind one another, to one text per list."""
+    """Join the texts of all items to one text per list."""
     lengths = np.asarray(pc.fill_null(pc.list_value_length(values), 0))
     offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
     lists = pa.ListArray.from_arrays(offsets, texts)

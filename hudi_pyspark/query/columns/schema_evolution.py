@@ -1,4 +1,4 @@
-"""Columns of a file to the reader's schema: matched by name, promoted as Hudi allows."""
+"""Conversion of a file's columns to the reader's schema: matched by name, promoted as in Hudi."""
 
 from __future__ import annotations
 
@@ -66,28 +66,28 @@ def _conform_column(column: pa.ChunkedArray, field: pa.Field, source: str) -> pa
 
 
 class _NoPromotion(TypeError):
-    """No rule leads from the one type to the other."""
+    """Raised where no rule leads from one type to the other."""
 
 
 def _promote(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """One array to a type, by Hudi's rules of type promotion."""
-    found = array.type
-    if found.equals(target):
+    """Convert an array by Hudi's rules of type promotion."""
+    kind = array.type
+    if kind.equals(target):
         return array
-    if pa.types.is_null(found):
+    if pa.types.is_null(kind):
         return pa.nulls(len(array), target)
-    if pa.types.is_dictionary(found):
+    if pa.types.is_dictionary(kind):
         return _promote(array.dictionary_decode(), target)
     return _promote_nested(array, target)
 
 
 def _promote_nested(array: pa.Array, target: pa.DataType) -> pa.Array:
-    found = array.type
-    if pa.types.is_struct(target) and pa.types.is_struct(found):
+    kind = array.type
+    if pa.types.is_struct(target) and pa.types.is_struct(kind):
         return _promote_struct(array, target)
-    if pa.types.is_map(target) and pa.types.is_map(found):
+    if pa.types.is_map(target) and pa.types.is_map(kind):
         return _promote_map(array, target)
-    if _is_list(target) and _is_list(found):
+    if _is_list(target) and _is_list(kind):
         return _promote_list(array, target)
     return _promote_scalar(array, target)
 
@@ -119,14 +119,14 @@ def _promote_map(array: pa.MapArray, target: pa.MapType) -> pa.Array:
 
 
 def _with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
-    """A list or map array with the same nulls and lengths, but other items."""
+    """Return a list or map array with the same nulls and lengths, but other items."""
     # MapArray.from_arrays takes a mask only from pyarrow 17 on.
     nulls_and_offsets = array.buffers()[:2]
     return pa.Array.from_buffers(target, len(array), nulls_and_offsets, children=[items])
 
 
 def without_offset(array: pa.Array) -> pa.Array:
-    """The same values in an array that does not start in the middle of its buffers."""
+    """Return the same values in an array that starts at the beginning of its buffers."""
     if array.offset == 0:
         return array
     return array.take(pa.array(np.arange(len(array))))
@@ -138,8 +138,8 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _promote_scalar(array: pa.Array, target: pa.DataType) -> pa.Array:
-    for is_found, is_target, convert in _SCALAR_RULES:
-        if is_found(array.type) and is_target(target):
+    for is_stored, is_target, convert in _SCALAR_RULES:
+        if is_stored(array.type) and is_target(target):
             return convert(array, target)
     raise _NoPromotion("no rule of schema evolution")
 
@@ -160,7 +160,7 @@ def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
-    # Directly, Arrow asks for room for every integer of the type; here the values decide.
+    # A direct cast requires digits for every integer of the type; this one only for the values.
     return pc.cast(pc.cast(array, pa.decimal128(20, 0)), target)
 
 
@@ -191,7 +191,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Fixed bytes that hold the elements of a vector, little-endian, to lists of them."""
+    """Convert fixed bytes, the little-endian elements of a vector, to lists of elements."""
     element = target.value_type.to_pandas_dtype()
     valid = array.drop_null().cast(pa.binary())
     numbers = np.frombuffer(b"".join(valid.to_pylist()), np.dtype(element).newbyteorder("<"))
@@ -212,7 +212,7 @@ def _is_vector(kind: pa.DataType) -> bool:
     return any(test(kind.value_type) for test in tests)
 
 
-# Which stored type may become which: both tests, and how. The first rule that fits is taken.
+# Tests of the stored type and of the target, and the conversion. The first rule that fits is used.
 _SCALAR_RULES = (
     (_is_bytes, _is_bytes, _cast),
     (_is_bytes, _is_vector, _vector),

@@ -25,7 +25,7 @@ class SchemaOnRead:
     versions: tuple[InternalSchema, ...]  # oldest first
 
     def stored_names(self, names: Sequence[str], instant: str) -> dict[str, str]:
-        """Top-level columns of a query to their names in a file; those it lacks are left out.
+        """Map top-level columns of a query to their names in a file, without those that it lacks.
 
         Args:
             names: columns of the query. One that the internal schema does not know, such as a
@@ -33,17 +33,17 @@ class SchemaOnRead:
             instant: that wrote the file.
         """
         stored = self._version_of(instant)
-        found: dict[str, str] = {}
+        names_in_file: dict[str, str] = {}
         for name in names:
             wanted = self.target.root.by_name(name)
             if wanted is None:
-                found[name] = name
+                names_in_file[name] = name
             elif (field := stored.by_id(wanted.id)) is not None:
-                found[name] = field.name
-        return found
+                names_in_file[name] = field.name
+        return names_in_file
 
     def rename(self, table: pa.Table, stored_names: Mapping[str, str], instant: str) -> pa.Table:
-        """A file's columns under the names of the query, nested fields too.
+        """Rename a file's columns to the names of the query, nested fields too.
 
         Args:
             table: as read from the file; has some of the stored names.
@@ -56,9 +56,9 @@ class SchemaOnRead:
             if stored_name not in table.schema.names:
                 continue
             column = table.column(stored_name)
-            wanted, found = self.target.root.by_name(name), stored.by_name(stored_name)
-            if wanted is not None and found is not None and wanted.part != found.part:
-                chunks = [_rename(chunk, wanted.part, found.part) for chunk in column.chunks]
+            new, old = self.target.root.by_name(name), stored.by_name(stored_name)
+            if new is not None and old is not None and new.part != old.part:
+                chunks = [_rename(chunk, new.part, old.part) for chunk in column.chunks]
                 column = pa.chunked_array(chunks) if chunks else column
             columns[name] = column
         if not columns:
@@ -66,7 +66,7 @@ class SchemaOnRead:
         return pa.table(columns)
 
     def _version_of(self, instant: str) -> StructPart:
-        """Columns at the time a file was written; the oldest known before the first version."""
+        """Return the columns when a file was written; the oldest ones before all versions."""
         past = [v for v in self.versions if v.version_id <= int(instant)]
         return (past[-1] if past else self.versions[0]).root
 
@@ -74,32 +74,32 @@ class SchemaOnRead:
 def stored_columns(
     schema_on_read: SchemaOnRead | None, names: Sequence[str], instant: str
 ) -> dict[str, str]:
-    """Columns of a query to their names in a file; without schema on read they are the same."""
+    """Map columns of a query to their names in a file; without schema on read they are the same."""
     if schema_on_read is None:
         return {name: name for name in names}
     return schema_on_read.stored_names(names, instant)
 
 
-def _rename(array: pa.Array, wanted: Part, found: Part) -> pa.Array:
-    if isinstance(wanted, StructPart) and isinstance(found, StructPart):
-        return _rename_struct(array, wanted, found)
-    if isinstance(wanted, ListPart) and isinstance(found, ListPart):
+def _rename(array: pa.Array, new: Part, old: Part) -> pa.Array:
+    if isinstance(new, StructPart) and isinstance(old, StructPart):
+        return _rename_struct(array, new, old)
+    if isinstance(new, ListPart) and isinstance(old, ListPart):
         array = without_offset(array)
-        values = _rename(array.values, wanted.element, found.element)
+        values = _rename(array.values, new.element, old.element)
         mask = pc.is_null(array) if array.null_count else None
         return pa.ListArray.from_arrays(array.offsets, values, mask=mask)
-    if isinstance(wanted, MapPart) and isinstance(found, MapPart):
+    if isinstance(new, MapPart) and isinstance(old, MapPart):
         array = without_offset(array)
-        items = _rename(array.items, wanted.value, found.value)
+        items = _rename(array.items, new.value, old.value)
         mask = pc.is_null(array) if array.null_count else None
         return pa.MapArray.from_arrays(array.offsets, array.keys, items, mask=mask)
     return array
 
 
-def _rename_struct(array: pa.StructArray, wanted: StructPart, found: StructPart) -> pa.Array:
+def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> pa.Array:
     names, children = [], []
-    for field in wanted.fields:
-        stored = found.by_id(field.id)
+    for field in new.fields:
+        stored = old.by_id(field.id)
         index = array.type.get_field_index(stored.name) if stored is not None else -1
         if stored is None or index < 0:
             continue

@@ -1,1 +1,1 @@
-"""Filters: what they mean, and what they rule out before a row is read."""
+"""Filters: predicates, and the files and rows that these rule out before a row is read."""

@@ -1,4 +1,4 @@
-"""What a filter rules out by the bounds of its columns, before any row is read."""
+"""Tests of a filter against the bounds of columns, before any row is read."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of the values that a column has in some rows."""
+    """Facts about the values that a column has in some rows."""
 
-    low: pa.Scalar | None  # none is smaller, NaN aside; None if that is not known
-    high: pa.Scalar | None  # none is greater, NaN aside
+    low: pa.Scalar | None  # no value is smaller, except NaN; None if unknown
+    high: pa.Scalar | None  # no value is greater, except NaN; None if unknown
     may_be_null: bool
     may_have_value: bool  # false: all of them are null
 
     @classmethod
     def of(cls, value: pa.Scalar) -> Bounds:
-        """Those of a column with one value, which is not null."""
+        """Return the bounds of a column with one value, which is not null."""
         return cls(value, value, may_be_null=False, may_have_value=True)
 
 
-BoundsOf: TypeAlias = "Callable[[str], Bounds | None]"  # None: nothing is known of the column
+BoundsOf: TypeAlias = "Callable[[str], Bounds | None]"  # None for a column without bounds
 
 
 def may_match(predicate: Predicate, bounds_of: BoundsOf) -> bool:
-    """Whether the predicate can be true for any row whose columns keep within their bounds."""
+    """Decide whether the predicate can be true for rows whose columns are within their bounds."""
     if isinstance(predicate, And):
         return all(may_match(part, bounds_of) for part in predicate.parts)
     if isinstance(predicate, Or):
@@ -57,7 +57,7 @@ def _leaf_may_match(predicate: Comparison | IsIn | IsNull | Like, bounds: Bounds
     if isinstance(predicate, IsNull):
         return bounds.may_have_value if predicate.is_negated else bounds.may_be_null
     if not bounds.may_have_value:
-        return False  # whatever is compared with null is null
+        return False  # a comparison with null is null
     if bounds.low is None or bounds.high is None:
         return True
     if isinstance(predicate, Comparison):
@@ -74,7 +74,7 @@ def _comparison_may_match(predicate: Comparison, low: pa.Scalar, high: pa.Scalar
         is_constant = _is(pc.equal, low, value) and _is(pc.equal, high, value)
         return is_floating or not is_constant
     if sign in {Operator.GREATER, Operator.GREATER_OR_EQUAL}:
-        # NaN is greater than everything, and bounds do not tell of it.
+        # NaN is greater than everything, and bounds leave it out.
         compute = pc.greater if sign is Operator.GREATER else pc.greater_equal
         return is_floating or _is(compute, high, value)
     if sign in {Operator.LESS, Operator.LESS_OR_EQUAL}:

@@ -1,4 +1,8 @@
-"""What a filter asks of a row: values of the columns, compared as Spark compares them."""
+"""Predicates on the columns of a row, which compare values as Spark compares them.
+
+Each can `negate` itself, and `evaluate` itself on rows: to true, false or null for each of them, as
+SQL has it.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +43,12 @@ class Operator(enum.Enum):
 
     @property
     def negated(self) -> Operator:
-        """What holds where this one does not, nulls aside."""
+        """The operator that is true where this one is false."""
         return _NEGATED[self]
 
     @property
     def flipped(self) -> Operator:
-        """The same with the literal on the left."""
+        """The operator that says the same with the literal on the left."""
         return _FLIPPED.get(self, self)
 
 
@@ -71,22 +75,28 @@ _COMPUTE: dict[Operator, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
     Operator.GREATER_OR_EQUAL: pc.greater_equal,
 }
 _WILDCARDS = {"%": ".*", "_": "."}
-# Spark orders NaN after every other number and takes it for equal to itself.
+# Spark orders NaN after every other number and treats it as equal to itself.
 _TRUE_OF_NAN = frozenset({Operator.NOT_EQUAL, Operator.GREATER, Operator.GREATER_OR_EQUAL})
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``column operator literal``; null where the column is null."""
+    """``column operator literal``; null where the column is null.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
 
     column: str  # dotted for a field of a struct
     operator: Operator
     value: pa.Scalar  # of the type that both sides are compared in; never null or NaN
 
     def negate(self) -> Comparison:
+        """Return the comparison with the opposite operator."""
         return replace(self, operator=self.operator.negated)
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
         values = cast_to(field_array(rows, self.column), self.value.type)
         result = _COMPUTE[self.operator](values, self.value)
         if pa.types.is_floating(values.type) and self.operator in _TRUE_OF_NAN:
@@ -99,23 +109,29 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class IsIn:
-    """``column [NOT] IN (literals)``; null where the column is null."""
+    """``column [NOT] IN (literals)``; null where the column is null.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
 
     column: str
     values: pa.Array  # of the type that both sides are compared in; without nulls and NaN
     is_negated: bool = False
 
     def negate(self) -> IsIn:
+        """Return the predicate that is true where this one is false."""
         return replace(self, is_negated=not self.is_negated)
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
         values = cast_to(field_array(rows, self.column), self.values.type)
         if pa.types.is_floating(values.type):
             values = pc.add(values, pa.scalar(0, values.type))  # -0.0 to 0.0, which hashes alike
-        found = pc.is_in(values, value_set=self.values)
+        matches = pc.is_in(values, value_set=self.values)
         if self.is_negated:
-            found = pc.invert(found)
-        return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.bool_()))
+            matches = pc.invert(matches)
+        return pc.if_else(pc.is_valid(values), matches, pa.scalar(None, pa.bool_()))
 
     def __str__(self) -> str:
         shown = ", ".join(_text(value) for value in self.values[:5])
@@ -125,15 +141,21 @@ class IsIn:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """``column IS [NOT] NULL``; never null."""
+    """``column IS [NOT] NULL``; never null.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
 
     column: str
     is_negated: bool = False
 
     def negate(self) -> IsNull:
+        """Return the predicate that is true where this one is false."""
         return replace(self, is_negated=not self.is_negated)
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
         values = field_array(rows, self.column)
         return pc.is_valid(values) if self.is_negated else pc.is_null(values)
 
@@ -143,24 +165,30 @@ class IsNull:
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """``column [NOT] LIKE pattern``: ``%`` is any text, ``_`` any character, backslash escapes."""
+    """``column [NOT] LIKE pattern``: ``%`` is any text, ``_`` any character, backslash escapes.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
 
     column: str
     pattern: str
     is_negated: bool = False
 
     def negate(self) -> Like:
+        """Return the predicate that is true where this one is false."""
         return replace(self, is_negated=not self.is_negated)
 
     @property
     def prefix(self) -> str:
-        """Text with which every match starts."""
+        """The text with which every match starts."""
         match = re.match(r"[^%_\\]*", self.pattern)
         return match[0] if match else ""
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
-        found = pc.match_substring_regex(field_array(rows, self.column), _regex(self.pattern))
-        return pc.invert(found) if self.is_negated else found
+        """Return true, false or null for each row."""
+        matches = pc.match_substring_regex(field_array(rows, self.column), _regex(self.pattern))
+        return pc.invert(matches) if self.is_negated else matches
 
     def __str__(self) -> str:
         return f"{self.column} {'NOT ' * self.is_negated}LIKE '{self.pattern}'"
@@ -168,14 +196,20 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All parts hold."""
+    """Predicate that is true if all parts are.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
 
     parts: tuple[Predicate, ...]
 
     def negate(self) -> Or:
+        """Return the predicate that is true where this one is false."""
         return Or(tuple(part.negate() for part in self.parts))
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
         return reduce(pc.and_kleene, (part.evaluate(rows) for part in self.parts))
 
     def __str__(self) -> str:
@@ -184,14 +218,20 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """At least one part holds."""
+    """Predicate that is true if at least one part is.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
 
     parts: tuple[Predicate, ...]
 
     def negate(self) -> And:
+        """Return the predicate that is true where this one is false."""
         return And(tuple(part.negate() for part in self.parts))
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
         return reduce(pc.or_kleene, (part.evaluate(rows) for part in self.parts))
 
     def __str__(self) -> str:
@@ -202,21 +242,29 @@ Predicate: TypeAlias = Comparison | IsIn | IsNull | Like | And | Or
 
 
 def holds(predicate: Predicate, rows: pa.Table) -> npt.NDArray[np.bool_]:
-    """Per row, whether the predicate is true; null counts as false, as in a WHERE clause."""
+    """Return a mask of the rows for which the predicate is true, not null, as in a WHERE clause.
+
+    Raises:
+        CorruptTableError: the rows lack a column of the predicate.
+    """
     result = predicate.evaluate(rows)
     return np.asarray(pc.fill_null(result, fill_value=False))
 
 
 def matching(predicate: Predicate | None, rows: pa.Table) -> pa.Table:
-    """The rows for which the predicate is true; all of them without one."""
+    """Return the rows for which the predicate is true; all of them without one.
+
+    Raises:
+        CorruptTableError: the rows lack a column of the predicate.
+    """
     if predicate is None or not rows.num_rows:
         return rows
-    chosen = holds(predicate, rows)
-    return rows if chosen.all() else rows.filter(pa.array(chosen))
+    mask = holds(predicate, rows)
+    return rows if mask.all() else rows.filter(pa.array(mask))
 
 
 def conjuncts(predicate: Predicate | None) -> tuple[Predicate, ...]:
-    """Predicates that must all hold, none of them an And; () without a predicate."""
+    """Split a predicate into parts that must all be true, none of them an And; () for None."""
     if predicate is None:
         return ()
     if isinstance(predicate, And):
@@ -225,19 +273,19 @@ def conjuncts(predicate: Predicate | None) -> tuple[Predicate, ...]:
 
 
 def conjunction(parts: Sequence[Predicate]) -> Predicate | None:
-    """One predicate for several that must all hold; None for none."""
+    """Join predicates that must all be true into one; None for none."""
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def columns_of(predicate: Predicate) -> set[str]:
-    """The dotted names that a predicate compares."""
+    """Return the dotted names of the columns that a predicate compares."""
     return {leaf.column for leaf in _leaves(predicate)}
 
 
 def top_level_columns(predicate: Predicate | None, schema: pa.Schema) -> list[str]:
-    """Names of the schema's columns that a predicate needs."""
+    """Return the names of the schema's columns that a predicate needs."""
     names = columns_of(predicate) if predicate is not None else set()
     return sorted({name if name in schema.names else name.partition(".")[0] for name in names})
 
@@ -266,9 +314,13 @@ def compare(column: str, kind: pa.DataType, sign: Operator, literal: Literal) ->
 
 
 def is_in(column: str, kind: pa.DataType, literals: Sequence[Literal]) -> IsIn:
-    """Look for a column's values among literals; see `compare`."""
+    """Look for a column's values among literals; see `compare`.
+
+    Raises:
+        InvalidOptionError: the list is empty, or a literal cannot be compared with the column.
+    """
     if not literals:
-        raise InvalidOptionError(f"column {column!r}: an empty list has nothing to look for")
+        raise InvalidOptionError(f"column {column!r}: the list of values is empty")
     scalars = [_scalar(column, kind, literal) for literal in literals]
     common = reduce(_common, (scalar.type for scalar in scalars))
     values = pa.array([_fitting(s.as_py(), common) for s in scalars], common)
@@ -278,7 +330,7 @@ def is_in(column: str, kind: pa.DataType, literals: Sequence[Literal]) -> IsIn:
 
 
 def _scalar(column: str, kind: pa.DataType, literal: Literal) -> pa.Scalar:
-    """The literal in the type in which it is compared with values of a column."""
+    """Return the literal in the type in which it is compared with values of a column."""
     for fits, convert in _LITERALS:
         if fits(kind):
             try:
@@ -297,7 +349,7 @@ def _number(kind: pa.DataType, literal: Literal) -> pa.Scalar:
     if isinstance(literal, bool) or not isinstance(literal, int | float | Decimal):
         raise TypeError("expected a number")
     if literal != literal:  # noqa: PLR0124  (NaN)
-        raise ValueError("NaN has no place in a filter")
+        raise ValueError("a filter cannot compare with NaN")
     if isinstance(literal, float) or pa.types.is_floating(kind):
         return pa.scalar(float(literal), pa.float64())
     exact = Decimal(literal)
@@ -311,7 +363,7 @@ def _is_long(number: Decimal) -> bool:
 
 
 def _decimal_type(literal: Decimal, kind: pa.DataType) -> pa.DataType:
-    """The decimal type that holds the literal and all values of a column."""
+    """Return the decimal type that holds the literal and all values of a column."""
     _, digits, exponent = literal.as_tuple()
     if not isinstance(exponent, int):
         raise TypeError("expected a finite number")
@@ -347,10 +399,10 @@ def _date(kind: pa.DataType, literal: Literal) -> pa.Scalar:
 
 
 def parse_time(text: str) -> datetime:
-    """ISO 8601 to a time; Python 3.10 does not know ``Z``.
+    """Parse a time in ISO 8601; Python 3.10 does not know ``Z``.
 
     Raises:
-        ValueError: no such time.
+        ValueError: the text is not a time.
     """
     return datetime.fromisoformat(text.removesuffix("Z") + ("+00:00" if text[-1:] == "Z" else ""))
 
@@ -361,7 +413,7 @@ def _timestamp(kind: pa.DataType, literal: Literal) -> pa.Scalar:
     if not isinstance(literal, datetime):
         raise TypeError("expected a time such as '2024-01-31 12:00:00'")
     if kind.tz and literal.tzinfo is None:
-        raise TypeError("say in which zone: '2024-01-31 12:00:00+00:00'")
+        raise TypeError("name the zone: '2024-01-31 12:00:00+00:00'")
     if not kind.tz and literal.tzinfo is not None:
         raise TypeError("the column holds wall-clock times: leave out the zone")
     return pa.scalar(literal, kind)
@@ -391,7 +443,7 @@ _LITERALS: tuple[
 
 
 def _common(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    """The type in which two literals for one column are compared with it."""
+    """Return the type in which two literals for one column are compared with it."""
     if left == right:
         return left
     if pa.types.is_floating(left) or pa.types.is_floating(right):
@@ -411,7 +463,7 @@ def _fitting(value: Literal, kind: pa.DataType) -> Literal:
 
 
 def cast_to(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Values in the type of a comparison, which holds all of them."""
+    """Convert values to the type of a comparison, which holds all of them."""
     if values.type == kind:
         return values
     if pa.types.is_integer(values.type) and pa.types.is_decimal(kind):
@@ -420,7 +472,7 @@ def cast_to(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _regex(pattern: str) -> str:
-    """The pattern for RE2, since Arrow's own LIKE mistakes escapes at the ends of a pattern."""
+    """Convert the pattern for RE2: Arrow's own LIKE mistakes escapes at the ends of a pattern."""
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     pieces = [_WILDCARDS.get(part) or _quoted(part[-1]) for part in parts]
     return rf"\A(?s:{''.join(pieces)})\z"
@@ -441,7 +493,7 @@ def _text(value: pa.Scalar) -> str:
 
 
 def field_type(schema: pa.Schema, name: str) -> pa.DataType | None:
-    """The type of a column, or of a struct's field by its dotted name; None if there is none."""
+    """Return the type of a column, or of a nested field by its dotted name; None if absent."""
     if name in schema.names:
         return schema.field(name).type
     head, _, rest = name.partition(".")

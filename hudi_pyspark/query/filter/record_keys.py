@@ -1,4 +1,4 @@
-"""Record keys that a filter leaves: they may be looked for before records are merged."""
+"""Record keys that a filter admits: rows with others are left out before records are merged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.table.config import TableConfig
 
-# Key generators that make the key of the text of its fields. A user's own may do anything.
+# Key generators that make the key from the text of its fields. A user's own may do anything.
 _KEYS_OF_FIELDS = frozenset(
     {"SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION", "GLOBAL_DELETE"}
 )
@@ -27,10 +27,10 @@ _MOST_KEYS = 10_000
 def wanted_record_keys(
     predicate: Predicate | None, config: TableConfig, schema: pa.Schema
 ) -> tuple[str, ...] | None:
-    """The only record keys that rows may have for which a filter is true; None for any.
+    """Return the only record keys that rows may have for which a filter is true; None for any.
 
-    All records of one row share their key, and so the fields that the key is made of: whatever
-    merging does, other keys have no part in it.
+    All records of one row share their key, and so the fields that the key is made from: records of
+    other keys never change the result of the merge.
 
     Args:
         predicate: the filter.
@@ -58,12 +58,12 @@ def wanted_record_keys(
 
 
 def keys_array(keys: Sequence[str] | None) -> pa.Array | None:
-    """The same keys for Arrow; None for any."""
+    """Return the same keys for Arrow; None for any."""
     return pa.array(keys, pa.string()) if keys is not None else None
 
 
 def _texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
-    """The texts that a key field may have; None for any."""
+    """Return the texts that a key field may have; None for any."""
     kind = schema.field(name).type if name in schema.names else pa.null()
     if not (pa.types.is_string(kind) or pa.types.is_integer(kind)):
         return None
@@ -74,7 +74,7 @@ def _texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str
 
 
 def _listed(parts: Sequence[Predicate], column: str) -> list[object] | None:
-    """The fewest values that one of the parts leaves to a column; None if none names any."""
+    """Return the shortest list of values that a part admits for a column; None without a list."""
     lists = [values for part in parts if (values := _values(part, column)) is not None]
     return min(lists, key=len, default=None)
 

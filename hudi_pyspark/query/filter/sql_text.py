@@ -1,4 +1,4 @@
-"""The text of a filter, as in a WHERE clause of Spark SQL, to a predicate."""
+"""Parser of filters that are written as in a WHERE clause of Spark SQL."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ def parse_filter(text: str, schema: pa.Schema) -> Predicate:
         schema: the columns that it may name.
 
     Raises:
-        InvalidOptionError: no such filter or column, or a literal that does not fit its column.
+        InvalidOptionError: the text is not a filter, it names an unknown column, or a literal does
+            not fit its column.
     """
     return _Parser(text, schema).parse()
 
@@ -102,7 +103,7 @@ class _Parser:
             match = _TOKEN.match(self._text, position)
             if match is None:
                 found = self._text[position:].lstrip()
-                raise InvalidOptionError(f"filter {self._text!r}: nothing begins with {found!r}")
+                raise InvalidOptionError(f"filter {self._text!r}: unexpected {found!r}")
             kind = match.lastgroup or ""
             tokens.append(_Token(kind, match[kind], match.start(kind)))
             position = match.end()
@@ -184,7 +185,7 @@ class _Parser:
             return And((low, compare(column, kind, Operator.LESS_OR_EQUAL, self._literal())))
         if self._take_word("LIKE"):
             pattern = self._literal()
-            compare(column, kind, Operator.EQUAL, pattern)  # refuses what is no text
+            compare(column, kind, Operator.EQUAL, pattern)  # refuses other types than text
             return Like(column, str(pattern))
         raise self._wrong("IN, BETWEEN or LIKE")
 
@@ -201,7 +202,7 @@ class _Parser:
                 f"{', '.join(self._schema.names)}"
             )
         kind = field_type(self._schema, column)
-        assert kind is not None  # it was just found
+        assert kind is not None  # `_resolve` has looked it up
         return column, kind
 
     def _begins_literal(self) -> bool:
@@ -271,12 +272,16 @@ class _Parser:
 
 
 def null_safe_equal(column: str, kind: pa.DataType, literal: Literal) -> Predicate:
-    """``column <=> literal``: false, not null, where the column is null."""
+    """Compare as ``column <=> literal`` does: false, not null, where the column is null.
+
+    Raises:
+        InvalidOptionError: the two cannot be compared.
+    """
     return And((IsNull(column, is_negated=True), compare(column, kind, Operator.EQUAL, literal)))
 
 
 def _resolve(written: str, schema: pa.Schema) -> str | None:
-    """The column's own spelling; None if no column, or more than one, has that name."""
+    """Return the column's own spelling; None if no column, or more than one, has that name."""
     if field_type(schema, written) is not None:
         return written
     head, dot, rest = written.partition(".")

@@ -1,1 +1,1 @@
-"""Log files to the records that they hold."""
+"""Log files to the records in them."""

@@ -1,4 +1,4 @@
-"""Log files of a slice to the blocks that count, in the order in which they apply."""
+"""Choice of the log blocks that count, in the order in which they apply."""
 
 from __future__ import annotations
 
@@ -25,13 +25,17 @@ _RECORD_BLOCKS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class BlockFilter:
-    """Which blocks of a log file the query may see."""
+    """Filter of the blocks that the query may see."""
 
     until: str  # instant, inclusive; blocks of later instants are skipped
     committed: CommittedTimes | None  # None where uncommitted log files were dropped as a whole
 
     def admits(self, block: LogBlock) -> bool:
-        """Whether a data or delete block was written by a commit that the query sees."""
+        """Decide whether a data or delete block was written by a commit that the query sees.
+
+        Raises:
+            CorruptLogBlockError: the block names no instant.
+        """
         time = block.instant_time
         if time is None:
             raise CorruptLogBlockError("the block names no instant", block.path, block.offset)
@@ -40,7 +44,7 @@ class BlockFilter:
 
 @dataclass(frozen=True, slots=True)
 class LogScan:
-    """The outcome of scanning the log files of one slice."""
+    """Blocks of the log files of one slice, resolved."""
 
     blocks: tuple[LogBlock, ...]  # data and delete blocks, oldest first
     instants: frozenset[str]  # that wrote them, also those folded into log-compaction blocks
@@ -55,7 +59,7 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
         block_filter: which instants count.
 
     Raises:
-        CorruptLogBlockError: a block of a kind that has no place in a slice, or without instant.
+        CorruptLogBlockError: a block names no instant, or is of a type that a slice cannot have.
     """
     by_instant: dict[str, list[LogBlock]] = {}  # in order of first appearance
     corrupt = []
@@ -67,7 +71,7 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
             by_instant.pop(block.target_instant_time or "", None)
         elif block.block_type not in _RECORD_BLOCKS:
             raise CorruptLogBlockError(
-                f"a {block.block_type.name} has no place among the log files of a slice",
+                f"a {block.block_type.name} cannot be in a log file of a slice",
                 block.path,
                 block.offset,
             )
@@ -84,10 +88,10 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
 
 
 def _without_compacted(by_instant: dict[str, list[LogBlock]]) -> list[str]:
-    """Instants to apply, oldest first.
+    """Return the instants to apply, oldest first.
 
-    A log compaction replaces the blocks it was made of and takes the place of the newest of them;
-    it may itself have been folded into a later one.
+    A log compaction replaces the blocks that it was made from and takes the place of the newest of
+    them; it may itself have been folded into a later one.
     """
     final: dict[str, str] = {}  # instant to the log compaction that holds its records now
     order: list[str] = []

@@ -1,4 +1,4 @@
-"""Ordering values: which of two records of a key is the newer one.
+"""Ordering values, which decide which of two records of a key is the newer one.
 
 Hudi compares ordering values in Java; here they become Arrow arrays whose own order is the same.
 """
@@ -35,18 +35,25 @@ class OrderingValues:
     fields: tuple[pa.Array, ...]
     length: int
 
+    @classmethod
+    def concat(cls, parts: Sequence[OrderingValues]) -> OrderingValues:
+        """Join the values of several parts, which have the same fields."""
+        arrays = zip(*(part.fields for part in parts), strict=True)
+        return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
+
     def take(self, rows: npt.NDArray[np.int64]) -> OrderingValues:
+        """Return the values of some records, in that order."""
         indices = pa.array(rows)
         return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
 
     def ranks(self) -> npt.NDArray[np.int64]:
-        """Integers in the order of the values, equal where the values are."""
+        """Return integers in the order of the values, equal where the values are."""
         if not self.fields:
             return np.zeros(self.length, np.int64)
         return reduce(_combine_ranks, (_rank(f) for f in self.fields))
 
     def older_than(self, other: OrderingValues) -> Mask:
-        """Row by row, whether this value is smaller than the other's."""
+        """Return, row by row, whether this value is smaller than the other."""
         older = np.zeros(self.length, np.bool_)
         tied = np.ones(self.length, np.bool_)
         for mine, theirs in zip(self.fields, other.fields, strict=True):
@@ -57,7 +64,7 @@ class OrderingValues:
 
 
 def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
-    """The ordering values of a table's rows.
+    """Return the ordering values of a table's rows.
 
     Args:
         table: holds every ordering field's top-level column.
@@ -68,12 +75,21 @@ def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValue
         UnsupportedTableError: a field has a type without an order in Hudi.
     """
     return OrderingValues(
-        tuple(comparable(field_array(table, name), name) for name in fields), table.num_rows
+        tuple(comparable(ordering_field(table, name), name) for name in fields), table.num_rows
     )
 
 
+def ordering_field(table: pa.Table, name: str) -> pa.Array:
+    """Return the values of an ordering field as they are in the table.
+
+    Raises:
+        CorruptTableError: the field does not exist in the table schema.
+    """
+    return field_array(table, name, role="ordering field")
+
+
 def comparable(values: pa.Array, name: str) -> pa.Array:
-    """Values as an array of a type whose Arrow order is Hudi's order.
+    """Return values in a type whose Arrow order is Hudi's order.
 
     Raises:
         UnsupportedTableError: the type has no order in Hudi.
@@ -92,13 +108,13 @@ def comparable(values: pa.Array, name: str) -> pa.Array:
     if pa.types.is_floating(kind):
         return _floating_order(values.cast(pa.float64()))
     raise UnsupportedTableError(
-        f"ordering field {name!r} is of type {kind}, which has no order in Apache Hudi either. "
+        f"ordering field {name!r} is of type {kind}, which Apache Hudi cannot order either. "
         "Read the base files alone with hoodie.datasource.query.type=read_optimized"
     )
 
 
 def _floating_order(values: pa.Array) -> pa.Array:
-    """Doubles to integers in the order of ``Double.compareTo``: -0.0 < 0.0, NaN above all."""
+    """Convert doubles to integers in the order of ``Double.compareTo``: -0.0 < 0.0, NaN last."""
     numbers = np.where(np.isnan(filled := _numbers(values)), np.nan, filled)
     bits = numbers.view(np.int64)
     ordered = np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
@@ -120,7 +136,7 @@ def _rank(values: pa.Array) -> npt.NDArray[np.int64]:
 def _combine_ranks(
     first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Ranks of pairs: the first field decides, the second breaks its ties."""
+    """Rank pairs: the first field decides, the second breaks its ties."""
     order = np.lexsort((second, first))
     changes = np.ones(len(order), np.int64)
     changes[1:] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
@@ -130,7 +146,7 @@ def _combine_ranks(
 
 
 def _compare(left: pa.Array, right: pa.Array) -> tuple[Mask, Mask]:
-    """Masks of rows in which the left value is smaller, and in which both are equal."""
+    """Return masks of the rows where the left value is smaller, and where both are equal."""
     left_null, right_null = is_null(left), is_null(right)
     smaller = is_true(pc.less(left, right))
     equal = is_true(pc.equal(left, right))

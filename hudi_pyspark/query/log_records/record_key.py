@@ -20,14 +20,17 @@ _EMPTY_PART = "__empty__"
 
 
 def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
-    """The table with its record key made from its key fields, as Hudi's key generators do.
+    """Make the record key of each row from its key fields, as Hudi's key generators do.
 
     Args:
         table: has a (null) record key column, and the columns that hold the key fields.
         key_fields: names of the fields, dotted for nested ones; () to leave the table as it is.
 
+    Returns:
+        The table with its record key column filled.
+
     Raises:
-        CorruptTableError: a row whose key fields are all null or empty.
+        CorruptTableError: a key field does not exist, or all of a row are null or empty.
     """
     if not key_fields:
         return table
@@ -37,8 +40,15 @@ def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
 
 
 def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
-    """One field: its text. Several: ``field:text`` joined by commas, null and empty spelt out."""
-    texts = [_java_text(field_array(table, name)) for name in key_fields]
+    """Return the record key of each row.
+
+    The key of one field is its text. Several fields are ``field:text`` joined by commas, with null
+    and empty text spelt out.
+
+    Raises:
+        CorruptTableError: a key field does not exist, or all of a row are null or empty.
+    """
+    texts = [_java_text(field_array(table, name, role="record key field")) for name in key_fields]
     if len(texts) == 1:
         _check_named(pc.is_null(texts[0]), key_fields)
         return texts[0]
@@ -68,7 +78,7 @@ def _check_named(unnamed: pa.Array, key_fields: Sequence[str]) -> None:
 
 
 def _java_text(values: pa.Array) -> pa.Array:
-    """Values as Hudi's key generators print Spark's internal values."""
+    """Print values as Hudi's key generators print Spark's internal values."""
     kind = values.type
     if pa.types.is_float64(kind):
         return java_double_text(values)

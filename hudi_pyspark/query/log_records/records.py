@@ -1,143 +1,227 @@
-"""Records of some keys side by side: the older and the newer ones that a merge compares."""
+"""Records as parallel arrays, one entry per record."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.query.columns.arrays import as_one_array
+from hudi_pyspark.query.log_records.column_sets import ALL_COLUMNS
 from hudi_pyspark.query.log_records.ordering import OrderingValues
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
+
+    from hudi_pyspark.query.log_records.column_sets import ColumnSets, SetNumbers
 
     Mask = npt.NDArray[np.bool_]
     Rows = npt.NDArray[np.int64]
 
-ALL_COLUMNS = -1
+NO_ROW = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
-    """One record per entry; all arrays are parallel."""
+class Marks:
+    """Properties by which a merge decides between records; all arrays are parallel.
 
-    rows: pa.Table  # all null where there is no row
-    has_row: Mask  # False for the keys of delete blocks
-    is_delete: Mask
-    has_default_ordering: Mask  # the Integer 0 that stands for "no value"
-    has_other_class: Mask  # ordering value of another Java class than the column's
+    What is done with all of them (take, concatenate, spill) is written here and nowhere else.
+    """
+
     ordering: OrderingValues
-    columns: Rows  # ordinal of the set of columns that the row has, ALL_COLUMNS for all
+    is_delete: Mask
+    has_default_ordering: Mask  # the Integer 0, with which Hudi marks a missing ordering value
+    has_other_class: Mask  # delete whose ordering value has another Java class than the column
+    columns: SetNumbers  # number of the set of columns that the row has, ALL_COLUMNS for all
 
-    def __len__(self) -> int:
-        return len(self.has_row)
+    @classmethod
+    def of_rows(cls, ordering: OrderingValues) -> Marks:
+        """Mark rows that delete nothing and have all columns."""
+        no = np.zeros(ordering.length, np.bool_)
+        return cls(ordering, no, no, no, np.full(ordering.length, ALL_COLUMNS, np.int32))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Marks]) -> Marks:
+        """Join the marks of several parts, at least one."""
+        arrays = zip(*(part.arrays() for part in parts), strict=True)
+        ordering = OrderingValues.concat([part.ordering for part in parts])
+        return cls(ordering, *map(np.concatenate, arrays))
+
+    @classmethod
+    def from_spill_columns(cls, columns: Sequence[pa.Array], length: int) -> Marks:
+        """Restore what `to_spill_columns` returned."""
+        count = len(fields(cls)) - 1  # ordering values follow, one array per ordering field
+        ordering = OrderingValues(tuple(columns[count:]), length)
+        return cls(ordering, *map(np.asarray, columns[:count]))
+
+    def to_spill_columns(self) -> list[pa.Array]:
+        """Return all arrays in the types of Arrow."""
+        return [*map(pa.array, self.arrays()), *self.ordering.fields]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        size: int = sum(array.nbytes for array in [*self.arrays(), *self.ordering.fields])
+        return size
 
     @property
     def is_commit_time_delete(self) -> Mask:
         """Deletes that beat every older record."""
         return self.is_delete & self.has_default_ordering
 
-    def take(self, indices: Rows) -> Records:
-        """The records at some places, in that order."""
-        return Records(
-            rows=self.rows.take(pa.array(indices)),
-            has_row=self.has_row[indices],
-            is_delete=self.is_delete[indices],
-            has_default_ordering=self.has_default_ordering[indices],
-            has_other_class=self.has_other_class[indices],
-            ordering=self.ordering.take(indices),
-            columns=self.columns[indices],
-        )
+    def take(self, indices: Rows) -> Marks:
+        """Return the marks of some records, in that order."""
+        return Marks(self.ordering.take(indices), *(a[indices] for a in self.arrays()))
 
-
-def concat(first: Records, second: Records) -> Records:
-    """The records of both, first those of the first."""
-    length = len(first) + len(second)
-    fields = zip(first.ordering.fields, second.ordering.fields, strict=True)
-    return Records(
-        rows=pa.concat_tables([first.rows, second.rows]),
-        has_row=np.concatenate((first.has_row, second.has_row)),
-        is_delete=np.concatenate((first.is_delete, second.is_delete)),
-        has_default_ordering=np.concatenate(
-            (first.has_default_ordering, second.has_default_ordering)
-        ),
-        has_other_class=np.concatenate((first.has_other_class, second.has_other_class)),
-        ordering=OrderingValues(tuple(pa.concat_arrays(pair) for pair in fields), length),
-        columns=np.concatenate((first.columns, second.columns)),
-    )
-
-
-def base_records(rows: pa.Table, ordering: OrderingValues) -> Records:
-    """Rows of a base file: never deletes, whatever their columns say."""
-    no, yes = np.zeros(len(rows), np.bool_), np.ones(len(rows), np.bool_)
-    return Records(rows, yes, no, no, no, ordering, np.full(len(rows), ALL_COLUMNS, np.int64))
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """List all arrays but the ordering values."""
+        return [getattr(self, array.name) for array in fields(self)[1:]]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """Which of two records wins, pair by pair, and what it takes from the other."""
+class Records:
+    """Records with their rows side by side, ready to be merged with others pair by pair."""
 
-    newer_wins: Mask
-    filled: Mapping[str, Mask]  # column to the pairs in which the loser's value stands in
-    is_delete: Mask  # outcome is a delete
-    columns: Rows  # set of columns that the outcome has
-    without_row: Mask | None = None  # outcome is a delete that keeps no row; None for none
-    ordering_fields: tuple[str, ...] = ()  # where filled, the ordering value is the loser's too
+    rows: pa.Table  # all null where there is no row
+    has_row: Mask  # False for the keys of delete blocks
+    marks: Marks
+
+    def __len__(self) -> int:
+        return len(self.has_row)
 
     @classmethod
-    def pick(cls, older: Records, newer: Records, newer_wins: Mask) -> Decision:
-        """The winner as it is."""
+    def of_rows(cls, rows: pa.Table, ordering: OrderingValues) -> Records:
+        """Wrap rows that delete nothing, whatever their columns say."""
+        return cls(rows, np.ones(len(rows), np.bool_), Marks.of_rows(ordering))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Records]) -> Records:
+        """Join several parts, at least one."""
         return cls(
-            newer_wins=newer_wins,
-            filled={},
-            is_delete=np.where(newer_wins, newer.is_delete, older.is_delete),
-            columns=np.where(newer_wins, newer.columns, older.columns),
+            pa.concat_tables([part.rows for part in parts]),
+            np.concatenate([part.has_row for part in parts]),
+            Marks.concat([part.marks for part in parts]),
         )
 
-    def apply(self, older: Records, newer: Records) -> Records:
-        """The outcome of each pair."""
-        pairs = concat(older, newer)
-        count = len(older)
-        winner = np.arange(count) + count * self.newer_wins
-        chosen = pairs.take(winner)
-        if not self.filled:
-            rows = chosen.rows
-        else:
-            loser = np.arange(count) + count * ~self.newer_wins
-            rows = _fill(pairs.rows, chosen.rows, self.filled, winner, loser)
-        return Records(
-            rows=rows,
-            has_row=chosen.has_row
-            if self.without_row is None
-            else chosen.has_row & ~self.without_row,
-            is_delete=self.is_delete,
-            has_default_ordering=chosen.has_default_ordering,
-            has_other_class=chosen.has_other_class,
-            ordering=self._ordering(pairs, chosen, count),
-            columns=self.columns,
+    def take(self, indices: Rows) -> Records:
+        """Return some of the records, in that order."""
+        rows = self.rows.take(pa.array(indices))
+        return Records(rows, self.has_row[indices], self.marks.take(indices))
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecords:
+    """Records of a slice's log files, in the order in which they apply.
+
+    A record is a row of a data block or a key of a delete block. The arrays are parallel; `rows` is
+    dense, so that rows are copied only when they are needed.
+    """
+
+    rows: pa.Table  # of the schema that the merge works on; data rows only
+    row: Rows  # ordinal in `rows`, NO_ROW for a record of a delete block
+    keys: pa.Array  # record keys, string; null where only positions identify the records
+    positions: Rows | None  # row ordinal in the base file; None to merge by key
+    marks: Marks
+    column_sets: ColumnSets  # to which `marks.columns` refers
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @classmethod
+    def of(
+        cls, records: Records, keys: pa.Array, positions: Rows | None, column_sets: ColumnSets
+    ) -> LogRecords:
+        """Give records their keys, or positions, in the same order."""
+        row = np.where(records.has_row, np.arange(len(records)), NO_ROW)
+        return cls(records.rows, row, keys, positions, records.marks, column_sets)
+
+    @classmethod
+    def concat(cls, parts: Sequence[LogRecords]) -> LogRecords:
+        """Join parts of one slice, at least one.
+
+        Positions count only if all records have them: otherwise all are merged by key.
+        """
+        first = parts[0]
+        starts = np.cumsum([0, *(part.rows.num_rows for part in parts[:-1])])
+        positions = [part.positions for part in parts if part.positions is not None]
+        count = sum(map(len, parts))
+        # Parts without records need no positions.
+        is_by_key = sum(map(len, positions)) < count or not positions
+        return cls(
+            rows=pa.concat_tables([p.rows for p in parts if p.rows.num_rows] or [first.rows]),
+            row=np.concatenate(
+                [
+                    np.where(part.row == NO_ROW, NO_ROW, part.row + start)
+                    for part, start in zip(parts, starts, strict=True)
+                ]
+            ),
+            keys=pa.concat_arrays([part.keys for part in parts]),
+            positions=None if is_by_key else np.concatenate(positions),
+            marks=Marks.concat([part.marks for part in parts]),
+            column_sets=first.column_sets,
         )
 
-    def _ordering(self, pairs: Records, chosen: Records, count: int) -> OrderingValues:
-        fields = list(chosen.ordering.fields)
-        for number, name in enumerate(self.ordering_fields):
-            filled = self.filled.get(name.partition(".")[0])
-            if filled is not None:
-                source = np.arange(count) + count * (self.newer_wins ^ filled)
-                fields[number] = pairs.ordering.fields[number].take(pa.array(source))
-        return OrderingValues(tuple(fields), count)
+    @classmethod
+    def from_spill_table(
+        cls, table: pa.Table, schema: pa.Schema, column_sets: ColumnSets
+    ) -> LogRecords:
+        """Restore what `to_spill_table` returned.
 
+        Args:
+            table: all or some rows of it.
+            schema: of the records' rows.
+            column_sets: of the slice.
+        """
+        has_row, keys, positions, *marks = map(as_one_array, table.columns[len(schema) :])
+        records = Records(
+            pa.Table.from_arrays(table.columns[: len(schema)], schema=schema),
+            np.asarray(has_row),
+            Marks.from_spill_columns(marks, table.num_rows),
+        )
+        has_positions = not pa.types.is_null(positions.type)
+        return cls.of(records, keys, np.asarray(positions) if has_positions else None, column_sets)
 
-def _fill(
-    pairs: pa.Table, chosen: pa.Table, filled: Mapping[str, Mask], winner: Rows, loser: Rows
-) -> pa.Table:
-    columns: Sequence[pa.ChunkedArray] = [
-        pairs.column(name).take(pa.array(np.where(filled[name], loser, winner)))
-        if name in filled
-        else chosen.column(name)
-        for name in chosen.schema.names
-    ]
-    return pa.Table.from_arrays(columns, schema=chosen.schema)
+    def to_spill_table(self) -> pa.Table:
+        """Return the records as one table: a row for each, its columns by ordinal."""
+        records = self.records(np.arange(len(self)))
+        arrays = [
+            *records.rows.columns,
+            pa.array(records.has_row),
+            self.keys,
+            pa.nulls(len(self)) if self.positions is None else pa.array(self.positions),
+            *records.marks.to_spill_columns(),
+        ]
+        return pa.Table.from_arrays(arrays, names=[str(place) for place in range(len(arrays))])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        arrays = [self.rows, self.row, self.keys, self.marks]
+        size: int = sum(array.nbytes for array in arrays)
+        return size + (self.positions.nbytes if self.positions is not None else 0)
+
+    def take(self, indices: Rows) -> LogRecords:
+        """Return some of the records, in that order; they share all rows."""
+        return LogRecords(
+            self.rows,
+            self.row[indices],
+            self.keys.take(pa.array(indices)),
+            self.positions[indices] if self.positions is not None else None,
+            self.marks.take(indices),
+            self.column_sets,
+        )
+
+    def records(self, indices: Rows) -> Records:
+        """Return some of the records with their rows, in that order."""
+        row = self.row[indices]
+        rows = self.rows.take(pa.array(row, mask=row == NO_ROW))
+        return Records(rows, row != NO_ROW, self.marks.take(indices))
+
+    def without_unused_rows(self) -> LogRecords:
+        """Return the same records with a copy of the rows that they refer to, and no others."""
+        records = self.records(np.arange(len(self)))
+        return LogRecords.of(records, self.keys, self.positions, self.column_sets)

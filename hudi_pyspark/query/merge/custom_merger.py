@@ -1,9 +1,9 @@
-"""Mergers that users bring for payload classes of their own."""
+"""Functions of users that merge the records of payload classes of their own."""
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.query.columns.arrays import is_true
-from hudi_pyspark.query.log_records.decoder import DELETED_COLUMN
 from hudi_pyspark.query.log_records.ordering import comparable_ordering
-from hudi_pyspark.query.log_records.records import ALL_COLUMNS, Decision, Records, concat
+from hudi_pyspark.query.log_records.records import Records
+from hudi_pyspark.query.merge.decision import Decision
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
+from hudi_pyspark.table.schema import DELETED_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,12 +41,12 @@ def register_payload(
 
     The function gets two Arrow tables, the older and the newer records of some keys, row by row the
     same key, with equal columns. It returns a table of as many rows with the same columns: the
-    outcome of each pair. A row whose ``_hoodie_is_deleted`` is true (a column that it may add) is
-    deleted. It is called for log records among themselves, oldest first, and then for base rows and
-    what the log records came to; never for deletes, which win over what is older.
+    merged record of each pair. A row whose ``_hoodie_is_deleted`` is true (a column that it may
+    add) is deleted. It is called for log records among themselves, oldest first, and then for base
+    rows and merged log records; never for deletes, which win over older records.
 
-    In a Spark session call ``hudi_pyspark.register(spark)`` afterwards: that is what takes the
-    function to the driver's and the executors' Python workers.
+    In a Spark session call ``hudi_pyspark.register(spark)`` afterwards: it sends the function to
+    the Python workers of the driver and of the executors.
 
     Args:
         class_name: ``hoodie.compaction.payload.class`` of the table, or its merge strategy id.
@@ -58,14 +59,14 @@ def register_payload(
 
 
 def registered_payloads() -> Mapping[str, PayloadMerger]:
-    """All mergers that were registered in this process, by class name."""
+    """Return all mergers that were registered in this process, by class name."""
     return dict(_registered)
 
 
 def find_merger(
     rule: MergeRule, reference: str, registered: Mapping[str, PayloadMerger]
 ) -> PayloadMerger | None:
-    """The merger for a table, if there is one.
+    """Return the merger for a table, if there is one.
 
     Args:
         rule: of the table.
@@ -73,8 +74,8 @@ def find_merger(
         registered: mergers by class name.
 
     Raises:
-        InvalidOptionError: the reference names nothing that can be imported and called, or the
-            table merges by a mode of its own.
+        InvalidOptionError: the reference cannot be imported or called, or the table does not merge
+            by a payload class.
     """
     is_custom = rule.mode is RecordMergeMode.CUSTOM
     if reference:
@@ -91,34 +92,28 @@ def find_merger(
 
 
 def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: MergeRule) -> Records:
-    """The outcome of each pair of records.
+    """Merge pairs of records with a user's function.
 
     Raises:
-        InvalidOptionError: the function returned something else than the pairs' outcomes.
+        InvalidOptionError: the function returned something else than a merged record per pair.
     """
     # Deletes need no function: without an older row, or with a delete, the newer record counts.
-    by_function = older.has_row & newer.has_row & ~older.is_delete & ~newer.is_delete
+    deletes = older.marks.is_delete | newer.marks.is_delete
+    by_function = older.has_row & newer.has_row & ~deletes
     picked = Decision.pick(older, newer, ~by_function).apply(older, newer)
     pairs = np.flatnonzero(by_function)
     if not len(pairs):
         return picked
     names = older.rows.schema.names
     taken = pa.array(pairs)
-    merged = merger.merge(older.rows.take(taken), newer.rows.take(taken))
-    _check_outcome(merged, older.rows.schema, len(pairs))
-    rows = _in_types(merged.select(names), older.rows.schema)
-    outcome = Records(
-        rows=rows,
-        has_row=np.ones(len(pairs), np.bool_),
-        is_delete=_deleted(merged),
-        has_default_ordering=np.zeros(len(pairs), np.bool_),
-        has_other_class=np.zeros(len(pairs), np.bool_),
-        ordering=comparable_ordering(rows, rule.ordering_fields),
-        columns=np.full(len(pairs), ALL_COLUMNS, np.int64),
-    )
+    returned = merger.merge(older.rows.take(taken), newer.rows.take(taken))
+    _check_returned(returned, older.rows.schema, len(pairs))
+    rows = _in_types(returned.select(names), older.rows.schema)
+    merged = Records.of_rows(rows, comparable_ordering(rows, rule.ordering_fields))
+    merged = replace(merged, marks=replace(merged.marks, is_delete=_deleted(returned)))
     source = np.arange(len(older))
     source[pairs] = len(older) + np.arange(len(pairs))
-    return concat(picked, outcome).take(source)
+    return Records.concat([picked, merged]).take(source)
 
 
 def _deleted(merged: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -127,17 +122,19 @@ def _deleted(merged: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return is_true(merged.column(DELETED_COLUMN))
 
 
-def _check_outcome(merged: pa.Table, schema: pa.Schema, length: int) -> None:
+def _check_returned(merged: pa.Table, schema: pa.Schema, length: int) -> None:
     if not isinstance(merged, pa.Table) or merged.num_rows != length:
-        found = f"{merged.num_rows} rows" if isinstance(merged, pa.Table) else type(merged).__name__
+        returned = (
+            f"{merged.num_rows} rows" if isinstance(merged, pa.Table) else type(merged).__name__
+        )
         raise InvalidOptionError(
             f"the payload merger must return a pyarrow.Table of {length} rows, one for each pair "
-            f"of records; it returned {found}"
+            f"of records; it returned {returned}"
         )
-    missing = [name for name in schema.names if name not in merged.schema.names]
+    missing = ", ".join(name for name in schema.names if name not in merged.schema.names)
     if missing:
         raise InvalidOptionError(
-            f"the payload merger must return all columns it was given; {', '.join(missing)} missing"
+            f"the payload merger must return all columns that it gets; missing: {missing}"
         )
 
 
@@ -146,19 +143,19 @@ def _in_types(merged: pa.Table, schema: pa.Schema) -> pa.Table:
         return merged.cast(schema)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InvalidOptionError(
-            f"the payload merger must return columns of the types it was given: {error}"
+            f"the payload merger must return columns in the types that it gets: {error}"
         ) from error
 
 
 def _import_function(reference: str) -> MergeFunction:
     module_name, colon, name = reference.partition(":")
     try:
-        found = getattr(importlib.import_module(module_name), name) if colon else None
+        imported = getattr(importlib.import_module(module_name), name) if colon else None
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise InvalidOptionError(f"payload_merger is {reference!r}: {error}") from error
-    if not callable(found):
+    if not callable(imported):
         raise InvalidOptionError(
             f"payload_merger is {reference!r}; give module:function, importable on every executor"
         )
-    function: MergeFunction = found
+    function: MergeFunction = imported
     return function

@@ -1,4 +1,4 @@
-"""Record keys to bucket numbers, all at once."""
+"""Hash of record keys to bucket numbers, all at once."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _TO_BUCKET = np.uint64(56)
 
 
 def key_buckets(keys: pa.Array) -> npt.NDArray[np.int64]:
-    """Numbers below BUCKETS, equal for equal keys and spread evenly over different ones.
+    """Return numbers below BUCKETS, equal for equal keys and spread evenly over different ones.
 
     Args:
-        keys: text; of whatever Arrow type holds it. Null counts as the empty text.
+        keys: text of any Arrow type. Null counts as the empty text.
     """
     texts = keys.cast(pa.large_string()).fill_null("")
     _, offsets_buffer, octets_buffer = texts.buffers()
@@ -39,7 +39,7 @@ def key_buckets(keys: pa.Array) -> npt.NDArray[np.int64]:
 def _hashes(
     octets: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
 ) -> Numbers:
-    """Mix in the texts word by word: one round for all texts that are long enough."""
+    """Hash texts word by word: one round for all texts that are long enough."""
     padded = np.concatenate((octets, np.zeros(_WORD, np.uint8)))
     # A word begins at every byte.
     words = np.lib.stride_tricks.as_strided(

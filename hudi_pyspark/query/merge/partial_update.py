@@ -1,7 +1,7 @@
-"""Partial updates: what the winning record takes from the other one.
+"""Partial updates: the values that the winning record takes from the other one.
 
-Every function takes the decision on whole records and adds, column by column, where the loser's
-value stands in. A delete on either side takes and gives nothing.
+Every function takes a decision on whole records and adds, column by column, the pairs in which the
+winner takes the loser's value. A delete on either side takes and gives nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,9 @@ from hudi_pyspark.query.columns.arrays import is_null, is_true
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy.typing as npt
-
     from hudi_pyspark.query.log_records.column_sets import ColumnSets
-    from hudi_pyspark.query.log_records.records import Decision, Records
-
-    Mask = npt.NDArray[np.bool_]
+    from hudi_pyspark.query.log_records.records import Mask, Records
+    from hudi_pyspark.query.merge.decision import Decision
 
 PARTIAL_UPDATE_MODES = ("IGNORE_DEFAULTS", "FILL_UNAVAILABLE")
 UNAVAILABLE_VALUE = "hoodie.write.partial.update.unavailable.value"
@@ -33,28 +30,28 @@ DEBEZIUM_UNAVAILABLE = "__debezium_unavailable_value"
 def fill_missing_columns(
     older: Records, newer: Records, decision: Decision, sets: ColumnSets
 ) -> Decision:
-    """Blocks of MERGE INTO and UPDATE: a column that the winner's schema lacks is the loser's.
+    """Fill the columns that the winner's block does not have, as MERGE INTO and UPDATE write them.
 
-    A column that is there and null sets null.
+    A column that the block has sets null where it is null.
     """
     alive = _both_rows(older, newer)
-    winner = np.where(decision.newer_wins, newer.columns, older.columns)
+    winner = np.where(decision.newer_wins, newer.marks.columns, older.marks.columns)
     filled = {
         name: lacking
         for name in older.rows.schema.names
         if (lacking := alive & sets.lacking(name, winner)).any()
     }
-    union = sets.union(older.columns, newer.columns)
+    union = sets.union(older.marks.columns, newer.marks.columns)
     return replace(decision, filled=filled, columns=np.where(alive, union, decision.columns))
 
 
 def fill_defaults(older: Records, newer: Records, decision: Decision) -> Decision:
-    """``IGNORE_DEFAULTS``: a null of the winner is the loser's value."""
+    """Fill the nulls of the winner (``IGNORE_DEFAULTS``)."""
     return _fill_where(older, newer, decision, is_null)
 
 
 def fill_unavailable(older: Records, newer: Records, decision: Decision, marker: str) -> Decision:
-    """``FILL_UNAVAILABLE``: text that equals the marker is the loser's value.
+    """Fill text of the winner that equals the marker (``FILL_UNAVAILABLE``).
 
     Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast).
     """
@@ -72,15 +69,15 @@ def fill_by_mode(
 
 
 def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
-    """Rows whose text or bytes equal a marker; none in columns of other types."""
+    """Return the rows whose text or bytes equal a marker; none in columns of other types."""
     kind = column.type
     if pa.types.is_string(kind):
-        found = pc.equal(column, marker)
+        equal = pc.equal(column, marker)
     elif pa.types.is_binary(kind):
-        found = pc.equal(column, pa.scalar(marker.encode(), pa.binary()))
+        equal = pc.equal(column, pa.scalar(marker.encode(), pa.binary()))
     else:
         return np.zeros(len(column), np.bool_)
-    return is_true(found)
+    return is_true(equal)
 
 
 def _text_equals(column: pa.ChunkedArray, marker: str) -> Mask:
@@ -90,7 +87,7 @@ def _text_equals(column: pa.ChunkedArray, marker: str) -> Mask:
 
 
 def _both_rows(older: Records, newer: Records) -> Mask:
-    deletes = older.is_delete | newer.is_delete
+    deletes = older.marks.is_delete | newer.marks.is_delete
     return older.has_row & newer.has_row & ~deletes
 
 

@@ -1,4 +1,4 @@
-"""What winning means: one function for each merge mode and payload class.
+"""Rules of the merge: one function for each merge mode and payload class.
 
 Each takes the older and the newer record of some keys, pair by pair, and decides. Names are those
 of Apache Hudi's payload classes, whose method ``combineAndGetUpdateValue`` the functions follow.
@@ -14,9 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
-from hudi_pyspark.query.columns.arrays import as_one_array, field_array, is_null, is_true
-from hudi_pyspark.query.log_records.ordering import OrderingValues, comparable_ordering
-from hudi_pyspark.query.log_records.records import Decision
+from hudi_pyspark.query.columns.arrays import as_one_array, is_null, is_true
+from hudi_pyspark.query.log_records.ordering import (
+    OrderingValues,
+    comparable_ordering,
+    ordering_field,
+)
+from hudi_pyspark.query.merge.decision import Decision
 from hudi_pyspark.query.merge.partial_update import (
     DEBEZIUM_UNAVAILABLE,
     PARTIAL_UPDATE_MODES,
@@ -34,14 +38,11 @@ from hudi_pyspark.table.schema import META_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy.typing as npt
-
     from hudi_pyspark.query.log_records.column_sets import ColumnSets
-    from hudi_pyspark.query.log_records.records import Records
+    from hudi_pyspark.query.log_records.records import Mask, Records
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
 
-    Mask = npt.NDArray[np.bool_]
     Decide = Callable[[Records, Records, MergeRule], Decision]
 
 OPERATION_FIELD = "_change_operation_type"
@@ -51,7 +52,7 @@ POSTGRES_LSN_FIELD = "_event_lsn"
 
 
 def check_supported(rule: MergeRule, merger: PayloadMerger | None) -> None:
-    """Refuse what cannot be merged correctly; needed only for slices with log files.
+    """Refuse tables whose log files cannot be merged correctly.
 
     Raises:
         UnsupportedMergeError: names the property, its value, and what can be done.
@@ -75,7 +76,11 @@ def check_supported(rule: MergeRule, merger: PayloadMerger | None) -> None:
 
 
 def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:
-    """Which of two records wins, by the table's rule, and what it takes from the other."""
+    """Decide which of two records wins by the table's rule, and what it takes from the other.
+
+    Raises:
+        CorruptTableError: a payload class needs a value that a record does not have.
+    """
     if rule.mode is RecordMergeMode.CUSTOM:
         return _custom(older, newer, rule)
     if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
@@ -91,69 +96,85 @@ def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) ->
 
 
 def commit_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """COMMIT_TIME_ORDERING: the newer record."""
+    """Decide by COMMIT_TIME_ORDERING: the newer record wins."""
     return Decision.pick(older, newer, np.ones(len(older), np.bool_))
 
 
 def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """EVENT_TIME_ORDERING: the greater ordering value, the newer record on a tie.
+    """Decide by EVENT_TIME_ORDERING: the greater ordering value wins, the newer record on a tie.
 
     A delete without ordering value beats what is older and is beaten by any newer row; a
     delete-block record behind it changes nothing. A delete-block record whose ordering value has
     another Java class beats what is older.
     """
-    wins = ~newer.ordering.older_than(older.ordering)
-    wins |= newer.is_commit_time_delete | newer.has_other_class
-    reset = older.is_commit_time_delete
-    wins = np.where(reset, newer.has_row, wins)
+    wins = ~newer.marks.ordering.older_than(older.marks.ordering)
+    wins |= newer.marks.is_commit_time_delete | newer.marks.has_other_class
+    wins = np.where(older.marks.is_commit_time_delete, newer.has_row, wins)
     return Decision.pick(older, newer, wins)
 
 
 def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """A payload class decides, except where there is no older row or a delete beats everything."""
+    """Let a payload class decide, unless there is no older row or a delete beats everything."""
     decision = PAYLOADS[rule.payload_name](older, newer, rule)
-    unconditional = older.is_commit_time_delete | newer.is_commit_time_delete | ~older.has_row
+    unconditional = ~older.has_row
+    unconditional |= older.marks.is_commit_time_delete | newer.marks.is_commit_time_delete
+    is_new_delete = decision.is_delete & ~newer.marks.is_delete
     return Decision(
         newer_wins=decision.newer_wins | unconditional,
         filled={name: mask & ~unconditional for name, mask in decision.filled.items()},
-        is_delete=np.where(unconditional, newer.is_delete, decision.is_delete),
+        is_delete=np.where(unconditional, newer.marks.is_delete, decision.is_delete),
         columns=decision.columns,
         # Where only the payload says "delete", nothing is left to be compared with the base row
         # later. A row that was flagged as a delete keeps its values.
-        without_row=decision.is_delete & decision.newer_wins & ~newer.is_delete & ~unconditional,
+        without_row=is_new_delete & decision.newer_wins & ~unconditional,
         ordering_fields=decision.ordering_fields,
     )
 
 
 def overwrite_with_latest(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """OverwriteWithLatestAvroPayload: the newer record."""
+    """Decide like OverwriteWithLatestAvroPayload: the newer record wins."""
     return Decision.pick(older, newer, np.ones(len(older), np.bool_))
 
 
 def default_payload(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """DefaultHoodieRecordPayload, EventTimeAvroPayload: the greater ordering value, tie: newer."""
-    wins = ~newer.ordering.older_than(older.ordering) | _is_unordered(older, rule)
+    """Decide like DefaultHoodieRecordPayload and EventTimeAvroPayload.
+
+    The greater ordering value wins, the newer record on a tie.
+
+    Raises:
+        CorruptTableError: the ordering field does not exist.
+    """
+    wins = ~newer.marks.ordering.older_than(older.marks.ordering) | _is_unordered(older, rule)
     return Decision.pick(older, newer, wins)
 
 
 def first_value(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """FirstValueAvroPayload: the greater ordering value, the older record on a tie."""
-    wins = older.ordering.older_than(newer.ordering) | _is_unordered(older, rule)
+    """Decide like FirstValueAvroPayload.
+
+    The greater ordering value wins, the older record on a tie.
+
+    Raises:
+        CorruptTableError: the ordering field does not exist.
+    """
+    wins = older.marks.ordering.older_than(newer.marks.ordering) | _is_unordered(older, rule)
     return Decision.pick(older, newer, wins)
 
 
 def _is_unordered(records: Records, rule: MergeRule) -> Mask:
-    """Rows whose only ordering field is null: a payload class prefers whatever is newer."""
+    """Return the rows whose only ordering field is null: a payload class prefers the newer one."""
     if len(rule.ordering_fields) != 1:
         return np.zeros(len(records), np.bool_)
-    values = field_array(records.rows, rule.ordering_fields[0])
+    values = ordering_field(records.rows, rule.ordering_fields[0])
     return is_null(values) & records.has_row
 
 
 def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """OverwriteNonDefaultsWithLatestAvroPayload: newer values, but older where they are default."""
+    """Decide like OverwriteNonDefaultsWithLatestAvroPayload.
+
+    The newer record wins; where it has a column's default, it takes the older value.
+    """
     decision = overwrite_with_latest(older, newer, rule)
-    kept = ~newer.is_delete & newer.has_row
+    kept = ~newer.marks.is_delete & newer.has_row
     filled = {
         name: mask & kept
         for name in newer.rows.schema.names
@@ -163,15 +184,18 @@ def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> D
 
 
 def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """PartialUpdateAvroPayload: the greater ordering value; its nulls are the other's values.
+    """Decide like PartialUpdateAvroPayload.
 
-    A newer delete deletes whatever its ordering value; meta columns are always the newer record's.
+    The greater ordering value wins, and takes the other value where it has null. A newer delete
+    deletes whatever its ordering value; meta columns are always those of the newer record.
+
+    Raises:
+        CorruptTableError: the ordering field does not exist.
     """
-    deletes = newer.is_delete | ~newer.has_row
-    in_order = ~newer.ordering.older_than(older.ordering) | _of_other_class(older, newer)
-    in_order |= _is_unordered(older, rule)
-    wins = deletes | in_order
-    merges = ~deletes & (wins | ~older.is_delete)
+    deletes = newer.marks.is_delete | ~newer.has_row
+    wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
+    wins |= _of_other_class(older, newer) | _is_unordered(older, rule)
+    merges = ~deletes & (wins | ~older.marks.is_delete)
     filled = {}
     for name in newer.rows.schema.names:
         if name in META_COLUMNS:
@@ -187,22 +211,28 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
 
 
 def _of_other_class(older: Records, newer: Records) -> Mask:
-    """Pairs whose ordering values do not compare in Java: a null is the Integer 0."""
+    """Return the pairs whose ordering values do not compare in Java: a null is the Integer 0."""
     differs = np.zeros(len(older), np.bool_)
-    for one, other in zip(older.ordering.fields, newer.ordering.fields, strict=True):
+    for one, other in zip(older.marks.ordering.fields, newer.marks.ordering.fields, strict=True):
         differs |= is_null(one) != is_null(other)
     return differs
 
 
 def aws_dms(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """AWSDmsAvroPayload: the newer record; ``Op`` D or d deletes."""
+    """Decide like AWSDmsAvroPayload: the newer record wins; ``Op`` D or d deletes."""
     decision = overwrite_with_latest(older, newer, rule)
     deletes = _operation_is(newer, DMS_OPERATION_FIELD, "d") | ~newer.has_row
     return replace(decision, is_delete=decision.is_delete | deletes)
 
 
 def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """MySqlDebeziumAvroPayload: the later position in the binary log; operation d deletes."""
+    """Decide like MySqlDebeziumAvroPayload.
+
+    The later position in the binary log wins; operation d deletes.
+
+    Raises:
+        CorruptTableError: a row has no position, or one that does not parse.
+    """
     older_sequence, newer_sequence = _mysql_sequence(older), _mysql_sequence(newer)
     if (newer.has_row & is_null(newer.rows.column(MYSQL_SEQUENCE_FIELD))).any():
         raise CorruptTableError(f"a log record has no {MYSQL_SEQUENCE_FIELD}, so it has no order")
@@ -210,7 +240,9 @@ def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision
 
 
 def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """PostgresDebeziumAvroPayload: the greater LSN; values left out by TOAST are the older ones.
+    """Decide like PostgresDebeziumAvroPayload.
+
+    The greater LSN wins, and takes the older values where TOAST left out its own.
 
     Apache Hudi 1.1 and later leave the marker text of such values in the result on tables before
     version 9; here they are filled, as by 0.15 and on version 9.
@@ -235,13 +267,13 @@ def _debezium(older: Records, newer: Records, is_late: Mask) -> Decision:
 
 
 def _mysql_sequence(records: Records) -> OrderingValues:
-    """``file.position`` as two numbers; null before every other."""
+    """Parse ``file.position`` into two numbers; null is smaller than all others."""
     column = as_one_array(records.rows.column(MYSQL_SEQUENCE_FIELD))
     parts = pc.extract_regex(column, r"^(?P<file>[0-9]+)\.(?P<position>[0-9]+)$")
     bad = is_null(parts) & ~is_null(column)
     if bad.any():
-        found = column[int(bad.argmax())].as_py()
-        raise CorruptTableError(f"{MYSQL_SEQUENCE_FIELD} is {found!r}; expected <file>.<position>")
+        text = column[int(bad.argmax())].as_py()
+        raise CorruptTableError(f"{MYSQL_SEQUENCE_FIELD} is {text!r}; expected <file>.<position>")
     fields = tuple(pc.struct_field(parts, [i]).cast(pa.int64()) for i in range(2))
     return OrderingValues(fields, len(records))
 
@@ -254,7 +286,7 @@ def _operation_is(records: Records, field: str, operation: str) -> Mask:
 
 
 def _is_default(rows: pa.Table, name: str, rule: MergeRule) -> Mask:
-    """Rows in which a column has the schema's default: null, unless the writer chose another."""
+    """Return the rows where a column has its default: null, unless the schema has another."""
     default: pa.Scalar | None = dict(rule.column_defaults).get(name)
     column = rows.column(name)
     if default is None:

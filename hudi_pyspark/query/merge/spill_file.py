@@ -24,19 +24,19 @@ _COMPRESSION = "lz4"
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """What the log records of a slice may take, shared out among the steps of a merge."""
+    """Memory that the log records of a slice may take, divided among the steps of a merge."""
 
     total: int  # bytes
     folder: str  # for spill files
 
     @classmethod
     def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> MemoryLimits:
-        """The limits of a Python process.
+        """Return the limits of a Python process.
 
         Args:
-            total: as asked for; 0 for the default, which is a third of what Spark allows a Python
-                worker (``spark.executor.pyspark.memory``), and 1 GiB at most.
-            folder: as asked for; "" for a local folder of Spark, or that for temporary files.
+            total: bytes of the option; 0 for the default, which is a third of the memory that Spark
+                allows a Python worker (``spark.executor.pyspark.memory``), and 1 GiB at most.
+            folder: of the option; "" for a local folder of Spark, or that for temporary files.
             environment: variables of the process.
         """
         worker = int(environment.get("PYSPARK_EXECUTOR_MEMORY_MB", "-1")) * _MEGABYTE
@@ -70,7 +70,7 @@ class MemoryLimits:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a table stands in a spill file."""
+    """Place of a table in a spill file."""
 
     offset: int
     length: int
@@ -78,13 +78,13 @@ class Span:
 
 
 class SpillFile:
-    """A file without a name: it is gone when it is closed, or its process ends, however it ends.
+    """A file without a name, which is gone when it is closed or its process ends, however it ends.
 
     Args:
-        folder: on local disk; made if there is none.
+        folder: on local disk; created if it does not exist.
 
     Raises:
-        SpillError: no file can be made there.
+        SpillError: the file cannot be created there.
     """
 
     def __init__(self, folder: str) -> None:
@@ -114,12 +114,12 @@ class SpillFile:
         return Span(offset, len(content), table.nbytes)
 
     def read(self, span: Span) -> pa.Table:
-        """A table that was written."""
+        """Read a table back."""
         self._file.seek(span.offset)
         return pa.ipc.open_stream(self._file.read(span.length)).read_all()
 
     def clear(self) -> None:
-        """Forget all tables."""
+        """Remove all tables."""
         self._file.truncate(0)
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class SpillFile:
 
     def _failed(self, error: OSError) -> SpillError:
         return SpillError(
-            f"log records cannot be kept in {self._folder}: {error}. Name another local folder "
+            f"log records cannot be written to {self._folder}: {error}. Name another local folder "
             "with hoodie.memory.spillable.map.path, or allow more memory with "
             "hoodie.memory.merge.max.size"
         )
@@ -146,7 +146,10 @@ class Buckets:
 
         Args:
             table: the rows.
-            buckets: of each row, the number of its bucket.
+            buckets: number of the bucket of each row.
+
+        Raises:
+            SpillError: the disk is full.
         """
         order = np.argsort(buckets, kind="stable")
         rows = table.take(pa.array(order))
@@ -156,14 +159,14 @@ class Buckets:
                 spans.append(self._file.write(rows.slice(start, end - start)))
 
     def are_empty(self, buckets: Sequence[int]) -> bool:
-        """Whether none of some buckets has a row."""
+        """Decide whether some buckets are all empty."""
         return not any(self._spans[bucket] for bucket in buckets)
 
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Bytes in memory of each bucket."""
+        """Return the bytes in memory of each bucket."""
         return np.array([sum(span.nbytes for span in spans) for spans in self._spans], np.int64)
 
     def tables(self, buckets: Sequence[int]) -> Iterator[pa.Table]:
-        """The rows of some buckets, bucket by bucket."""
+        """Read the rows of some buckets, bucket by bucket."""
         for bucket in buckets:
             yield from map(self._file.read, self._spans[bucket])

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.query.base_files.base_file import read_base_file
-from hudi_pyspark.query.base_files.duplicate_key_column import record_key_twin
+from hudi_pyspark.query.base_files.duplicate_key_column import find_duplicate_key_column
 from hudi_pyspark.query.base_files.parquet_ranges import PagedFile
 from hudi_pyspark.storage import MemoryStorage
 from tests.query.base_files.parquet_bytes import keys, parquet_bytes
@@ -30,10 +30,11 @@ def table(uuids, *, nullable=False, kind=STRING):
     return pa.table([pa.array(a, f.type) for a, f in zip(arrays, schema, strict=True)], schema)
 
 
-def twin(data, columns=NAMES):
+def duplicate(data, columns=NAMES):
     file = pa.BufferReader(data)
     parquet = pq.ParquetFile(file)
-    return record_key_twin(PagedFile(file, parquet), range(parquet.num_row_groups), columns)
+    groups = range(parquet.num_row_groups)
+    return find_duplicate_key_column(PagedFile(file, parquet), groups, columns)
 
 
 @pytest.mark.parametrize("nullable", [False, True])
@@ -41,7 +42,7 @@ def twin(data, columns=NAMES):
 def test_same_values_are_found_and_read_once(nullable, row_group_size):
     rows = table(KEYS, nullable=nullable)
     data = parquet_bytes(rows, **FILE, row_group_size=row_group_size)
-    assert twin(data) == "uuid"
+    assert duplicate(data) == "uuid"
     read = pa.concat_tables(
         read_base_file(MemoryStorage({"a.parquet": data}), "a.parquet", NAMES, 9_999)
     )
@@ -51,12 +52,12 @@ def test_same_values_are_found_and_read_once(nullable, row_group_size):
 
 @pytest.mark.parametrize("place", [0, 1, 31_111, ROWS - 1])
 @pytest.mark.parametrize("nullable", [False, True])
-def test_one_other_value_is_told(place, nullable):
+def test_one_other_value_is_noticed(place, nullable):
     uuids = list(KEYS)
     uuids[place] = uuids[place][:-1] + "x"
     rows = table(uuids, nullable=nullable)
     data = parquet_bytes(rows, **FILE)
-    assert twin(data) is None
+    assert duplicate(data) is None
     storage = MemoryStorage({"a.parquet": data})
     read = pa.concat_tables(read_base_file(storage, "a.parquet", NAMES, 9_999))
     assert read.equals(rows)
@@ -65,12 +66,12 @@ def test_one_other_value_is_told(place, nullable):
 def test_values_in_another_order_are_told():
     uuids = list(KEYS)
     uuids[100], uuids[40_000] = uuids[40_000], uuids[100]
-    assert twin(parquet_bytes(table(uuids), **FILE)) is None
+    assert duplicate(parquet_bytes(table(uuids), **FILE)) is None
 
 
 def test_null_is_told():
     uuids = [None if i == 777 else key for i, key in enumerate(KEYS)]
-    assert twin(parquet_bytes(table(uuids, nullable=True), **FILE)) is None
+    assert duplicate(parquet_bytes(table(uuids, nullable=True), **FILE)) is None
 
 
 @pytest.mark.parametrize(
@@ -85,15 +86,15 @@ def test_null_is_told():
     ],
 )
 def test_in_other_files_nothing_is_claimed(settings):
-    assert twin(parquet_bytes(table(KEYS), **{**FILE, **settings})) is None
+    assert duplicate(parquet_bytes(table(KEYS), **{**FILE, **settings})) is None
 
 
 def test_nothing_is_saved_without_the_record_key():
     data = parquet_bytes(table(KEYS), **FILE)
-    assert twin(data, ["uuid", "id"]) is None
-    assert twin(data, ["_hoodie_record_key", "number"]) is None
+    assert duplicate(data, ["uuid", "id"]) is None
+    assert duplicate(data, ["_hoodie_record_key", "number"]) is None
 
 
-def test_other_type_is_no_twin():
+def test_other_type_is_not_a_duplicate():
     uuids = [key.encode() for key in KEYS]
-    assert twin(parquet_bytes(table(uuids, kind=pa.binary()), **FILE)) is None
+    assert duplicate(parquet_bytes(table(uuids, kind=pa.binary()), **FILE)) is None

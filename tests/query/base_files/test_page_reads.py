@@ -11,7 +11,7 @@ import pytest
 
 from hudi_pyspark.format.parquet.pages import ParquetPagesError
 from hudi_pyspark.query.base_files import page_reads
-from hudi_pyspark.query.base_files.page_reads import pick_rows
+from hudi_pyspark.query.base_files.page_reads import read_wanted_rows
 from hudi_pyspark.query.base_files.parquet_ranges import PagedFile
 from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.query.filter.sql_text import parse_filter
@@ -80,7 +80,7 @@ def pick(data, group, columns, wanted):
     file = pa.BufferReader(data)
     parquet = pq.ParquetFile(file)
     rows = RowGroupFilter(record_keys=tuple(wanted)).wanted_rows(parquet.schema_arrow)
-    return rows and pick_rows(PagedFile(file, parquet), group, columns, rows)
+    return rows and read_wanted_rows(PagedFile(file, parquet), group, columns, rows)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -150,7 +150,7 @@ def test_rows_are_told_by_a_filter_too():
     parquet = pq.ParquetFile(file)
     wanted = rows.wanted_rows(parquet.schema_arrow)
     assert wanted is not None
-    picked = pick_rows(PagedFile(file, parquet), 0, ["text", "number", "place"], wanted)
+    picked = read_wanted_rows(PagedFile(file, parquet), 0, ["text", "number", "place"], wanted)
     ordinals = [i for i in range(12_000, 12_301) if i % 11]
     assert picked == TABLE.select(["text", "number", "place"]).take(ordinals)
 

@@ -22,8 +22,8 @@ def test_column_of_that_very_name_comes_first():
 
 @pytest.mark.parametrize("name", ["b", "a.q", "a.b.c.d", "a.x.y"])
 def test_absent_field_is_named(name):
-    with pytest.raises(CorruptTableError, match=f"ordering field '{name}' does not exist"):
-        field_array(NESTED, name)
+    with pytest.raises(CorruptTableError, match=f"sort field '{name}' does not exist"):
+        field_array(NESTED, name, role="sort field")
 
 
 @pytest.mark.parametrize("chunks", [[], [[]], [["a"], [], ["b", None]]], ids=["none", "1", "3"])

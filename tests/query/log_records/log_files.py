@@ -6,6 +6,7 @@ import json
 import struct
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -13,12 +14,13 @@ import fastavro
 import pyarrow as pa
 
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
-from hudi_pyspark.query.log_records.decoder import LogDecoder, LogRecords
+from hudi_pyspark.query.log_records.decoder import LogDecoder
 from hudi_pyspark.query.log_records.live_blocks import BlockFilter, scan_blocks
+from hudi_pyspark.query.log_records.records import LogRecords
 from hudi_pyspark.query.merge.custom_merger import PayloadMerger
 from hudi_pyspark.query.merge.merge import merge
 from hudi_pyspark.query.merge.spill_file import MemoryLimits
-from hudi_pyspark.query.merge.spilled_merge import in_passes
+from hudi_pyspark.query.merge.spilled_merge import load_log
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.format.log.test_delete_block import DELETE_LIST, array_of, content, wrapped
@@ -146,15 +148,11 @@ def merged_slice(
 ) -> Iterator[pa.Table]:
     """A log file merged with base tables, as a read does it with so much memory."""
     blocks = list(scan_blocks(framed(log), BlockFilter("999", None)).blocks)
-    outcome = partial(
-        merge,
-        rule=rule,
-        key_column=KEY,
-        batch_rows=batch_rows,
-        merger=merger,
-        takes_part=takes_part,
+    merge_pass = partial(
+        merge, rule=rule, batch_rows=batch_rows, merger=merger, takes_part=takes_part
     )
-    return in_passes(blocks, base, decoder, MemoryLimits(memory, folder), outcome, merger=merger)
+    with closing(load_log(blocks, decoder, MemoryLimits(memory, folder), merger)) as loaded:
+        yield from loaded.merge(base, merge_pass)
 
 
 def log_decoder(schema: pa.Schema, rule: MergeRule, positions_of: str | None = None) -> LogDecoder:
@@ -162,7 +160,6 @@ def log_decoder(schema: pa.Schema, rule: MergeRule, positions_of: str | None = N
         schema,
         {},
         rule,
-        key_column=KEY,
         positions_of=positions_of,
         columns=schema.names,
     )

@@ -1,7 +1,6 @@
 import numpy as np
 
-from hudi_pyspark.query.log_records.column_sets import ColumnSets
-from hudi_pyspark.query.log_records.records import ALL_COLUMNS
+from hudi_pyspark.query.log_records.column_sets import ALL_COLUMNS, ColumnSets
 
 
 def sets_of(*names: str) -> ColumnSets:
@@ -44,10 +43,11 @@ def test_union_makes_new_sets():
 
 def test_union_with_a_whole_row_is_whole():
     sets = sets_of("a")
-    found = sets.union(np.array([0, ALL_COLUMNS, ALL_COLUMNS]), np.array([ALL_COLUMNS, 0, -1]))
+    first, second = [0, ALL_COLUMNS, ALL_COLUMNS], [ALL_COLUMNS, 0, -1]
+    found = sets.union(np.array(first, np.int32), np.array(second, np.int32))
     assert found.tolist() == [ALL_COLUMNS] * 3
 
 
 def test_union_of_nothing():
-    none = np.empty(0, np.int64)
+    none = np.empty(0, np.int32)
     assert sets_of("a").union(none, none).tolist() == []

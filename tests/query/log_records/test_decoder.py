@@ -6,7 +6,8 @@ import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, SchemaEvolutionError
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.query.log_records.decoder import NO_ROW, LogDecoder
+from hudi_pyspark.query.log_records.decoder import LogDecoder
+from hudi_pyspark.query.log_records.records import NO_ROW
 from tests.query.log_records.log_files import (
     BASE_INSTANT,
     COMMIT_TIME,
@@ -45,7 +46,7 @@ def test_records_come_in_log_order_with_their_rows():
     assert records.keys.to_pylist() == ["a", "b", "c", "a", "a"]
     assert records.row.tolist() == [0, 1, NO_ROW, 2, NO_ROW]
     assert records.rows.column(KEY).to_pylist() == ["a", "b", "a"]
-    assert records.is_delete.tolist() == [False, False, True, False, True]
+    assert records.marks.is_delete.tolist() == [False, False, True, False, True]
 
 
 @pytest.mark.parametrize("files", [[], [b""]], ids=["no-file", "empty-file"])
@@ -115,7 +116,7 @@ def test_rows_that_delete(column, avro_type, value, expected):
     block = data_block(avro, [{KEY: "k", "ts": 1, column: value}])
     rule = rule_of(delete_field="op", delete_marker="gone")
     records = load(block, schema=SCHEMA.append(pa.field(column, kind)), rule=rule)
-    assert records.is_delete.tolist() == [expected]
+    assert records.marks.is_delete.tolist() == [expected]
 
 
 def test_marker_is_compared_with_the_text_of_a_number():
@@ -123,7 +124,7 @@ def test_marker_is_compared_with_the_text_of_a_number():
     block = data_block(avro, [{KEY: "k", "ts": 1, "op": op} for op in (0, 1)])
     rule = rule_of(delete_field="op", delete_marker="1")
     records = load(block, schema=SCHEMA.append(pa.field("op", pa.int32())), rule=rule)
-    assert records.is_delete.tolist() == [False, True]
+    assert records.marks.is_delete.tolist() == [False, True]
 
 
 def test_marker_may_stand_in_a_nested_field():
@@ -134,7 +135,7 @@ def test_marker_may_stand_in_a_nested_field():
     )
     schema = SCHEMA.append(pa.field("s", pa.struct([("op", pa.string())])))
     records = load(block, schema=schema, rule=rule_of(delete_field="s.op", delete_marker="D"))
-    assert records.is_delete.tolist() == [True, False, False]
+    assert records.marks.is_delete.tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -150,19 +151,22 @@ def test_default_ordering_is_null_and_the_int_zero(avro_type, kind, values, expe
     schema = pa.schema([(KEY, pa.string()), ("ts", kind)])
     avro = avro_record(ts=nullable(avro_type))
     records = load(data_block(avro, [{KEY: "k", "ts": ts} for ts in values]), schema=schema)
-    assert records.has_default_ordering.tolist() == expected
+    assert records.marks.has_default_ordering.tolist() == expected
 
 
 def test_several_fields_are_never_the_default():
     schema = pa.schema([(KEY, pa.string()), ("a", pa.int32()), ("b", pa.int32())])
     block = data_block(avro_record(a=nullable("int"), b="int"), [{KEY: "k", "a": None, "b": 0}])
     records = load(block, schema=schema, rule=rule_of(ordering_fields=["a", "b"]))
-    assert records.has_default_ordering.tolist() == [False]
+    assert records.marks.has_default_ordering.tolist() == [False]
 
 
 def test_without_ordering_fields_every_record_has_the_default():
     block = rows("a") + delete_block([("b", wrapped("Long", 5))])
-    assert load(block, rule=rule_of(COMMIT_TIME)).has_default_ordering.tolist() == [True, True]
+    assert load(block, rule=rule_of(COMMIT_TIME)).marks.has_default_ordering.tolist() == [
+        True,
+        True,
+    ]
 
 
 DAY = dt.date(2024, 2, 29)
@@ -242,10 +246,10 @@ def test_ordering_of_a_delete_compares_with_the_column(
     schema = pa.schema([(KEY, pa.string()), ("ts", kind)])
     row = data_block(avro_record(ts=nullable(avro_type)), [{KEY: "k", "ts": value}])
     records = load(row + delete_block([("k", wrapper), ("k", None)]), schema=schema)
-    row_rank, delete_rank, null_rank = records.ordering.ranks()
+    row_rank, delete_rank, null_rank = records.marks.ordering.ranks()
     assert row_rank == delete_rank > null_rank
-    assert records.has_other_class.tolist() == [False, other_class, False]
-    assert records.has_default_ordering.tolist() == [False, False, True]
+    assert records.marks.has_other_class.tolist() == [False, other_class, False]
+    assert records.marks.has_default_ordering.tolist() == [False, False, True]
 
 
 def test_delete_of_several_fields_has_one_value_for_each():
@@ -259,9 +263,9 @@ def test_delete_of_several_fields_has_one_value_for_each():
     ]
     block += delete_block([("k", ordering) for ordering in orderings])
     records = load(block, schema=schema, rule=rule_of(ordering_fields=["a", "b"]))
-    row, same, greater, less = records.ordering.ranks()
+    row, same, greater, less = records.marks.ordering.ranks()
     assert less < row == same < greater
-    assert records.has_other_class.tolist() == [False, False, False, True]
+    assert records.marks.has_other_class.tolist() == [False, False, False, True]
 
 
 def test_old_rows_get_the_type_of_the_table():
@@ -276,7 +280,6 @@ def test_constants_fill_what_the_files_do_not_hold():
         schema,
         {"p": pa.scalar(7, pa.int32())},
         RULE,
-        key_column=KEY,
         positions_of=None,
         columns=[KEY, "ts"],
     )
@@ -308,3 +311,10 @@ def test_undecodable_positions_are_corrupt():
     broken = rows("a", positions=[3], more={HeaderKey.RECORD_POSITIONS: "AAAA"})
     with pytest.raises(CorruptLogBlockError, match="record positions cannot be decoded"):
         load(broken)
+
+
+def test_absent_part_of_a_delete_field_is_named():
+    schema = SCHEMA.append(pa.field("meta", pa.struct([("a", pa.string())])))
+    rule = rule_of(delete_field="meta.op", delete_marker="gone")
+    with pytest.raises(CorruptTableError, match=r"delete field 'meta\.op' does not exist"):
+        load(rows("a"), schema=schema, rule=rule)

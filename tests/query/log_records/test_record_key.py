@@ -103,3 +103,8 @@ def test_record_key_column_is_filled_in_its_place():
 def test_table_with_stored_keys_is_left_alone():
     table = pa.table({"id": [1], RECORD_KEY_COLUMN: ["stored"]})
     assert with_record_key(table, ()) is table
+
+
+def test_absent_key_field_is_named():
+    with pytest.raises(CorruptTableError, match="record key field 'id' does not exist"):
+        record_keys(pa.table({"a": [1]}), ["id"])

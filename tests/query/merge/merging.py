@@ -79,6 +79,6 @@ class Table:
         """The rows that a read answers, in the order of their keys."""
         log = log_records(b"".join(self.log), schema=self.schema, rule=self.rule)
         table = pa.Table.from_pylist([self.row(*values) for values in base], schema=self.schema)
-        tables = merge([table], log, self.rule, key_column=KEY, batch_rows=10, merger=self.merger)
+        tables = merge([table], log, self.rule, batch_rows=10, merger=self.merger)
         rows = [tuple(row.values()) for result in tables for row in result.to_pylist()]
         return sorted(rows, key=lambda row: row[0])

@@ -168,12 +168,12 @@ def test_columns_may_come_in_another_order_and_a_type_that_fits():
         pytest.param(lambda _older, _newer: None, "it returned NoneType", id="nothing"),
         pytest.param(
             lambda _older, newer: newer.drop_columns(["ts", "n"]),
-            "must return all columns it was given; ts, n missing",
+            "must return all columns that it gets; missing: ts, n",
             id="missing-columns",
         ),
         pytest.param(
             lambda _older, newer: newer.set_column(3, "n", newer["v"]),
-            "must return columns of the types it was given: .*'x' as a scalar of type int64",
+            "must return columns in the types that it gets: .*'x' as a scalar of type int64",
             id="type-that-does-not-fit",
         ),
     ],

@@ -1,24 +1,11 @@
 """Folding by rounds: each key's records meet in their order, whatever the other keys do."""
 
-from typing import Any
-
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from hudi_pyspark.query.log_records.ordering import OrderingValues
-from hudi_pyspark.query.log_records.records import (
-    ALL_COLUMNS,
-    Decision,
-    Records,
-    base_records,
-    concat,
-)
+from hudi_pyspark.query.log_records.records import Records
 from hudi_pyspark.query.merge.fold import fold_in_rounds
-
-
-def records_of(texts: list[str]) -> Records:
-    return base_records(pa.table({"v": texts}), OrderingValues((), len(texts)))
+from tests.query.log_records.test_records import records_of
 
 
 def join(older: Records, newer: Records) -> Records:
@@ -63,47 +50,3 @@ def test_a_round_merges_all_keys_that_still_have_a_record():
     codes = np.array([0, 1, 2, 0, 1, 0], np.int64)
     fold_in_rounds(codes, lambda places: records_of([str(i) for i in places]), merge)
     assert sizes == [2, 1]
-
-
-# Records
-
-
-def test_records_side_by_side_keep_their_order():
-    both = concat(records_of(["a", "b"]), records_of(["c"]))
-    assert both.take(np.array([2, 0])).rows["v"].to_pylist() == ["c", "a"]
-
-
-def test_base_rows_are_whole_rows_and_no_deletes():
-    base = records_of(["a"])
-    assert (base.has_row.tolist(), base.is_delete.tolist()) == ([True], [False])
-    assert base.columns.tolist() == [ALL_COLUMNS]
-    assert not base.is_commit_time_delete.any()
-
-
-def decided(newer_wins: list[bool], **changes: Any) -> list[str]:
-    count = len(newer_wins)
-    older, newer = records_of(["old"] * count), records_of(["new"] * count)
-    decision = Decision(
-        newer_wins=np.array(newer_wins),
-        filled={name: np.array(mask) for name, mask in changes.get("filled", {}).items()},
-        is_delete=np.zeros(count, np.bool_),
-        columns=older.columns,
-    )
-    texts: list[str] = decision.apply(older, newer).rows["v"].to_pylist()
-    return texts
-
-
-def test_decision_takes_the_winner_of_each_pair():
-    assert decided([True, False]) == ["new", "old"]
-
-
-def test_decision_fills_from_the_loser_of_each_pair():
-    found = decided([True, True, False, False], filled={"v": [True, False, True, False]})
-    assert found == ["old", "new", "new", "old"]
-
-
-def test_decision_without_row_leaves_only_the_delete():
-    older, newer = records_of(["old"] * 2), records_of(["new"] * 2)
-    yes = np.ones(2, np.bool_)
-    decision = Decision(yes, {}, yes, older.columns, without_row=np.array([True, False]))
-    assert decision.apply(older, newer).has_row.tolist() == [False, True]

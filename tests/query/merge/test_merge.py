@@ -55,7 +55,7 @@ def delete(key):
 def merged(base, *blocks, rule=BY_EVENT_TIME, batch_rows=10, positions_of=None):
     log = log_records(b"".join(blocks), schema=SCHEMA, rule=rule, positions_of=positions_of)
     tables = [pa.Table.from_pylist(rows, schema=SCHEMA) for rows in base]
-    return list(merge(tables, log, rule, key_column=KEY, batch_rows=batch_rows))
+    return list(merge(tables, log, rule, batch_rows=batch_rows))
 
 
 def values(base, *blocks, **options):
@@ -168,7 +168,7 @@ def test_base_rows_are_never_tested_for_deletes():
 def test_base_stays_as_it_is_without_log_records():
     table = pa.Table.from_pylist([row("a", 1, "x"), row("a", 2, "y")], schema=SCHEMA)
     log = log_records(b"", schema=SCHEMA, rule=BY_EVENT_TIME)
-    (result,) = merge([table], log, BY_EVENT_TIME, key_column=KEY, batch_rows=5)
+    (result,) = merge([table], log, BY_EVENT_TIME, batch_rows=5)
     assert result.equals(table)
 
 
@@ -246,7 +246,7 @@ def test_base_tables_are_consumed_one_at_a_time():
             yield pa.Table.from_pylist([row(f"b{number}", 1, "x")], schema=SCHEMA)
 
     log = log_records(upsert("k", 1), schema=SCHEMA, rule=BY_EVENT_TIME)
-    tables = merge(base(), log, BY_EVENT_TIME, key_column=KEY, batch_rows=5)
+    tables = merge(base(), log, BY_EVENT_TIME, batch_rows=5)
     assert taken == []
     next(tables)
     assert taken == [0]
@@ -280,7 +280,7 @@ def test_row_with_a_negative_int_replaces_a_delete_whose_ordering_reads_as_zero(
     schema = pa.schema([(KEY, pa.string()), ("ts", pa.int32())])
     row_block = data_block(avro_record(ts="int"), [{KEY: "k", "ts": -5}])
     records = log_records(delete("k") + row_block, schema=schema, rule=BY_EVENT_TIME)
-    (table,) = merge([], records, BY_EVENT_TIME, key_column=KEY, batch_rows=5)
+    (table,) = merge([], records, BY_EVENT_TIME, batch_rows=5)
     assert table.column("ts").to_pylist() == [-5]
 
 
@@ -302,12 +302,14 @@ def null_winner(base, log, avro_type, arrow_type):
     block = data_block(avro, [{KEY: "k", "ts": log, "v": "log"}])
     table = pa.Table.from_pylist([{KEY: "k", "ts": base, "v": "base"}], schema=schema)
     records = log_records(block, schema=schema, rule=BY_EVENT_TIME)
-    tables = merge([table], records, BY_EVENT_TIME, key_column=KEY, batch_rows=5)
+    tables = merge([table], records, BY_EVENT_TIME, batch_rows=5)
     return pa.concat_tables(tables).column("v")[0].as_py()
 
 
 def test_ordering_type_without_an_order_is_refused():
     schema = pa.schema([(KEY, pa.string()), ("ts", pa.binary())])
     block = data_block(avro_record(ts="bytes"), [{KEY: "k", "ts": b"1"}])
-    with pytest.raises(UnsupportedTableError, match="'ts' is of type binary, which has no order"):
+    with pytest.raises(
+        UnsupportedTableError, match="'ts' is of type binary, which Apache Hudi cannot order"
+    ):
         log_records(block, schema=schema, rule=BY_EVENT_TIME)

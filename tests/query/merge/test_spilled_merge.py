@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.query.log_records.decoder import LogDecoder
 from hudi_pyspark.query.merge.custom_merger import PayloadMerger
 from hudi_pyspark.query.merge.spill_file import MemoryLimits
-from hudi_pyspark.query.merge.spilled_merge import in_passes
+from hudi_pyspark.query.merge.spilled_merge import load_log
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.format.log.log_writer import write_block
 from tests.query.log_records.log_files import (
@@ -68,13 +69,14 @@ def calls(log: bytes, memory: int, decoder: LogDecoder | None = None) -> list[tu
     """How many base rows and log records came together, call by call."""
     seen = []
 
-    def outcome(base, records):
+    def merge_pass(base, records):
         seen.append((sum(table.num_rows for table in base), len(records)))
         return iter(())
 
     limits = MemoryLimits(memory, os.curdir)
     decoder = decoder or log_decoder(SCHEMA, RULE)
-    list(in_passes(framed(log), BASE, decoder, limits, outcome))
+    with closing(load_log(framed(log), decoder, limits)) as loaded:
+        list(loaded.merge(BASE, merge_pass))
     return seen
 
 
