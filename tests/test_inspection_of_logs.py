@@ -175,7 +175,7 @@ def test_merge_tells_damage_too(golden_table):
 def test_merge_of_a_base_file_is_refused(golden_table):
     table = golden_table(CASE)
     base = rows(table, "file_slices")[0]["base_file"]
-    with pytest.raises(InvalidOptionError, match="no log file"):
+    with pytest.raises(InvalidOptionError, match="not a log file"):
         rows(table, "log_records", base, merge=True)
 
 

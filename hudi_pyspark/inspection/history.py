@@ -1,4 +1,4 @@
-"""History of one file group: which instants touched it, and how."""
+"""The history of one file group: the instants that touched it, and how."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
 from hudi_pyspark.inspection.commits import file_kind, known_commits
-from hudi_pyspark.inspection.services import pending_plans
+from hudi_pyspark.inspection.instant_columns import ACTION, TIMES, action_of, times_of
+from hudi_pyspark.inspection.rewrites import pending_plans
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 
@@ -22,24 +23,27 @@ if TYPE_CHECKING:
 
 HISTORY = pa.schema(
     [
-        pa.field("requested_time", pa.string()),
-        pa.field("completion_time", pa.string()),
-        pa.field("action", pa.string()),
-        pa.field("operation", pa.string()),
-        pa.field("event", pa.string()),
-        pa.field("partition_path", pa.string()),
-        pa.field("path", pa.string()),
-        pa.field("records", pa.int64()),
-        pa.field("inserts", pa.int64()),
-        pa.field("updates", pa.int64()),
-        pa.field("deletes", pa.int64()),
-        pa.field("bytes", pa.int64()),
+        *TIMES,
+        ACTION,
+        ("operation", pa.string()),
+        ("event", pa.string()),
+        ("partition_path", pa.string()),
+        ("path", pa.string()),
+        ("records", pa.int64()),
+        ("inserts", pa.int64()),
+        ("updates", pa.int64()),
+        ("deletes", pa.int64()),
+        ("bytes", pa.int64()),
     ]
 )
 
 
 def history(view: TableView, file_id: str) -> pa.Table:
-    """One row per event; see `Inspection.history`."""
+    """Return one row per event; see `Inspection.history`.
+
+    Raises:
+        InvalidOptionError: no instant names the file group.
+    """
     events = [
         *_commits(view, file_id),
         *_plans(view, file_id),
@@ -104,11 +108,7 @@ def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
 
 
 def _instant(instant: Instant) -> dict[str, object]:
-    return {
-        "requested_time": instant.requested_time,
-        "completion_time": instant.completion_time,
-        "action": str(instant.action),
-    }
+    return {**times_of(instant), **action_of(instant)}
 
 
 def _file(event: str, partition_path: str, name: str) -> dict[str, object]:
@@ -132,6 +132,6 @@ def _refuse_unknown(view: TableView, file_id: str) -> None:
     near = difflib.get_close_matches(file_id, sorted(known), n=1, cutoff=0.3)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise InvalidOptionError(
-        f"no instant of the table tells of a file group {file_id!r}{hint} (file ids are in "
-        "inspect.file_slices())"
+        f"no instant of the table names a file group {file_id!r}{hint} (inspect.file_slices() "
+        "lists the file ids)"
     )

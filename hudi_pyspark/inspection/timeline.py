@@ -6,48 +6,53 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.inspection.instant_columns import (
+    ACTION,
+    STATE,
+    TIMES,
+    action_of,
+    state_of,
+    times_of,
+)
+
 if TYPE_CHECKING:
+    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
 TIMELINE = pa.schema(
     [
-        pa.field("requested_time", pa.string()),
-        pa.field("completion_time", pa.string()),
-        pa.field("action", pa.string()),
-        pa.field("state", pa.string()),
-        pa.field("archived", pa.bool_()),
-        pa.field("path", pa.string()),
+        *TIMES,
+        ACTION,
+        STATE,
+        ("archived", pa.bool_()),
+        ("path", pa.string()),
     ]
 )
 
 
 def timeline(view: TableView, *, archived: bool) -> pa.Table:
-    """One row per instant; see `Inspection.timeline`."""
+    """Return one row per instant; see `Inspection.timeline`."""
     active = {(i.requested_time, i.comparable_action) for i in view.timeline.instants}
     rows = [
-        {
-            "requested_time": instant.requested_time,
-            "completion_time": instant.completion_time,
-            "action": str(instant.action),
-            "state": instant.state.name.lower(),
-            "archived": False,
-            "path": view.instant_path(instant),
-        }
+        _row(instant, view.instant_path(instant), is_archived=False)
         for instant in view.timeline.instants
     ]
     if archived:
         rows += [
-            {
-                "requested_time": old.requested_time,
-                "completion_time": old.completion_time,
-                "action": str(old.action),
-                "state": old.instant.state.name.lower(),
-                "archived": True,
-                "path": old.path,
-            }
-            for old in view.archived
-            # A writer archives first and deletes from the active timeline then.
-            if (old.requested_time, old.instant.comparable_action) not in active
+            _row(entry.instant, entry.path, is_archived=True)
+            for entry in view.archived
+            # Writers archive an instant before they delete it from the active timeline.
+            if (entry.requested_time, entry.instant.comparable_action) not in active
         ]
     rows.sort(key=lambda row: (str(row["requested_time"]), str(row["action"])))
     return pa.Table.from_pylist(rows, schema=TIMELINE)
+
+
+def _row(instant: Instant, path: str, *, is_archived: bool) -> dict[str, object]:
+    return {
+        **times_of(instant),
+        **action_of(instant),
+        **state_of(instant),
+        "archived": is_archived,
+        "path": path,
+    }
