@@ -52,7 +52,7 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
         pytest.param(["head", "{table}", "--as-of", "noon"], "'noon' is no instant", id="instant"),
         pytest.param(["scan", "{table}", "--option", "k"], "expected KEY=VALUE", id="no value"),
         pytest.param(["scan", "{table}", "--option", "k=v"], "unknown option 'k'", id="option"),
-        pytest.param(["commit", "{table}", "19700101"], "'19700101' is no", id="no such commit"),
+        pytest.param(["commit", "{table}", "19700101"], "'19700101' is not the requested", id="no such commit"),
         pytest.param(["count", "ftp://x/y"], "'ftp://x/y' is no place", id="no such storage"),
         pytest.param(["timeline", "{table}", "--save", "x.bmp"], "'x.bmp'", id="no such picture"),
     ],
@@ -76,7 +76,7 @@ def test_a_log_file_outside_of_any_table_ends_with_3(tmp_path):
     file.write_bytes(b"#HUDI#")
     ended = hudi_py("log", "blocks", str(file))
     assert ended.code == 3
-    assert "lies in no Hudi table" in ended.err
+    assert "is not part of a Hudi table" in ended.err
 
 
 def test_a_table_that_is_not_supported_ends_with_4(tmp_path):
