@@ -92,13 +92,13 @@ def test_facts_tell_the_span_and_the_longest():
 def test_timeline_without_completion_times_has_no_durations():
     spec = draw(instant("20260301080000"), instant("20260301090000"))
     assert len(spec["vconcat"]) == 1
-    assert facts(spec)[2] == "durations are not known: the timeline holds no completion times"
+    assert facts(spec)[2] == "durations are unknown: the timeline has no completion times"
 
 
 def test_instant_that_is_no_clock_time_is_named_instead_of_drawn():
     spec = draw(instant("00000000000001", action="commit"), instant("20260301090000000"))
     assert [m["instant"] for m in marks(spec)] == ["20260301090000000"]
-    assert facts(spec)[-1] == "not shown, since they are no clock times: 00000000000001"
+    assert facts(spec)[-1] == "not shown, since they are not times: 00000000000001"
 
 
 def test_table_without_instants_says_so():
