@@ -27,7 +27,7 @@ def test_commits_are_those_of_the_case_in_order(table):
     assert found == [name for name in listed if name.endswith("commit")]
 
 
-def test_commit_tells_what_it_wrote(table):
+def test_commit_has_the_numbers_of_what_it_wrote(table):
     first = table.inspect.commits().to_pylist()[0]
     assert first["operation"] in ("INSERT", "BULK_INSERT", "UPSERT")
     queries = json.loads((GOLDEN / "v9_mor_compaction_inline" / "case.json").read_text())["queries"]
@@ -71,7 +71,7 @@ def test_changes_of_a_table_without_cdc_are_refused(table):
         table.changes()
 
 
-# What Apache Hudi's procedures do not tell is compared with what the files of the case say.
+# Columns that Apache Hudi's procedures lack are compared with the files of the case.
 
 
 def rows(table, name, *args, **kwargs):
@@ -143,7 +143,7 @@ def test_history_of_a_compacted_file_group(open_case):
     assert {f["path"] for f in rows(table, "files") if f["file_id"] == file_id} <= paths
 
 
-def test_history_tells_replacement_plans_and_cleans(open_case):
+def test_history_lists_replacement_plans_and_cleans(open_case):
     clustered = open_case("v9_mor_clustering")
     (clustering,) = rows(clustered, "clustering")
     replaced = next(f for f in rows(clustered, "files") if not f["in_latest_slice"])["file_id"]
@@ -186,7 +186,7 @@ def test_restores_name_what_they_undo(open_case):
     assert all(time > savepoint["requested_time"] for time in restore["rolled_back"])
 
 
-def test_schema_history_tells_what_changed(open_case):
+def test_schema_history_lists_what_changed(open_case):
     history = rows(open_case("v9_mor_schema_evolution"), "schema_history")
     assert history[0]["added"]
     assert not history[0]["dropped"]

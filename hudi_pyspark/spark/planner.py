@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.inspection import InspectionCall
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
 
-_NO_CATALOG_TABLES = "Spark does not tell a Python data source the path of a catalog table"
+_NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 
 
 class Planner:

@@ -1,4 +1,4 @@
-"""Every way in which a command can end, told by its exit code and by one message."""
+"""Every way in which a command can end: its exit code and its one message."""
 
 import re
 import subprocess
@@ -52,7 +52,11 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
         pytest.param(["head", "{table}", "--as-of", "noon"], "'noon' is no instant", id="instant"),
         pytest.param(["scan", "{table}", "--option", "k"], "expected KEY=VALUE", id="no value"),
         pytest.param(["scan", "{table}", "--option", "k=v"], "unknown option 'k'", id="option"),
-        pytest.param(["commit", "{table}", "19700101"], "'19700101' is not the requested", id="no such commit"),
+        pytest.param(
+            ["commit", "{table}", "19700101"],
+            "'19700101' is not the requested",
+            id="no such commit",
+        ),
         pytest.param(["count", "ftp://x/y"], "'ftp://x/y' is no place", id="no such storage"),
         pytest.param(["timeline", "{table}", "--save", "x.bmp"], "'x.bmp'", id="no such picture"),
     ],
@@ -132,5 +136,5 @@ def test_an_interrupted_command_ends_with_130(golden_table, monkeypatch):
 
 def test_the_page_lists_every_exit_code():
     page = (PROJECT / "docs" / "cli.md").read_text(encoding="utf-8")
-    told = [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)]
-    assert told == [int(code) for code in ExitCode]
+    documented = [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)]
+    assert documented == [int(code) for code in ExitCode]

@@ -1,4 +1,4 @@
-"""What the doctor says of machines that are told, and of this one."""
+"""The doctor's findings on described machines, and on this one."""
 
 import os
 import re
