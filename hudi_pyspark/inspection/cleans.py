@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.format.timeline.instant import Action
-from hudi_pyspark.inspection.instant_columns import STATE, TIMES, sorted_table, state_of, times_of
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row, sorted_table
 from hudi_pyspark.table.table_services import known_cleans
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CLEANS = pa.schema(
     [
         *TIMES,
-        STATE,
+        ("state", pa.string()),
         ("archived", pa.bool_()),
         ("policy", pa.string()),
         ("earliest_commit_to_retain", pa.string()),
@@ -33,8 +33,7 @@ def cleans(view: TableView, *, archived: bool) -> pa.Table:
     """Return one row per clean; see `Inspection.cleans`."""
     rows: list[dict[str, object]] = [
         {
-            **times_of(instant),
-            **state_of(instant),
+            **instant_row(instant),
             "archived": is_archived,
             "policy": next((p.policy for p in clean.partitions if p.policy), None),
             "earliest_commit_to_retain": clean.earliest_commit_to_retain,
@@ -47,7 +46,7 @@ def cleans(view: TableView, *, archived: bool) -> pa.Table:
         for instant, clean, is_archived in known_cleans(view, archived=archived)
     ]
     rows += [
-        {**times_of(instant), **state_of(instant), "archived": False}
+        {**instant_row(instant), "archived": False}
         for instant in view.timeline.of_action(Action.CLEAN)
         if not instant.is_completed
     ]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile, parse_data_file_name
-from hudi_pyspark.inspection.instant_columns import ACTION, TIMES, action_of, times_of
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
 from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _COUNTS = (
 COMMITS = pa.schema(
     [
         *TIMES,
-        ACTION,
+        ("action", pa.string()),
         ("operation", pa.string()),
         ("archived", pa.bool_()),
         ("partitions", pa.int64()),
@@ -45,7 +45,7 @@ COMMITS = pa.schema(
 COMMIT_FILES = pa.schema(
     [
         *TIMES,
-        ACTION,
+        ("action", pa.string()),
         ("partition_path", pa.string()),
         ("file_id", pa.string()),
         ("path", pa.string()),
@@ -135,8 +135,7 @@ def _commit_row(commit: KnownCommit) -> dict[str, object]:
     metadata = commit.metadata
     stats = [stat for _, stat in metadata.all_stats()]
     return {
-        **times_of(commit.instant),
-        **action_of(commit.instant),
+        **instant_row(commit.instant),
         "operation": metadata.operation_type.value,
         "archived": commit.is_archived,
         "partitions": len(metadata.write_stats),
@@ -155,8 +154,7 @@ def _commit_row(commit: KnownCommit) -> dict[str, object]:
 
 def _file_row(commit: Instant, partition_path: str, stat: WriteStat) -> dict[str, object]:
     return {
-        **times_of(commit),
-        **action_of(commit),
+        **instant_row(commit),
         "partition_path": partition_path,
         "file_id": stat.file_id,
         "path": stat.path,

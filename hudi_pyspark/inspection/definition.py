@@ -9,7 +9,7 @@ import pyarrow as pa
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.commits import known_commits
-from hudi_pyspark.inspection.instant_columns import TIMES, times_of
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
@@ -51,7 +51,7 @@ def schema_history(view: TableView) -> pa.Table:
         types = {field.name: str(field.type) for field in arrow_schema(parse_schema(text))}
         both = [name for name in types if name in earlier]
         row = {
-            **times_of(commit.instant),
+            **instant_row(commit.instant),
             "operation": commit.metadata.operation_type.value,
             "version_id": version,
             "added": [f"{name}: {kind}" for name, kind in types.items() if name not in earlier],

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
 from hudi_pyspark.inspection.commits import file_kind, known_commits
-from hudi_pyspark.inspection.instant_columns import ACTION, TIMES, action_of, times_of
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
 from hudi_pyspark.inspection.rewrites import pending_plans
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
@@ -18,13 +18,12 @@ from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
 HISTORY = pa.schema(
     [
         *TIMES,
-        ACTION,
+        ("action", pa.string()),
         ("operation", pa.string()),
         ("event", pa.string()),
         ("partition_path", pa.string()),
@@ -59,7 +58,7 @@ def history(view: TableView, file_id: str) -> pa.Table:
 def _commits(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     for commit in known_commits(view, archived=True):
         metadata = commit.metadata
-        common = {**_instant(commit.instant), "operation": metadata.operation_type.value}
+        common = {**instant_row(commit.instant), "operation": metadata.operation_type.value}
         for partition, stat in metadata.all_stats():
             if stat.file_id == file_id:
                 yield common | {
@@ -82,7 +81,7 @@ def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
         for planned in slices:
             if planned.file_id == file_id:
                 event = {"event": f"{action} planned", "partition_path": planned.partition_path}
-                yield {**_instant(instant), **event}
+                yield {**instant_row(instant), **event}
 
 
 def _cleans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
@@ -91,7 +90,7 @@ def _cleans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
             partition = cleaned.partition_path
             for name in cleaned.deleted_files:
                 if _file_id(name) == file_id:
-                    yield {**_instant(instant), **_file("file cleaned", partition, name)}
+                    yield {**instant_row(instant), **_file("file cleaned", partition, name)}
 
 
 def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
@@ -100,15 +99,11 @@ def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
             partition = undone.partition_path
             for name in undone.deleted_files:
                 if _file_id(name) == file_id:
-                    yield {**_instant(instant), **_file("file rolled back", partition, name)}
+                    yield {**instant_row(instant), **_file("file rolled back", partition, name)}
             for name in undone.rollback_log_files:
                 if _file_id(name) == file_id:
                     event = _file("rollback block written", partition, name)
-                    yield {**_instant(instant), **event}
-
-
-def _instant(instant: Instant) -> dict[str, object]:
-    return {**times_of(instant), **action_of(instant)}
+                    yield {**instant_row(instant), **event}
 
 
 def _file(event: str, partition_path: str, name: str) -> dict[str, object]:

@@ -4,38 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.inspection import (
-    cleans,
-    columns,
-    commits,
-    definition,
-    files,
-    history,
-    log_blocks,
-    log_records,
-    metadata,
-    partitions,
-    rewrites,
-    rollbacks,
-    savepoints,
-    statistics,
-    timeline,
+from hudi_pyspark.inspection.cleans import CLEANS, cleans
+from hudi_pyspark.inspection.columns import COLUMN_STATISTICS, column_statistics
+from hudi_pyspark.inspection.commits import COMMIT_FILES, COMMITS, commit_files, commits
+from hudi_pyspark.inspection.definition import (
+    PROPERTIES,
+    SCHEMA_HISTORY,
+    properties,
+    schema_history,
 )
-from hudi_pyspark.inspection.cleans import CLEANS
-from hudi_pyspark.inspection.columns import COLUMN_STATISTICS
-from hudi_pyspark.inspection.commits import COMMIT_FILES, COMMITS
-from hudi_pyspark.inspection.definition import PROPERTIES, SCHEMA_HISTORY
-from hudi_pyspark.inspection.files import FILE_SLICES, FILES
-from hudi_pyspark.inspection.history import HISTORY
-from hudi_pyspark.inspection.log_blocks import LOG_BLOCKS
-from hudi_pyspark.inspection.metadata import METADATA_RECORDS
-from hudi_pyspark.inspection.partitions import partitions_schema
+from hudi_pyspark.inspection.files import FILE_SLICES, FILES, file_slices, files
+from hudi_pyspark.inspection.history import HISTORY, history
+from hudi_pyspark.inspection.log_blocks import LOG_BLOCKS, log_blocks
+from hudi_pyspark.inspection.log_records import log_records
+from hudi_pyspark.inspection.metadata import METADATA_RECORDS, metadata_records
+from hudi_pyspark.inspection.partitions import partitions, partitions_schema
 from hudi_pyspark.inspection.registry import inspection_table
-from hudi_pyspark.inspection.rewrites import CLUSTERING, COMPACTIONS
-from hudi_pyspark.inspection.rollbacks import ROLLBACKS
-from hudi_pyspark.inspection.savepoints import SAVEPOINTS
-from hudi_pyspark.inspection.statistics import STATISTICS
-from hudi_pyspark.inspection.timeline import TIMELINE
+from hudi_pyspark.inspection.rewrites import CLUSTERING, COMPACTIONS, clustering, compactions
+from hudi_pyspark.inspection.rollbacks import ROLLBACKS, rollbacks
+from hudi_pyspark.inspection.savepoints import SAVEPOINTS, savepoints
+from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, STATISTICS, statistics
+from hudi_pyspark.inspection.timeline import TIMELINE, timeline
 from hudi_pyspark.query.instants import local_now, resolve_as_of
 
 if TYPE_CHECKING:
@@ -68,7 +57,7 @@ class Inspection:
             action (a completed compaction is a ``commit``); state (``requested``, ``inflight``
             or ``completed``); archived; path (of the instant's file, relative to the table).
         """
-        return timeline.timeline(self._view, archived=archived)
+        return timeline(self._view, archived=archived)
 
     @inspection_table(COMMITS)
     def commits(self, *, archived: bool = False) -> pa.Table:
@@ -87,7 +76,7 @@ class Inspection:
             errors (records that could not be written); bytes (sizes of the files after the
             commit); written_bytes (by the commit); replaced_file_groups.
         """
-        return commits.commits(self._view, archived=archived)
+        return commits(self._view, archived=archived)
 
     @inspection_table(COMMIT_FILES)
     def commit_files(self, instant: str) -> pa.Table:
@@ -105,7 +94,7 @@ class Inspection:
         Raises:
             InvalidInstantError: there is no such commit.
         """
-        return commits.commit_files(self._view, instant)
+        return commit_files(self._view, instant)
 
     @inspection_table(FILE_SLICES)
     def file_slices(self, as_of: str | None = None, *, older: bool = False) -> pa.Table:
@@ -127,7 +116,7 @@ class Inspection:
             TimeTravelError: the table's state at that instant is no longer known.
         """
         instant = resolve_as_of(as_of, self._view, local_now()) if as_of is not None else None
-        return files.file_slices(self._view, instant, older=older)
+        return file_slices(self._view, instant, older=older)
 
     @inspection_table(FILES)
     def files(self) -> pa.Table:
@@ -140,7 +129,7 @@ class Inspection:
             names it, or of the rollback that wrote it; null if unknown); is_committed (false for
             files of a failed or unfinished write); in_latest_slice.
         """
-        return files.files(self._view)
+        return files(self._view)
 
     @inspection_table(partitions_schema)
     def partitions(self) -> pa.Table:
@@ -153,7 +142,7 @@ class Inspection:
             included); rows (as commits recorded; null where log files must be merged to know);
             last_commit (requested time of the newest commit that wrote one of the files).
         """
-        return partitions.partitions(self._view)
+        return partitions(self._view)
 
     @inspection_table(HISTORY)
     def history(self, file_id: str) -> pa.Table:
@@ -171,7 +160,7 @@ class Inspection:
         Raises:
             InvalidOptionError: no instant names the file group.
         """
-        return history.history(self._view, file_id)
+        return history(self._view, file_id)
 
     @inspection_table(LOG_BLOCKS)
     def log_blocks(self, path: str | None = None) -> pa.Table:
@@ -193,7 +182,7 @@ class Inspection:
         Raises:
             MissingFileError: the given path does not exist, and no commit names it.
         """
-        return log_blocks.log_blocks(self._view, path)
+        return log_blocks(self._view, path)
 
     @inspection_table(None)  # they follow from the files
     def log_records(self, path: str, *, merge: bool = False) -> pa.Table:
@@ -216,7 +205,7 @@ class Inspection:
             MissingFileError: the path does not exist, or with ``merge``, no slice has it.
             InvalidOptionError: ``merge`` with a path that is not a log file of records.
         """
-        return log_records.log_records(self._view, path, merge=merge)
+        return log_records(self._view, path, merge=merge)
 
     @inspection_table(COMPACTIONS)
     def compactions(self) -> pa.Table:
@@ -227,7 +216,7 @@ class Inspection:
             partition_paths, slices, log_files (of the plan; null if it is missing);
             written_files, written_bytes, records (null while pending).
         """
-        return rewrites.compactions(self._view)
+        return compactions(self._view)
 
     @inspection_table(CLUSTERING)
     def clustering(self) -> pa.Table:
@@ -238,7 +227,7 @@ class Inspection:
             (of the plan; null if it is missing); replaced_file_groups, written_files,
             written_bytes, records (null while pending).
         """
-        return rewrites.clustering(self._view)
+        return clustering(self._view)
 
     @inspection_table(CLEANS)
     def cleans(self, *, archived: bool = False) -> pa.Table:
@@ -252,7 +241,7 @@ class Inspection:
             earliest_commit_to_retain (null if the policy counts versions); last_completed_commit;
             partition_paths; deleted_files, undeleted_files (numbers); milliseconds (duration).
         """
-        return cleans.cleans(self._view, archived=archived)
+        return cleans(self._view, archived=archived)
 
     @inspection_table(ROLLBACKS)
     def rollbacks(self, *, archived: bool = False) -> pa.Table:
@@ -267,7 +256,7 @@ class Inspection:
             partition_paths; deleted_files; rollback_blocks (log files with a rollback block, up to
             table version 7); milliseconds (duration).
         """
-        return rollbacks.rollbacks(self._view, archived=archived)
+        return rollbacks(self._view, archived=archived)
 
     @inspection_table(SAVEPOINTS)
     def savepoints(self) -> pa.Table:
@@ -277,7 +266,7 @@ class Inspection:
             requested_time (of the saved commit); completion_time; state; saved_at;
             saved_by; comments; partition_paths; files (their number).
         """
-        return savepoints.savepoints(self._view)
+        return savepoints(self._view)
 
     @inspection_table(COLUMN_STATISTICS)
     def column_statistics(self) -> pa.Table:
@@ -292,7 +281,7 @@ class Inspection:
             uncompressed_bytes (of the column in the file; 0 for log files); source
             (``metadata_table`` or ``parquet_footer``).
         """
-        return columns.column_statistics(self._view)
+        return column_statistics(self._view)
 
     @inspection_table(METADATA_RECORDS)
     def metadata_records(self, partition: str | None = None) -> pa.Table:
@@ -310,10 +299,10 @@ class Inspection:
             InvalidOptionError: the table has no such metadata partition.
             CorruptTableError: a file of the metadata table cannot be read.
         """
-        return metadata.metadata_records(self._view, partition)
+        return metadata_records(self._view, partition)
 
     @inspection_table(STATISTICS)
-    def statistics(self, *, small_file_bytes: int = statistics.SMALL_FILE_BYTES) -> pa.Table:
+    def statistics(self, *, small_file_bytes: int = SMALL_FILE_BYTES) -> pa.Table:
         """Return sizes and ratios that show whether a table needs maintenance, in one row.
 
         Args:
@@ -330,7 +319,7 @@ class Inspection:
             also by table services), write_amplification (written_records divided by
             changed_records; null without changes), pending_compactions.
         """
-        return statistics.statistics(self._view, small_file_bytes)
+        return statistics(self._view, small_file_bytes)
 
     @inspection_table(PROPERTIES)
     def properties(self) -> pa.Table:
@@ -339,7 +328,7 @@ class Inspection:
         Returns:
             key; value.
         """
-        return definition.properties(self._view)
+        return properties(self._view)
 
     @inspection_table(SCHEMA_HISTORY)
     def schema_history(self) -> pa.Table:
@@ -350,4 +339,4 @@ class Inspection:
             if schema on read never changed the columns); added, dropped, changed
             (columns with types); columns (their number); avro_schema (JSON, without meta columns).
         """
-        return definition.schema_history(self._view)
+        return schema_history(self._view)

@@ -10,23 +10,16 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.instant import Instant
 
 TIMES = (("requested_time", pa.string()), ("completion_time", pa.string()))
-ACTION = ("action", pa.string())
-STATE = ("state", pa.string())
 
 
-def times_of(instant: Instant) -> dict[str, object]:
-    """Return the values of `TIMES`."""
-    return {"requested_time": instant.requested_time, "completion_time": instant.completion_time}
-
-
-def state_of(instant: Instant) -> dict[str, object]:
-    """Return the value of `STATE`."""
-    return {"state": instant.state.name.lower()}
-
-
-def action_of(instant: Instant) -> dict[str, object]:
-    """Return the value of `ACTION`."""
-    return {"action": str(instant.action)}
+def instant_row(instant: Instant) -> dict[str, object]:
+    """Return the columns of an instant; `pa.Table.from_pylist` drops those not in its schema."""
+    return {
+        "requested_time": instant.requested_time,
+        "completion_time": instant.completion_time,
+        "action": str(instant.action),
+        "state": instant.state.name.lower(),
+    }
 
 
 def sorted_table(rows: list[dict[str, object]], schema: pa.Schema) -> pa.Table:

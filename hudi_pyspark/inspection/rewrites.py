@@ -14,7 +14,7 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_compaction_plan,
     parse_replace_plan,
 )
-from hudi_pyspark.inspection.instant_columns import ACTION, STATE, TIMES, state_of, times_of
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 COMPACTIONS = pa.schema(
     [
         *TIMES,
-        ACTION,
-        STATE,
+        ("action", pa.string()),
+        ("state", pa.string()),
         ("partition_paths", pa.list_(pa.string())),
         ("slices", pa.int64()),
         ("log_files", pa.int64()),
@@ -39,7 +39,7 @@ COMPACTIONS = pa.schema(
 CLUSTERING = pa.schema(
     [
         *TIMES,
-        STATE,
+        ("state", pa.string()),
         ("partition_paths", pa.list_(pa.string())),
         ("input_groups", pa.int64()),
         ("input_slices", pa.int64()),
@@ -55,7 +55,7 @@ def compactions(view: TableView) -> pa.Table:
     """Return one row per compaction or log compaction; see `Inspection.compactions`."""
     rows = []
     for instant, action in _compaction_instants(view):
-        row = {**times_of(instant), "action": action, **state_of(instant)}
+        row = {**instant_row(instant), "action": action}
         plan = compaction_plan(view, instant, action)
         if plan is not None:
             row |= {
@@ -71,7 +71,7 @@ def clustering(view: TableView) -> pa.Table:
     """Return one row per clustering; see `Inspection.clustering`."""
     rows = []
     for instant in _clustering_instants(view):
-        row = {**times_of(instant), **state_of(instant)}
+        row = instant_row(instant)
         plan = replace_plan(view, instant)
         if plan is not None:
             slices = tuple(plan.all_slices())

@@ -8,15 +8,7 @@ import pyarrow as pa
 
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.format.timeline.table_service_metadata import parse_rollback_plan
-from hudi_pyspark.inspection.instant_columns import (
-    ACTION,
-    STATE,
-    TIMES,
-    action_of,
-    sorted_table,
-    state_of,
-    times_of,
-)
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row, sorted_table
 from hudi_pyspark.inspection.rewrites import read_requested
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
 
@@ -31,8 +23,8 @@ if TYPE_CHECKING:
 ROLLBACKS = pa.schema(
     [
         *TIMES,
-        ACTION,
-        STATE,
+        ("action", pa.string()),
+        ("state", pa.string()),
         ("archived", pa.bool_()),
         ("rolled_back", pa.list_(pa.string())),
         ("partition_paths", pa.list_(pa.string())),
@@ -71,9 +63,7 @@ def _completed_row(
 ) -> dict[str, object]:
     partitions = [p for rollback in rollbacks_done for p in rollback.partitions]
     return {
-        **times_of(instant),
-        **action_of(instant),
-        **state_of(instant),
+        **instant_row(instant),
         "archived": is_archived,
         "rolled_back": metadata.rolled_back_times,
         "partition_paths": sorted({p.partition_path for p in partitions}),
@@ -87,9 +77,7 @@ def _pending_row(view: TableView, instant: Instant) -> dict[str, object]:
     body = read_requested(view, instant, instant.action)
     path = view.instant_path(instant)
     return {
-        **times_of(instant),
-        **action_of(instant),
-        **state_of(instant),
+        **instant_row(instant),
         "archived": False,
         "rolled_back": parse_rollback_plan(body, path=path) if body is not None else None,
     }

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.format.timeline.table_service_metadata import parse_savepoint_metadata
-from hudi_pyspark.inspection.instant_columns import STATE, TIMES, sorted_table, state_of, times_of
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row, sorted_table
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SAVEPOINTS = pa.schema(
     [
         *TIMES,
-        STATE,
+        ("state", pa.string()),
         ("saved_at", pa.timestamp("ms", "UTC")),
         ("saved_by", pa.string()),
         ("comments", pa.string()),
@@ -30,7 +30,7 @@ def savepoints(view: TableView) -> pa.Table:
     """Return one row per savepoint; see `Inspection.savepoints`."""
     rows: list[dict[str, object]] = []
     for instant in view.timeline.of_action(Action.SAVEPOINT):
-        row = {**times_of(instant), **state_of(instant)}
+        row = instant_row(instant)
         if instant.is_completed:
             path = view.instant_path(instant)
             savepoint = parse_savepoint_metadata(view.read_instant(path), path=path)

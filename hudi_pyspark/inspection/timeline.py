@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.inspection.instant_columns import (
-    ACTION,
-    STATE,
-    TIMES,
-    action_of,
-    state_of,
-    times_of,
-)
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.instant import Instant
@@ -22,8 +15,8 @@ if TYPE_CHECKING:
 TIMELINE = pa.schema(
     [
         *TIMES,
-        ACTION,
-        STATE,
+        ("action", pa.string()),
+        ("state", pa.string()),
         ("archived", pa.bool_()),
         ("path", pa.string()),
     ]
@@ -50,9 +43,7 @@ def timeline(view: TableView, *, archived: bool) -> pa.Table:
 
 def _row(instant: Instant, path: str, *, is_archived: bool) -> dict[str, object]:
     return {
-        **times_of(instant),
-        **action_of(instant),
-        **state_of(instant),
+        **instant_row(instant),
         "archived": is_archived,
         "path": path,
     }
