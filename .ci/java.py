@@ -1,7 +1,7 @@
-"""Find, or get, the Java that Spark 4 needs, and print its home.
+"""Find or install the Java that Spark 4 needs, and print its home.
 
-python .ci/java.py              prints JAVA_HOME; without a Java: exit code 1 and the line to run
-python .ci/java.py --install    gets one where there is none: apt-get as root, else into .java/
+python .ci/java.py              print JAVA_HOME, or end with exit code 1 and the command to run
+python .ci/java.py --install    install a Java if there is none: apt-get as root, else into .java/
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 PROJECT = Path(__file__).resolve().parent.parent
-OLDEST = 17  # Spark 4 does not start on less
-PREFERRED = (17, 21)  # long-term releases that every Spark 4.x is tested on
+OLDEST = 17  # for Spark 4
+PREFERRED = (17, 21)  # long-term releases with which every Spark 4.x is tested
 APT_PACKAGES = ("openjdk-17-jre-headless", "openjdk-21-jre-headless")  # Debian 13 has no 17
 WHAT_TO_DO = (
     "Spark needs Java 17 or newer, and none was found. "
     f"Run: sudo apt-get install -y {APT_PACKAGES[0]}   (or set JAVA_HOME)"
 )
 
-# Where installers put a Java, relative to "/", to the home folder and to the project.
+# Where installers put Java, relative to "/", to the home folder and to the project.
 SYSTEM_HOMES = (
     "usr/lib/jvm/*",
     "usr/java/*",
@@ -46,17 +46,16 @@ PROJECT_HOMES = (".java/*", ".java/*/Contents/Home")
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that starts and that Spark can use."""
+    """A working Java that Spark can use."""
 
-    home: Path  # what JAVA_HOME has to be
+    home: Path  # value for JAVA_HOME
     version: int  # feature release: 17, 21 …
 
 
 def candidates(env: Mapping[str, str], project: Path, root: Path) -> Iterator[Path]:
-    """Files that may be a ``java`` command, the most explicit choice first; each one once."""
-    found = list(_places(env, project, root))
+    """Yield files that may be a ``java`` command, the most explicit choice first, each once."""
     seen: set[Path] = set()
-    for path in found:
+    for path in _places(env, project, root):
         if path.is_file() and path.resolve() not in seen:
             seen.add(path.resolve())
             yield path
@@ -77,9 +76,9 @@ def _places(env: Mapping[str, str], project: Path, root: Path) -> Iterator[Path]
 
 
 def probe(command: Path, env: Mapping[str, str]) -> Java | None:
-    """Start a ``java`` and ask where it lives and which release it is; None if Spark cannot use it.
+    """Start a ``java`` and return its home and release; None if Spark cannot use it.
 
-    Asking for the module that Spark asks for finds the runtimes that were stripped of it.
+    It is started with the module that Spark needs, which some runtimes lack.
     """
     question = ["--add-modules=jdk.incubator.vector", "-XshowSettings:properties", "-version"]
     try:
@@ -105,7 +104,7 @@ def probe(command: Path, env: Mapping[str, str]) -> Java | None:
 def find(
     env: Mapping[str, str] = os.environ, project: Path = PROJECT, root: Path = Path("/")
 ) -> Java | None:
-    """The first Java of a preferred release, else the first that is new enough, else None."""
+    """Return the first Java of a preferred release, else the first that is new enough."""
     spare: Java | None = None
     for command in candidates(env, project, root):
         java = probe(command, env)
@@ -123,7 +122,7 @@ def install(
     is_root: bool,
     python: str = sys.executable,
 ) -> Java | None:
-    """Get a Java from the system's package manager, or into ``.java/``; None if neither works."""
+    """Install Java with the system's package manager or into ``.java/``; None if neither works."""
     if is_root and shutil.which("apt-get", path=env.get("PATH", "")):
         _say(f"No Java {OLDEST}+ found: installing one with apt-get.")
         quiet = {**env, "DEBIAN_FRONTEND": "noninteractive"}
@@ -145,7 +144,7 @@ def install(
 
 
 def _run(command: Sequence[str], env: Mapping[str, str]) -> bool:
-    # The program is looked up in the given environment, not in this process's own.
+    # The program is looked up in the given environment, not in that of this process.
     program = shutil.which(command[0], path=env.get("PATH", "")) or command[0]
     done = subprocess.run(
         [program, *command[1:]],
@@ -167,7 +166,7 @@ def _say(line: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the home of a Java; returns the exit code."""
+    """Print the home of a Java; return the exit code."""
     java = find()
     if java is None and "--install" in arguments:
         is_root = hasattr(os, "geteuid") and os.geteuid() == 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Creates the virtual environment $1, unless one that works is there already.
+# Creates the virtual environment $1, unless it exists and works.
 # BASE_PYTHON may list the names of the Pythons to try, with spaces between.
 set -eu
 venv=$1
@@ -11,7 +11,7 @@ fi
 # 3.11 first: every PySpark 4.x runs on it. The others newest first.
 bare=
 for name in ${BASE_PYTHON:-python3.11 python3.13 python3.12 python3.14 python3.10 python3}; do
-    # A version manager's shim may be on the PATH without a Python behind it: ask it, not the PATH.
+    # A version manager's shim may be on the PATH without a Python, so each one is started.
     "$name" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || continue
     if "$name" -c 'import ensurepip, venv' 2>/dev/null; then
         echo "Creating $venv with $("$name" --version)"

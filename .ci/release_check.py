@@ -1,4 +1,4 @@
-"""Check what is about to be released: versions, metadata, and each artefact in `dist/`.
+"""Check a release: versions, metadata, and each artefact in `dist/`.
 
 `make release-check` builds the artefacts, then runs this script with a Python that has hatchling,
 build and packaging. The first check that fails ends it with one message and exit code 1.
@@ -42,7 +42,7 @@ WHEEL_NAME = re.compile(r"hudi_pyspark-([\w.+!]+)-py3-none-any\.whl")
 
 
 class ReleaseError(Exception):
-    """What is wrong, and what to change."""
+    """An error in the release; its text says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def check_versions(project: Path, version: str) -> None:
 
     Args:
         project: root of the checkout.
-        version: of pyproject.toml.
+        version: version in pyproject.toml.
 
     Raises:
         ReleaseError: names the file that disagrees.
@@ -126,7 +126,7 @@ def check_metadata(metadata: Message, project: Mapping[str, Any]) -> None:
     """Check that the metadata of a wheel has everything that pyproject.toml declares.
 
     Args:
-        metadata: of the wheel.
+        metadata: metadata of the wheel.
         project: table `project` of pyproject.toml.
 
     Raises:
@@ -151,10 +151,10 @@ def check_metadata(metadata: Message, project: Mapping[str, Any]) -> None:
         "Project-URL": {f"{name}, {url}" for name, url in project.get("urls", {}).items()},
     }
     for field, wanted in lists.items():
-        found = set(metadata.get_all(field, []))
-        if found != wanted:
+        values = set(metadata.get_all(field, []))
+        if values != wanted:
             raise ReleaseError(
-                f"wheel metadata: {field} differs from pyproject.toml in {sorted(found ^ wanted)}"
+                f"wheel metadata: {field} differs from pyproject.toml in {sorted(values ^ wanted)}"
             )
     required = _normalised(metadata.get_all("Requires-Dist", []))
     declared = _normalised(project["dependencies"])
@@ -178,7 +178,7 @@ def check_files(names: Sequence[str], project: Path) -> None:
     """Check that a wheel has all files of the packages, the licence, and nothing else.
 
     Args:
-        names: of the files in the wheel.
+        names: names of the files in the wheel.
         project: root of the checkout.
 
     Raises:
@@ -190,10 +190,10 @@ def check_files(names: Sequence[str], project: Path) -> None:
         for path in (project / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    found = {name for name in names if ".dist-info/" not in name}
-    if found != wanted:
-        raise ReleaseError(f"wheel and checkout differ in {sorted(found ^ wanted)}")
-    if "hudi_pyspark/py.typed" not in found:
+    packaged = {name for name in names if ".dist-info/" not in name}
+    if packaged != wanted:
+        raise ReleaseError(f"wheel and checkout differ in {sorted(packaged ^ wanted)}")
+    if "hudi_pyspark/py.typed" not in packaged:
         raise ReleaseError("the wheel has no hudi_pyspark/py.typed: its types would be ignored")
     about = {name.split(".dist-info/")[1] for name in names if ".dist-info/" in name}
     if missing := {"METADATA", "RECORD", "entry_points.txt", "licenses/LICENSE"} - about:
@@ -224,18 +224,18 @@ def find_artefacts(dist: Path, version: str) -> Artefacts:
     Raises:
         ReleaseError: one is missing, or there are others.
     """
-    found = Artefacts(
+    artefacts = Artefacts(
         dist / f"hudi_pyspark-{version}-py3-none-any.whl",
         dist / f"hudi_pyspark-{version}.tar.gz",
         dist / "hudi_pyspark.zip",
     )
-    wanted = {found.wheel, found.sdist, found.zip}
+    wanted = {artefacts.wheel, artefacts.sdist, artefacts.zip}
     if set(dist.glob("*")) != wanted:
         raise ReleaseError(
-            f"dist/ should have {sorted(path.name for path in wanted)}, and has "
+            f"dist/ should have {sorted(path.name for path in wanted)}, but has "
             f"{sorted(path.name for path in dist.glob('*'))}: run make release-check"
         )
-    return found
+    return artefacts
 
 
 def build_from_sdist(sdist: Path, folder: Path) -> Path:
@@ -255,7 +255,7 @@ def check_installed(wheel: Path, folder: Path) -> str:
     """Install the wheel into a new environment, read a table there, and use command and types.
 
     Returns:
-        What was read, in one line.
+        One line on what was read.
     """
     python, table = new_environment(folder / "installed"), extract_case(folder)
     install(python, wheel)
@@ -287,7 +287,7 @@ def check_zip(artefacts: Artefacts, folder: Path) -> str:
     """Read a table with the zip on `sys.path`, where only the dependencies are installed.
 
     Returns:
-        What was read, in one line.
+        One line on what was read.
     """
     python, table = folder / "installed" / "bin" / "python", extract_case(folder)
     run([python, "-m", "pip", "--disable-pip-version-check", "uninstall", "-qy", "hudi-pyspark"])
@@ -308,7 +308,7 @@ def extract_case(folder: Path) -> Path:
 
 
 def run(command: Sequence[str | Path], *, is_failure_expected: bool = False) -> str:
-    """Run a command away from the checkout, and return what it prints.
+    """Run a command outside of the checkout, and return its output.
 
     Raises:
         ReleaseError: it failed, or did not fail although that was expected.
@@ -344,7 +344,7 @@ def main() -> int:
             about = f"hudi_pyspark-{version}.dist-info/METADATA"
             check_metadata(message_from_bytes(wheel.read(about)), project)
             check_files(wheel.namelist(), PROJECT)
-        _passed("wheel: metadata is complete, and all files are there")
+        _passed("wheel: metadata and files are complete")
         check_same_content(artefacts.wheel, artefacts.zip)
         _passed("zip: same content as the wheel")
         with tempfile.TemporaryDirectory() as name:
@@ -352,18 +352,17 @@ def main() -> int:
             check_same_content(artefacts.wheel, build_wheel(PROJECT, folder / "checkout"))
             check_same_content(artefacts.wheel, build_from_sdist(artefacts.sdist, folder / "sdist"))
             _passed("source distribution: builds the same wheel as the checkout")
-            _passed(f"installed wheel: {check_installed(artefacts.wheel, folder)}; types are there")
+            _passed(
+                f"installed wheel: {check_installed(artefacts.wheel, folder)}; types are included"
+            )
             _passed(f"zip on sys.path: {check_zip(artefacts, folder)}")
     except ReleaseError as error:
         print(f"failed  {error}", file=sys.stderr)
         return 1
-    sizes = ", ".join(f"{p.name} {p.stat().st_size // 1000} kB" for p in _files(artefacts))
+    files = (artefacts.wheel, artefacts.sdist, artefacts.zip)
+    sizes = ", ".join(f"{path.name} {path.stat().st_size // 1000} kB" for path in files)
     print(f"{sizes}: ready to be released")
     return 0
-
-
-def _files(artefacts: Artefacts) -> tuple[Path, ...]:
-    return artefacts.wheel, artefacts.sdist, artefacts.zip
 
 
 def _passed(line: str) -> None:

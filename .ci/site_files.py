@@ -1,8 +1,7 @@
-"""Hooks of mkdocs: beside docs/, the site has the files of the project that its pages link to.
+"""Hooks of mkdocs that add the files of the project that the pages in docs/ link to.
 
-The links lead to the files of a checkout, so that they work there and where Git hosts show it. On
-the site everything lies below the folder that docs/ becomes, so links lose their ``docs/`` or
-``../``.
+The links work in a checkout and on Git hosts. On the site docs/ is the root folder, so links lose
+their ``docs/`` or ``../``.
 """
 
 from pathlib import Path
@@ -14,7 +13,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the files; README is the front page."""
+    """Add the files, with README as the front page."""
     names = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
     others = [PROJECT / name for name in names]
     others += [PROJECT / "tests" / "golden_extra" / "README.md"]
@@ -28,5 +27,5 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Links as they are on the site."""
+    """Convert links to those of the site."""
     return markdown.replace("](docs/", "](").replace("](../", "](")

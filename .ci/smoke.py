@@ -2,9 +2,9 @@
 
 python -I .ci/smoke.py CASE TABLE HOME [ZIP]
 
-CASE is the folder of a golden case, TABLE its table, unzipped. HOME is where the package must come
-from: anything else, such as a checkout, is an error. ZIP is put on `sys.path` first. Only the
-declared dependencies of the package are needed, and -I keeps everything else out.
+CASE is the folder of a golden case, TABLE its unzipped table. The package must come from HOME, not
+for example from a checkout. ZIP is put first on `sys.path`. The script needs only the declared
+dependencies of the package, and -I keeps everything else out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str]) -> str:
-    """Return what was read, in one line."""
+    """Return one line on what was read."""
     case, table, home, *zips = arguments
     sys.path[:0] = zips
 

@@ -1,6 +1,6 @@
-"""Print the requirements of a dependency group, with other versions than its own, for pip.
+"""Print the requirements of a dependency group for pip, with other versions.
 
-python .ci/versions.py test lowest         the lowest versions that pyproject.toml allows its users
+python .ci/versions.py test lowest         the lowest versions that pyproject.toml allows
 python .ci/versions.py test pyspark-4.0    PySpark 4.0, and the newest of everything else
 
 Needs the package packaging, and tomli before Python 3.11.
@@ -29,7 +29,7 @@ PYSPARK = "pyspark-"
 
 
 def requirements(pyproject: Mapping[str, Any], group: str, versions: str) -> list[str]:
-    """Return the requirements of the group, those with chosen versions first.
+    """Return the requirements of the group, those with changed versions first.
 
     Args:
         pyproject: the content of pyproject.toml.
@@ -37,12 +37,12 @@ def requirements(pyproject: Mapping[str, Any], group: str, versions: str) -> lis
         versions: ``lowest``, or ``pyspark-`` and the beginning of a version.
 
     Raises:
-        ValueError: no such choice of versions, or a dependency without a lowest version.
+        ValueError: `versions` is unknown, or a dependency has no lowest version.
     """
-    chosen = {canonicalize_name(r.name): r for r in _chosen(pyproject, versions)}
+    changed = {canonicalize_name(r.name): r for r in _changed(pyproject, versions)}
     wanted = group_requirements(pyproject["dependency-groups"], group)
-    others = [r for r in wanted if canonicalize_name(r.name) not in chosen]
-    return [str(requirement) for requirement in [*chosen.values(), *others]]
+    others = [r for r in wanted if canonicalize_name(r.name) not in changed]
+    return [str(requirement) for requirement in [*changed.values(), *others]]
 
 
 def group_requirements(groups: Mapping[str, Any], name: str) -> Iterator[Requirement]:
@@ -58,7 +58,7 @@ def lowest(requirement: Requirement) -> Requirement:
     """Return the requirement of the lowest version that a requirement allows.
 
     Raises:
-        ValueError: it allows any old version.
+        ValueError: it has no lowest version.
     """
     floors = [limit.version for limit in requirement.specifier if limit.operator == ">="]
     if len(floors) != 1:
@@ -68,7 +68,7 @@ def lowest(requirement: Requirement) -> Requirement:
     return pinned
 
 
-def _chosen(pyproject: Mapping[str, Any], versions: str) -> list[Requirement]:
+def _changed(pyproject: Mapping[str, Any], versions: str) -> list[Requirement]:
     if versions.startswith(PYSPARK):
         return [Requirement(f"pyspark[connect]=={versions.removeprefix(PYSPARK)}.*")]
     if versions != "lowest":
@@ -76,7 +76,7 @@ def _chosen(pyproject: Mapping[str, Any], versions: str) -> list[Requirement]:
     project = pyproject["project"]
     extras = project["optional-dependencies"].values()
     declared = [*project["dependencies"], *(text for extra in extras for text in extra)]
-    # By length: pyspark[connect] comes after pyspark, which it includes.
+    # By length, so that pyspark[connect] comes after pyspark, which it includes.
     return [lowest(Requirement(text)) for text in sorted(declared, key=len)]
 
 

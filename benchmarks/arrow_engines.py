@@ -1,4 +1,4 @@
-"""The engines without Spark: each gives record batches, which are answered from with pyarrow."""
+"""The engines without Spark: each returns record batches, which pyarrow aggregates."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class ArrowEngine:
-    """What all have in common: a stream of batches for each query."""
+    """An engine that returns a stream of batches for each query."""
 
     def __init__(self, module: str) -> None:
         self.module = import_module(module)
         self.versions = {"pyarrow": pa.__version__, "python": sys.version.split()[0]}
 
     def batches(self, path: str, query: Query, columns: tuple[str, ...] | None) -> Batches:
-        """The rows that meet the query's condition, with these columns at least."""
+        """Return the rows that meet the query's condition, with at least these columns."""
         raise NotImplementedError
 
     def count(self, path: str, query: Query) -> int:
@@ -66,15 +66,15 @@ class HudiPy(ArrowEngine):
         return table.scan(columns=columns, query_type=query.query_type, **options)
 
     def batches(self, path: str, query: Query, columns: tuple[str, ...] | None) -> Batches:
-        found = self.scan(path, query, columns).to_batches()
-        return found if FILTER_OPTION else kept(found, query.condition)
+        batches = self.scan(path, query, columns).to_batches()
+        return batches if FILTER_OPTION else filtered(batches, query.condition)
 
     def count(self, path: str, query: Query) -> int:
         return self.scan(path, query, None).count()
 
 
 class HudiRs(ArrowEngine):
-    """The package hudi, written in Rust."""
+    """The package hudi, written in Rust (hudi-rs)."""
 
     def __init__(self) -> None:
         super().__init__("hudi")
@@ -89,17 +89,17 @@ class HudiRs(ArrowEngine):
         if query.condition:
             options = options.with_filters(hudi_rs_filters(query.condition))
         table = hudi.HudiTable(path)
-        if query.query_type == "incremental":  # which cannot be streamed
+        if query.query_type == "incremental":  # it cannot be streamed
             options = options.with_query_type(hudi.HudiQueryType.Incremental)
             options = options.with_start_timestamp(query.begin)
-            return kept(table.read(options), query.condition)
+            return filtered(table.read(options), query.condition)
         if query.query_type == "read_optimized":
             options = options.with_hudi_option("hoodie.read.use.read_optimized.mode", "true")
-        return kept(table.read_stream(options), query.condition)
+        return filtered(table.read_stream(options), query.condition)
 
 
 class BarePyarrow(ArrowEngine):
-    """Base files alone, without a merge: what reading Parquet costs at least."""
+    """Only base files, without a merge: the least time to read Parquet."""
 
     def __init__(self) -> None:
         super().__init__("pyarrow.dataset")
@@ -130,7 +130,7 @@ def expression(condition: Condition) -> pc.Expression:
     return column.isin(list(values))
 
 
-def kept(batches: Batches, condition: Condition | None) -> Iterator[pa.RecordBatch]:
+def filtered(batches: Batches, condition: Condition | None) -> Iterator[pa.RecordBatch]:
     return (batch.filter(expression(condition)) if condition else batch for batch in batches)
 
 
@@ -149,7 +149,7 @@ def table_of(batches: Batches) -> pa.Table:
     return pa.table({}) if first is None else pa.Table.from_batches(chain([first], stream))
 
 
-def thrown_away(batches: Batches) -> dict[str, Any]:
+def discarded(batches: Batches) -> dict[str, Any]:
     for _ in batches:
         pass
     return {}
@@ -189,7 +189,7 @@ def grouped(batches: Batches) -> dict[str, Any]:
 
 
 ANSWERS = {
-    Kind.ROWS: thrown_away,
+    Kind.ROWS: discarded,
     Kind.FETCH: fetched,
     Kind.SUM: summed,
     Kind.GROUP: grouped,

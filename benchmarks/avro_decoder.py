@@ -2,12 +2,12 @@
 
     python benchmarks/avro_decoder.py [records] [rounds]
 
-The records look like those of a Hudi log block: five meta columns and twelve typical ones. Polars
+The records are like those of a Hudi log block: five meta columns and twelve typical ones. Polars
 and datafusion decode an Avro container file, since they have no reader for bare records: polars in
-memory, datafusion, which reads nothing else, from a file that the system has cached. Decompression
-is no part of it, because the container's codec is "null". fastavro decodes one record per call
-into dicts. The rounds alternate between the readers, and the medians are printed: records per
-second, how many times longer each took than this project, and how many times it ought to.
+memory, datafusion from a cached file, since it only reads files. The container is not compressed.
+fastavro decodes one record per call into dicts. The rounds alternate between the readers, and the
+medians are printed: records per second, how many times longer each took than this project, and the
+target for that ratio.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def random_trip(rng: random.Random, ordinal: int) -> dict[str, Any]:
 
 
 def encode(records: list[dict[str, Any]]) -> tuple[bytes, np.ndarray, np.ndarray]:
-    """The records without a container, and where each begins and ends."""
+    """Return the encoded records without a container, and the begin and end of each."""
     schema = fastavro.parse_schema(SCHEMA)
     out = io.BytesIO()
     edges = [0]
@@ -121,11 +121,11 @@ def encode(records: list[dict[str, Any]]) -> tuple[bytes, np.ndarray, np.ndarray
 def readers(
     records: list[dict[str, Any]], folder: Path
 ) -> dict[str, dict[str, Callable[[], object]]]:
-    """Per task, the function of each reader that does it once.
+    """Return, by task and reader, a function that decodes all records once.
 
     Args:
-        records: what there is to read.
-        folder: for the file of a reader that reads files alone.
+        records: the records to decode.
+        folder: where to write the container file.
     """
     raw, starts, ends = encode(records)
     ours = parse_schema(json.dumps(SCHEMA))
@@ -139,15 +139,15 @@ def readers(
         for _ in range(len(starts)):
             fastavro.schemaless_reader(stream, theirs)
 
-    found: dict[str, dict[str, Callable[[], object]]] = {}
+    by_task: dict[str, dict[str, Callable[[], object]]] = {}
     for task, columns in {"17 columns": None, "3 columns": THREE}.items():
-        found[task] = {
+        by_task[task] = {
             "hudi_pyspark": partial(decode_records, ours, raw, starts, ends, columns),
             "fastavro": with_fastavro,
             **with_polars(container, columns),
             **with_datafusion(container, columns),
         }
-    return found
+    return by_task
 
 
 def with_polars(container: Path, columns: list[str] | None) -> dict[str, Callable[[], object]]:

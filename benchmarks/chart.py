@@ -1,6 +1,6 @@
-"""The chart of a run: a panel for each table, a bar for each engine and query.
+"""The chart of a run: a panel per table, a bar per engine and query.
 
-python -m benchmarks.chart RESULTS.json       draws it again, beside the file
+python -m benchmarks.chart RESULTS.json       draw it again, next to the file
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLORS = {
 
 
 def draw(run: Run, files: list[Path]) -> None:
-    """Write the chart into files, in the formats of their names."""
+    """Write the chart to files, in the formats of their names."""
     tables = [table for table in run.tables if table.measured]
     if not tables:
         return
@@ -48,9 +48,9 @@ def draw_table(table: TableResult, engines: dict[str, str], place: Axes) -> None
     queries = table.queries
     width = 0.84 / len(engines)
     for number, (name, title) in enumerate(engines.items()):
-        found = [table.get(name, query) for query in queries]
+        measurements = [table.get(name, query) for query in queries]
         at = [n + (number - (len(engines) - 1) / 2) * width for n in range(len(queries))]
-        medians = [measured.median or 0 if measured else 0 for measured in found]
+        medians = [measured.median or 0 if measured else 0 for measured in measurements]
         place.bar(at, medians, width, label=title, color=COLORS.get(name))
     place.set_yscale("log")
     place.set_ylabel("seconds")

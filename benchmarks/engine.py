@@ -1,9 +1,9 @@
-"""What runs inside the process of one engine: requests come in and answers go out as JSON lines.
+"""The process of one engine, which reads requests and writes answers as JSON lines.
 
     python -m benchmarks.engine ENGINE [ARGUMENTS OF THE ENGINE]
 
-A process stays alive from query to query, so that a warm engine is warm. Its standard output is
-kept for the answers: whatever else is written to it goes to standard error.
+The process stays alive between queries, so that the engine stays warm. Only answers go to its
+standard output; all other output goes to standard error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks.queries import Condition, Kind, Query
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Loaded by name, as each has libraries of its own in its process.
+# By name, since each process imports only the libraries of its engine.
 MODULES = {
     "hudi-jvm": "benchmarks.spark_engines:HudiJvm",
     "spark-parquet": "benchmarks.spark_engines:SparkParquet",
@@ -30,7 +30,7 @@ MODULES = {
     "pyarrow": "benchmarks.arrow_engines:BarePyarrow",
 }
 
-Answer = dict[str, Any]  # numbers by name, which must be equal in all engines
+Answer = dict[str, Any]  # numbers by name, which must be equal for all engines
 
 
 class Engine(Protocol):
@@ -39,7 +39,7 @@ class Engine(Protocol):
     def run(self, path: str, query: Query) -> Answer: ...
 
     def check(self, path: str, query: Query) -> Answer:
-        """Of a query whose rows are thrown away: how many there are, and sums of them."""
+        """Return the number of rows and some sums, for a query that discards its rows."""
         ...
 
 
@@ -59,7 +59,7 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> Answer:
         seconds = time.perf_counter() - begin
         if request["check"] and query.kind is Kind.ROWS:
             result = engine.check(request["path"], query)
-    except Exception as error:  # noqa: BLE001 - whatever an engine fails with is its answer
+    except Exception as error:  # noqa: BLE001 - any failure of an engine is its answer
         lines = [line for line in str(error).splitlines() if line.strip()] or [""]
         return {"error": f"{type(error).__name__}: {lines[0]}"[:400]}
     return {"seconds": seconds, "result": result}

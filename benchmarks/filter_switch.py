@@ -1,6 +1,6 @@
-"""Whether hudi-py is given the condition of a query as its option ``filter``.
+"""Whether hudi-py gets the condition of a query as its option ``filter``.
 
-If not, the condition is applied to what was read: by Spark, or by pyarrow.
+If not, Spark or pyarrow applies the condition to the rows that were read.
 """
 
 FILTER_OPTION = True

@@ -1,10 +1,10 @@
-"""Planning an incremental read of the last commit of a long-lived table.
+"""The time to plan an incremental read of the last commit of a table with a long history.
 
-``python benchmarks/incremental_planning.py [COMMITS]``: writes tables of 1,000 commits and 10,000
-data files into a temporary folder, plans a read of the last commit, and counts what it touches.
+``python benchmarks/incremental_planning.py [COMMITS]`` writes tables of 1,000 commits and 10,000
+data files into a temporary folder, plans a read of the last commit, and counts the files read.
 
-Of a MERGE_ON_READ table it must also know the slices below the commit's log files, in case those
-hold partial updates: it reads what the commits since their base files say (here 90 of them).
+For a MERGE_ON_READ table the plan also needs the slices of the commit's log files, in case these
+have partial updates. So it reads the metadata of the commits since their base files, here 90.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ hoodie.table.recordkey.fields=id
 
 
 class CountingStorage:
-    """A storage that counts what is asked of it."""
+    """A storage that counts its calls."""
 
     def __init__(self, inner: ArrowStorage) -> None:
         self.inner = inner
@@ -75,7 +75,7 @@ class CountingStorage:
 
 
 def write_table(base: Path, table_type: str, commits: int) -> None:
-    """A table to which every commit adds files; MERGE_ON_READ: nine log files on each base file."""
+    """Write a table whose commits add files; MERGE_ON_READ: nine log files per base file."""
     timeline = base / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)
     (base / ".hoodie" / "hoodie.properties").write_text(PROPERTIES.format(table_type=table_type))
@@ -106,7 +106,7 @@ def write_table(base: Path, table_type: str, commits: int) -> None:
 
 
 def data_files(number: int, requested: str, table_type: str) -> dict[str, str]:
-    """File name to file id of what one commit writes."""
+    """Map the names of the files that one commit writes to their file ids."""
     lap, place = divmod(number, PARTITIONS)
     names = {}
     for group in range(FILES_PER_COMMIT):
@@ -119,7 +119,7 @@ def data_files(number: int, requested: str, table_type: str) -> dict[str, str]:
 
 
 def base_file() -> bytes:
-    """The same small Parquet file for all."""
+    """Return the small Parquet file that is used for all base files."""
     columns: dict[str, pa.Array] = {name: pa.array(["x"]) for name in META_COLUMNS}
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({**columns, "id": pa.array([1])}), sink)
@@ -132,7 +132,7 @@ def instant(number: int, millis: int) -> str:
 
 
 def measure(base: Path, begin: str) -> tuple[float, int, Counter[str]]:
-    """Seconds, tasks, and what was touched, from opening the table to the planned tasks."""
+    """Open the table and plan; return the seconds, the number of tasks, and the storage calls."""
     storage = CountingStorage(ArrowStorage.parse(str(base)))
     start = time.perf_counter()
     options = ReadOptions.parse({"query_type": "incremental", "begin": begin})
@@ -150,8 +150,8 @@ def main(commits: int = COMMITS) -> int:
             _, all_tasks, all_counts = measure(base, "earliest")
         print(f"{table_type}, {commits:,} commits, {commits * FILES_PER_COMMIT:,} files")
         print(f"  last commit: {tasks} tasks planned in {seconds:.2f} s (at most {LIMIT} s)")
-        for what, count in sorted(counts.items()):
-            print(f"    {count:>6,} {what} (whole range: {all_counts[what]:,})")
+        for call, count in sorted(counts.items()):
+            print(f"    {count:>6,} {call} (whole range: {all_counts[call]:,})")
         is_slow |= seconds > LIMIT
         assert tasks == FILES_PER_COMMIT
         assert all_tasks >= tasks

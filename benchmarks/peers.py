@@ -1,4 +1,4 @@
-"""The engines to compare, what each needs, and where that is found or made."""
+"""The engines to compare, and the environments, files and tables that they need."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ GET_JAR = ["dependency:get", f"-Dartifact={COORDINATES}", "-Dtransitive=false", 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """An engine and how to start its process."""
+    """An engine and the command of its process."""
 
     name: str
     title: str
     command: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    only: frozenset[str] | None = None  # names of the queries it can answer; None: all
-    without: frozenset[str] = frozenset()  # but not these
-    is_floor: bool = False  # reads base files alone: only some of its answers can be right
+    only: frozenset[str] | None = None  # names of the queries that it can answer; None: all
+    without: frozenset[str] = frozenset()  # names of those that it cannot answer
+    is_floor: bool = False  # reads only base files, so not all of its answers are right
 
     def answers(self, query: str) -> bool:
         return query not in self.without and (self.only is None or query in self.only)
 
 
 class Missing(Exception):
-    """Something that an engine needs is not there; the text says how to get it."""
+    """An engine lacks something; the text says how to get it."""
 
 
 class Workshop:
-    """Finds Java, the bundle and the libraries; makes the environment of Spark 3.5.
+    """Finds Java, the bundle and the libraries; creates the environment of Spark 3.5.
 
     Args:
-        data: folder that keeps the tables and that environment.
+        data: folder for the tables and that environment.
     """
 
     def __init__(self, data: Path) -> None:
         self.data = data
 
     def peer(self, name: str) -> Peer:
-        """The engine of a name.
+        """Return the engine with a name.
 
         Raises:
             Missing: it cannot run here.
@@ -87,7 +87,7 @@ class Workshop:
 
     def _pyarrow(self) -> Peer:
         command = self._command(sys.executable, "pyarrow")
-        without = frozenset({"incremental", "first"})  # base files tell no changes
+        without = frozenset({"incremental", "first"})  # base files do not record changes
         return Peer("pyarrow", "base files, pyarrow", command, without=without, is_floor=True)
 
     @staticmethod
@@ -102,7 +102,7 @@ class Workshop:
 
     @cached_property
     def spark_env(self) -> dict[str, str]:
-        """Environment of a process that runs Spark."""
+        """Environment variables of a process that runs Spark."""
         done = subprocess.run(
             [sys.executable, str(PROJECT / ".ci" / "java.py")],
             capture_output=True,
@@ -133,14 +133,14 @@ class Workshop:
             subprocess.run([maven, *GET_JAR], check=False)
         if not jar.exists():
             raise Missing(
-                f"{jar} is not there. Run: mvn {' '.join(GET_JAR)}   (or set HUDI_JAR to a copy of "
+                f"{jar} is missing. Run: mvn {' '.join(GET_JAR)}   (or set HUDI_JAR to a copy of "
                 f"{BUNDLE}-{HUDI_VERSION}.jar from Maven Central)"
             )
         return jar
 
     @cached_property
     def old_spark(self) -> str:
-        """Python of the environment with the Spark that the bundle is for; made where missing."""
+        """Python of the environment with the bundle's version of Spark; created if missing."""
         python = self.data / "spark35" / "bin" / "python"
         if not self._has_pyspark(python):
             print(f"Installing {PYSPARK} into {self.data / 'spark35'} ...", flush=True)
@@ -162,10 +162,10 @@ class Workshop:
         return subprocess.run([python, "-c", "import pyspark"], check=False).returncode == 0
 
     def table(self, letter: str, scale: float) -> Path:
-        """Folder of a table, with ``table`` and ``facts.json`` in it; written where missing.
+        """Return the folder of a table, with ``table`` and ``facts.json``; write it if missing.
 
         Raises:
-            Missing: it is not there and cannot be written.
+            Missing: the table does not exist and cannot be written.
         """
         folder = self.data / "tables" / f"{letter}-{scale:g}"
         if (folder / "facts.json").exists():

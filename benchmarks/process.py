@@ -1,4 +1,4 @@
-"""The process of an engine, seen from the one that asks."""
+"""The process of an engine, as the process that measures sees it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class EngineFailed(Exception):
 
 
 class EngineProcess:
-    """One engine that waits for queries.
+    """The process of one engine, which waits for queries.
 
     Args:
-        peer: which.
-        log: file for all that it writes to standard error.
+        peer: the engine.
+        log: file for its standard error.
     """
 
     def __init__(self, peer: Peer, log: Path) -> None:
@@ -43,7 +43,7 @@ class EngineProcess:
             self._process = subprocess.Popen(
                 peer.command,
                 cwd=PROJECT,
-                # Installed packages are compiled; those of a checkout are by their first import.
+                # Let the first import compile a checkout, since installed packages are compiled.
                 env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **peer.env},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -59,10 +59,10 @@ class EngineProcess:
     def ask(
         self, path: Path, query: Query, *, check: bool, patience: float
     ) -> tuple[dict[str, Any], Usage]:
-        """The engine's reply, and what it used meanwhile.
+        """Return the engine's reply, and the memory and processor time that it used.
 
         Raises:
-            EngineFailed: no reply within ``patience`` seconds; the process is gone then.
+            EngineFailed: the process ended, or was killed after ``patience`` seconds.
         """
         fields = {**asdict(query), "kind": query.kind.value}
         request = {"path": str(path), "query": fields, "check": check}
@@ -73,7 +73,7 @@ class EngineProcess:
         return reply, usage
 
     def close(self) -> None:
-        """End the process and what it has started."""
+        """End the process and its children."""
         processes = self._family()
         if self._process.stdin is not None:
             self._process.stdin.close()

@@ -1,4 +1,4 @@
-"""The questions that every engine is asked, apart from how each of them is asked."""
+"""The queries of the benchmark, independent of the engines."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 SUMMED = "fare"
 GROUPED = ("city", "seats")
-CHECKED = ("ts", "distance")  # whose sums tell whether two engines read the same rows
+CHECKED = ("ts", "distance")  # their sums show whether two engines read the same rows
 
 
 class Kind(Enum):
-    """What becomes of the rows."""
+    """The use of a query's rows."""
 
-    ROWS = "rows"  # all are made and thrown away
-    FETCH = "fetch"  # all are handed to the caller
+    ROWS = "rows"  # all are produced and discarded
+    FETCH = "fetch"  # all are returned to the caller
     SUM = "sum"  # of one column
     GROUP = "group"  # rows and a sum for each pair of two columns
     COUNT = "count"
@@ -46,7 +46,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question."""
+    """One query."""
 
     name: str
     title: str
@@ -59,7 +59,7 @@ class Query:
 
 
 def queries_of(sized: Sized, facts: Mapping[str, Any]) -> list[Query]:
-    """The queries of a table, in the order in which they are asked."""
+    """Return the queries of a table, in the order in which they run."""
     rows, step = sized.rows, sized.step
     keys = tuple(record_key(rows // 100 * n // step * step) for n in range(100))
     one = Condition("uuid", "=", keys[50:51])

@@ -1,6 +1,6 @@
-"""What was measured, and the tables that show it.
+"""The results of a run, and the report on them.
 
-python -m benchmarks.report RESULTS.json      prints the Markdown of an earlier run
+python -m benchmarks.report RESULTS.json      print the Markdown of an earlier run
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-RATIOS = (  # slower and faster engine, and what to call the ratio
+RATIOS = (  # slower and faster engine, and the name of the ratio
     ("hudi-jvm", "hudi-py-spark", "hudi-py in Spark against Apache Hudi"),
     ("hudi-rs", "hudi-py", "hudi-py alone against hudi-rs"),
 )
-FIRST = "first"  # the query of a process that has not read anything yet
+FIRST = "first"  # the first query of a process
 WRONG = "**(!)**"
 
 
@@ -39,7 +39,7 @@ class Measured:
     total: int = 0  # peak bytes of both at the same moment
     answer: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
-    start_seconds: tuple[float, ...] = ()  # of new processes, until they could be asked
+    start_seconds: tuple[float, ...] = ()  # of new processes, until they accept queries
 
     @property
     def median(self) -> float | None:
@@ -56,13 +56,13 @@ def _median(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """All that was measured on one table."""
+    """All measurements on one table."""
 
     letter: str
     title: str
     facts: Mapping[str, Any]
     measured: tuple[Measured, ...]
-    floors: tuple[str, ...] = ()  # engines that read base files alone
+    floors: tuple[str, ...] = ()  # engines that read only base files
 
     def get(self, engine: str, query: str) -> Measured | None:
         matches = (m for m in self.measured if (m.engine, m.query) == (engine, query))
@@ -70,7 +70,7 @@ class TableResult:
 
     @property
     def queries(self) -> dict[str, str]:
-        """Name to title, in the order in which they were asked."""
+        """Titles by name, in the order in which they ran."""
         return {measured.query: measured.title for measured in self.measured}
 
 
@@ -84,7 +84,7 @@ class Run:
     tables: tuple[TableResult, ...]
     missing: Mapping[str, str] = field(
         default_factory=dict
-    )  # engine or table → why it is not there
+    )  # engine or table → why it was not measured
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1)
@@ -107,7 +107,7 @@ def _parse_measured(fields: dict[str, Any]) -> Measured:
 
 
 def agree(one: object, other: object) -> bool:
-    """Whether two answers are the same, but for the last digits of sums of floats."""
+    """Return whether two answers are equal, except in the last digits of float sums."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(agree(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -118,8 +118,8 @@ def agree(one: object, other: object) -> bool:
 
 
 def disagreements(table: TableResult, engines: Iterable[str]) -> dict[tuple[str, str], str]:
-    """(engine, query) → what it answered, where the first engine that answered says otherwise."""
-    found = {}
+    """Return how answers differ from that of the first engine, by (engine, query)."""
+    differences = {}
     for query in table.queries:
         exact = [name for name in engines if name not in table.floors or query == "read_optimized"]
         answers = [m for name in exact if (m := table.get(name, query)) and m.answer]
@@ -127,24 +127,24 @@ def disagreements(table: TableResult, engines: Iterable[str]) -> dict[tuple[str,
             expected = answers[0].answer
             if not agree(measured.answer, expected):
                 shown = _difference(expected, measured.answer)
-                found[measured.engine, query] = f"{shown} ({answers[0].engine} is the first)"
-    return found
+                differences[measured.engine, query] = f"{shown} ({answers[0].engine} is the first)"
+    return differences
 
 
-def _difference(expected: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    names = [name for name in {**expected, **found} if name not in expected or name not in found]
-    names += [n for n in expected if n in found and not agree(expected[n], found[n])]
-    pairs = [f"{name}: {expected.get(name)} and {found.get(name)}" for name in names[:3]]
+def _difference(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> str:
+    names = [name for name in {**expected, **actual} if name not in expected or name not in actual]
+    names += [n for n in expected if n in actual and not agree(expected[n], actual[n])]
+    pairs = [f"{name}: {expected.get(name)} and {actual.get(name)}" for name in names[:3]]
     return "; ".join(pairs) + (f"; and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def ratio(slower: float | None, faster: float | None) -> float | None:
-    """How many times faster the second is; None where one of them has no time."""
+    """Return how many times faster the second is; None if one of them has no time."""
     return slower / faster if slower and faster else None
 
 
 def markdown(run: Run) -> str:
-    """The whole report."""
+    """Return the whole report."""
     lines = [_facts(run), ""]
     for table in run.tables:
         lines += [_heading(table), "", seconds_table(table, run.engines, attrgetter("median")), ""]
@@ -180,15 +180,15 @@ def _heading(table: TableResult) -> str:
 def seconds_table(
     table: TableResult, engines: Mapping[str, str], median: Callable[[Measured], float | None]
 ) -> str:
-    """Medians by query and engine, with the ratios that matter."""
+    """Return the medians by query and engine, with the ratios."""
     pairs = [pair for pair in RATIOS if pair[0] in engines and pair[1] in engines]
     wrong = disagreements(table, engines)
     rows = [["query", *engines.values(), *(title for _, _, title in pairs)]]
     for query, title in table.queries.items():
-        asked = {name: m for name in engines if (m := table.get(name, query))}
-        medians = {name: median(measured) for name, measured in asked.items()}
+        by_engine = {name: m for name in engines if (m := table.get(name, query))}
+        medians = {name: median(measured) for name, measured in by_engine.items()}
         cells = [
-            (_seconds(medians[name]) if name in asked else "-")
+            (_seconds(medians[name]) if name in by_engine else "-")
             + (f" {WRONG}" if (name, query) in wrong else "")
             for name in engines
         ]
@@ -204,7 +204,7 @@ def _seconds(median: float | None) -> str:
 
 
 def memory_table(table: TableResult, engines: Mapping[str, str]) -> str:
-    """Peaks of the first query by engine."""
+    """Return the peak memory of the first query by engine."""
     rows = [["engine", "process and JVM", "Python workers", "together"]]
     for name, title in engines.items():
         first = table.get(name, FIRST)

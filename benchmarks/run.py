@@ -1,8 +1,8 @@
-"""Ask every engine the same questions, in turns, and report how long each took.
+"""Run the same queries on every engine in turn, and report how long each took.
 
     python -m benchmarks.run [--scale 0.02] [--tables a,b] [--rounds 3] [--data FOLDER]
 
-docs/performance.md tells how it is measured. Tables are written once and kept.
+docs/performance.md describes the measurements. Tables are written once and kept.
 """
 
 from __future__ import annotations
@@ -37,39 +37,39 @@ FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What to measure."""
+    """The settings of a run."""
 
     scale: float
     tables: list[str]
     engines: list[str]
-    queries: list[str]  # by name; all if there are none
+    queries: list[str]  # names; all if empty
     rounds: int
-    patience: float  # seconds that a query may take
+    patience: float  # most seconds of a query
     data: Path
 
     def to_show(self) -> dict[str, Any]:
         lists = {"tables": self.tables, "engines": self.engines, "queries": self.queries}
-        chosen = [f"--{name} {','.join(names)}" for name, names in lists.items() if names]
+        flags = [f"--{name} {','.join(names)}" for name, names in lists.items() if names]
         numbers = [f"--scale {self.scale:g}", f"--rounds {self.rounds}"]
-        command = " ".join(["python -m benchmarks.run", *numbers, *chosen])
+        command = " ".join(["python -m benchmarks.run", *numbers, *flags])
         return {"scale": self.scale, "rounds": self.rounds, "command": command}
 
 
 class Turns:
-    """Asks engines one after the other, never two at once."""
+    """Runs queries on engines one after the other, never two at once."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.versions: dict[str, str] = {}
 
     def warm(self, path: Path, queries: Iterable[Query], peers: list[Peer]) -> list[Measured]:
-        """Each query by processes that stay alive; its first round is a warm-up."""
+        """Run each query in processes that stay alive; its first round is a warm-up."""
         running: dict[str, EngineProcess] = {}
         results = []
         try:
             for query in queries:
-                asked = [peer for peer in peers if peer.answers(query.name)]
-                results += self._rounds(path, query, asked, running)
+                answering = [peer for peer in peers if peer.answers(query.name)]
+                results += self._rounds(path, query, answering, running)
         finally:
             for process in running.values():
                 process.close()
@@ -78,10 +78,10 @@ class Turns:
     def _rounds(
         self, path: Path, query: Query, peers: list[Peer], running: dict[str, EngineProcess]
     ) -> list[Measured]:
-        found = {peer.name: Measured(peer.name, query.name, query.title) for peer in peers}
+        results = {peer.name: Measured(peer.name, query.name, query.title) for peer in peers}
         for number in range(self._settings.rounds + 1):
             for peer in rotated(peers, number):
-                if found[peer.name].error:
+                if results[peer.name].error:
                     continue
                 try:
                     if peer.name not in running:
@@ -91,17 +91,17 @@ class Turns:
                 except EngineFailed as error:
                     reply, usage = {"error": str(error)}, Usage()
                     running.pop(peer.name, None)
-                found[peer.name] = add(found[peer.name], reply, usage, is_warm_up=number == 0)
-        self._say(query, found.values())
-        return list(found.values())
+                results[peer.name] = add(results[peer.name], reply, usage, is_warm_up=number == 0)
+        self._say(query, results.values())
+        return list(results.values())
 
     def first(self, path: Path, peers: list[Peer]) -> list[Measured]:
-        """All rows, each time by a new process."""
+        """Read all rows, each time in a new process."""
         peers = [peer for peer in peers if peer.answers(FIRST)]
-        found = {peer.name: Measured(peer.name, FIRST, FIRST_QUERY.title) for peer in peers}
+        results = {peer.name: Measured(peer.name, FIRST, FIRST_QUERY.title) for peer in peers}
         for number in range(self._settings.rounds):
             for peer in rotated(peers, number):
-                if found[peer.name].error:
+                if results[peer.name].error:
                     continue
                 try:
                     process = self._start(peer)
@@ -110,11 +110,11 @@ class Turns:
                 except EngineFailed as error:
                     reply, usage = {"error": str(error)}, Usage()
                 else:
-                    starts = (*found[peer.name].start_seconds, process.start_seconds)
-                    found[peer.name] = replace(found[peer.name], start_seconds=starts)
-                found[peer.name] = add(found[peer.name], reply, usage, is_warm_up=False)
-        self._say(FIRST_QUERY, found.values())
-        return list(found.values())
+                    starts = (*results[peer.name].start_seconds, process.start_seconds)
+                    results[peer.name] = replace(results[peer.name], start_seconds=starts)
+                results[peer.name] = add(results[peer.name], reply, usage, is_warm_up=False)
+        self._say(FIRST_QUERY, results.values())
+        return list(results.values())
 
     def _start(self, peer: Peer) -> EngineProcess:
         process = EngineProcess(peer, self._settings.data / "logs" / f"{peer.name}.log")
@@ -127,21 +127,22 @@ class Turns:
         return process.ask(path, query, check=check, patience=self._settings.patience)
 
     @staticmethod
-    def _say(query: Query, found: Iterable[Measured]) -> None:
+    def _say(query: Query, results: Iterable[Measured]) -> None:
         texts = [
-            f"{m.engine} {'failed' if m.median is None else format(m.median, '.2f')}" for m in found
+            f"{m.engine} {'failed' if m.median is None else format(m.median, '.2f')}"
+            for m in results
         ]
         print(f"  {query.title:<40} {'  '.join(texts)}", flush=True)
 
 
 def rotated(peers: list[Peer], number: int) -> list[Peer]:
-    """Another engine begins each round."""
+    """Rotate the engines, so that another one begins each round."""
     start = number % len(peers) if peers else 0
     return peers[start:] + peers[:start]
 
 
 def add(measured: Measured, reply: dict[str, Any], usage: Usage, *, is_warm_up: bool) -> Measured:
-    """What was known of a query, and one more reply."""
+    """Add a reply to the measurements of a query."""
     if "error" in reply:
         return replace(measured, error=reply["error"], seconds=(), cpu_seconds=())
     if is_warm_up:
@@ -157,7 +158,7 @@ def add(measured: Measured, reply: dict[str, Any], usage: Usage, *, is_warm_up: 
 
 
 def runs(settings: Settings) -> Iterator[Run]:
-    """What is known after each table, and at the end: a run of hours may be cut short."""
+    """Yield the results after each table and at the end, since a long run may be interrupted."""
     workshop = Workshop(settings.data)
     peers: list[Peer] = []
     tables: list[TableResult] = []
@@ -182,7 +183,7 @@ def runs(settings: Settings) -> Iterator[Run]:
 
 @contextmanager
 def noted(name: str, missing: dict[str, str]) -> Iterator[None]:
-    """What cannot run is left out, loudly, and the rest goes on."""
+    """Record and report what is missing, and continue with the rest."""
     try:
         yield
     except Missing as why:
@@ -197,15 +198,15 @@ def measure_table(
     sized = TABLES[letter].at(settings.scale)
     print(f"({letter}) {sized.table.title}: {facts['rows']:,} rows", flush=True)
     path = folder.resolve() / "table"
-    chosen = [
+    queries = [
         query
         for query in queries_of(sized, facts)
         if not settings.queries or query.name in settings.queries
     ]
-    asked = [peer for peer in peers if facts["base_files"] or not peer.is_floor]
-    measured = turns.warm(path, chosen, asked)
+    able = [peer for peer in peers if facts["base_files"] or not peer.is_floor]
+    measured = turns.warm(path, queries, able)
     if not settings.queries or FIRST in settings.queries:
-        measured += turns.first(path, asked)
+        measured += turns.first(path, able)
     floors = tuple(peer.name for peer in peers if peer.is_floor)
     result = TableResult(letter, sized.table.title, facts, tuple(measured), floors)
     for (engine, query), shown in disagreements(result, [p.name for p in peers]).items():
@@ -241,9 +242,9 @@ def parse_settings(arguments: list[str]) -> tuple[Settings, Path]:
     parser.add_argument("--data", type=Path, default=default_data, help="keeps tables, Spark 3.5")
     parser.add_argument("--output", type=Path, help="by default DATA/results")
     given = parser.parse_args(arguments)
-    asked = {FIRST, *(q.name for q in queries_of(TABLES["a"].at(1), {"last_commit_after": ""}))}
+    known = {FIRST, *(q.name for q in queries_of(TABLES["a"].at(1), {"last_commit_after": ""}))}
     unknown = ({*given.tables} - {*TABLES}) | ({*given.engines} - {*ENGINES})
-    unknown |= {*given.queries} - asked
+    unknown |= {*given.queries} - known
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     output = given.output or given.data / "results"
@@ -252,7 +253,7 @@ def parse_settings(arguments: list[str]) -> tuple[Settings, Path]:
 
 
 def save(run: Run, stem: Path) -> None:
-    """Markdown, JSON and chart, under the same name."""
+    """Write Markdown, JSON and chart, under the same name."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     Path(f"{stem}.json").write_text(run.to_json(), encoding="utf-8")
     Path(f"{stem}.md").write_text(markdown(run), encoding="utf-8")
@@ -265,7 +266,7 @@ def main(arguments: list[str]) -> int:
     for run in runs(settings):
         save(run, stem)
     print(f"\n{markdown(run)}\n{stem}.md, .json, .png, .svg")
-    # A peer that answers otherwise than Apache Hudi is told of, too, but does not make it fail.
+    # Other engines may differ from Apache Hudi: that is reported, but the run does not fail.
     wrong = {engine for table in run.tables for engine, _ in disagreements(table, run.engines)}
     return 1 if wrong & OURS else 0
 

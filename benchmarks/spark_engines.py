@@ -1,4 +1,4 @@
-"""The engines that are read through Spark."""
+"""The engines that run in Spark."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ BEGIN = "hoodie.datasource.read.begin.instanttime"
 
 
 class SparkEngine:
-    """What all have in common: a session, and a frame for each query."""
+    """An engine with a session and a frame for each query."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
         self.versions = {"pyspark": pyspark.__version__, "python": sys.version.split()[0]}
 
     def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:
-        """The table with the query's condition, before its aggregation."""
+        """Return the rows that meet the query's condition, before its aggregation."""
         raise NotImplementedError
 
     def run(self, path: str, query: Query) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class SparkEngine:
 
 
 class HudiJvm(SparkEngine):
-    """Apache Hudi's bundle; Spark tells it which columns and rows a query needs."""
+    """Apache Hudi's bundle; Spark passes it the columns and rows that a query needs."""
 
     def __init__(self, jar: str) -> None:
         super().__init__(hudi_session(jar))
@@ -59,7 +59,7 @@ class HudiJvm(SparkEngine):
 
 
 class HudiPySpark(SparkEngine):
-    """This project; columns are named, as Spark does not tell them."""
+    """This project, with an option for the columns, which Spark does not pass to it."""
 
     def __init__(self) -> None:
         super().__init__(plain_session(HUDI_PY))
@@ -79,18 +79,18 @@ class HudiPySpark(SparkEngine):
 
 
 class SparkParquet(SparkEngine):
-    """Spark's own reader of Parquet files, for read-optimized queries: base files, no Hudi."""
+    """Spark's own Parquet reader on the base files, for read-optimized queries."""
 
     def __init__(self) -> None:
         super().__init__(plain_session())
 
     def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:  # noqa: ARG002
-        # The folders of partitions are not named column=value, so Spark takes them for none.
+        # The folders of partitions are not named column=value, so Spark does not recognise them.
         frame = self.session.read.option("recursiveFileLookup", "true").parquet(path)
         return frame.filter(query.condition.sql) if query.condition else frame
 
 
-def thrown_away(frame: DataFrame) -> dict[str, Any]:
+def discarded(frame: DataFrame) -> dict[str, Any]:
     frame.write.format("noop").mode("overwrite").save()
     return {}
 
@@ -112,7 +112,7 @@ def grouped(frame: DataFrame) -> dict[str, Any]:
 
 
 ANSWERS = {
-    Kind.ROWS: thrown_away,
+    Kind.ROWS: discarded,
     Kind.FETCH: fetched,
     Kind.SUM: summed,
     Kind.GROUP: grouped,

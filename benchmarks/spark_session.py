@@ -1,4 +1,4 @@
-"""The Spark sessions of the benchmark, alike in all but what reads the table."""
+"""The Spark sessions of the benchmark, which differ only in the reader of the table."""
 
 from __future__ import annotations
 

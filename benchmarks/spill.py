@@ -1,9 +1,9 @@
-"""Peak memory and time of a read whose log records are far more than a worker may hold.
+"""Peak memory and time of a read whose log records exceed the memory limit of a worker.
 
-``python benchmarks/spill.py [GIGABYTES [OPTION=VALUE …]]``: writes a table of one file slice into
-the folder for temporary files: a base file of a million rows, and one log file whose records are so
-many gigabytes when decoded (1 by default). Then all of it is read in a process of its own, with
-these options, and the answer is checked against what was written.
+``python benchmarks/spill.py [GIGABYTES [OPTION=VALUE …]]`` writes a table of one file slice into a
+temporary folder: a base file of a million rows, and a log file whose decoded records have that many
+gigabytes (1 by default). Then another process reads it with these options, and the result is
+compared with the rows written.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ hoodie.compaction.payload.class=org.apache.hudi.common.model.DefaultHoodieRecord
 def main(gigabytes: float = 1, *options: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         rows = round(gigabytes * 1e9 / ROW_BYTES)
-        # In a process of its own, too: a child's peak is at least what its parent took.
+        # In another process, too: the peak of a child is at least the memory of its parent.
         expected = in_child("--write", folder, str(rows))
         start = time.perf_counter()
         answer = in_child("--read", folder, *options)
@@ -77,15 +77,15 @@ def main(gigabytes: float = 1, *options: str) -> int:
 
 
 def in_child(*arguments: str) -> dict[str, float]:
-    """What a call of this script prints."""
+    """Run this script in another process and return what it prints."""
     command = [sys.executable, __file__, *arguments]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
-    found: dict[str, float] = json.loads(printed)
-    return found
+    numbers: dict[str, float] = json.loads(printed)
+    return numbers
 
 
 def write_table(folder: Path, log_rows: int) -> None:
-    """Prints the number of rows of the answer, and the sum of their ordering values."""
+    """Write the table; print the number of merged rows and the sum of their ordering values."""
     timeline = folder / ".hoodie"
     timeline.mkdir()
     (timeline / "hoodie.properties").write_text(PROPERTIES)
@@ -123,9 +123,9 @@ def base_rows() -> pa.Table:
 def write_data_block(
     file: IO[bytes], random: np.random.Generator, newest: npt.NDArray[np.float64], count: int
 ) -> None:
-    """A block of records with random keys, texts and ordering values.
+    """Write a block of records with random keys, texts and ordering values.
 
-    One record is encoded and copied; the places of the values are overwritten in all copies.
+    One record is encoded and copied, then the values are overwritten in all copies.
     """
     width = {"_hoodie_commit_seqno": 24, "_hoodie_record_key": 24, "_hoodie_partition_path": 0}
     width |= {"_hoodie_commit_time": 17, "_hoodie_file_name": 40, **dict.fromkeys(TEXTS, 32)}
@@ -150,16 +150,16 @@ def write_data_block(
 
 
 def put(octets: Octets, encoded: bytes, mark: bytes, values: Octets) -> None:
-    """Overwrite what stands where the encoded record has the mark; its length stands before it."""
+    """Overwrite a mark in all copies of the encoded record, which follow a 4-byte length."""
     start = 4 + encoded.index(mark)
     octets[:, start : start + len(mark)] = values
 
 
 def digits(numbers: npt.NDArray[np.int64], width: int) -> Octets:
     powers = 10 ** np.arange(min(width, 18) - 1, -1, -1)
-    found = np.full((len(numbers), width), ord("0"), np.uint8)
-    found[:, -len(powers) :] += (numbers[:, None] // powers % 10).astype(np.uint8)
-    return found
+    text = np.full((len(numbers), width), ord("0"), np.uint8)
+    text[:, -len(powers) :] += (numbers[:, None] // powers % 10).astype(np.uint8)
+    return text
 
 
 def read(folder: str, *options: str) -> None:
@@ -173,7 +173,7 @@ def read(folder: str, *options: str) -> None:
 
 
 def peak() -> int:
-    """Most memory that the process has taken so far, in MiB (Linux counts in KiB)."""
+    """Return the peak memory of the process so far, in MiB (Linux counts in KiB)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 

@@ -1,7 +1,7 @@
-"""The tables that the benchmark reads: how many rows, what columns, which write options.
+"""The tables of the benchmark: their rows, columns and write options.
 
-Values only: `write_tables` makes Spark write them, `queries` asks them. Every column is a function
-of the row's number and of the commit, so that the same table comes out each time.
+`write_tables` makes Spark write them, `queries` has their queries. Every column is a function of
+the number of the row and of the commit, so that the same table is written each time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 CITIES = ("amsterdam", "berlin", "chennai", "denver")
-RANDOM = "xxhash64(id, round, '{salt}')"  # a column's own, different in every commit
+RANDOM = "xxhash64(id, round, '{salt}')"  # differs by column and by commit
 
 EVENT_TIME = {"hoodie.write.record.merge.mode": "EVENT_TIME_ORDERING"}
 COMMIT_TIME = {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}
@@ -19,18 +19,18 @@ PARQUET_LOGS = {"hoodie.logfile.data.block.format": "parquet"}
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A MERGE_ON_READ table of one first commit and some upserts."""
+    """A MERGE_ON_READ table of a first commit and some upserts."""
 
     letter: str
     title: str
     rows: int  # of the first commit, at scale 1
     file_groups: int  # at scale 1, if `scales_groups`
     upserts: int
-    share: float  # of all rows, that each upsert writes; one divided by a whole number
+    share: float  # of all rows that each upsert writes; one divided by a whole number
     hudi_options: dict[str, str]
     more_columns: dict[str, str] = field(default_factory=dict)  # name → Spark SQL
     scales_groups: bool = False
-    is_log_only: bool = False  # the first commit goes to log files, too
+    is_log_only: bool = False  # the first commit writes log files, too
 
     def at(self, scale: float) -> Sized:
         groups = round(self.file_groups * scale) if self.scales_groups else self.file_groups
@@ -47,7 +47,7 @@ class Sized:
     table: Table
     rows: int
     file_groups: int
-    step: int  # one row in so many is in an upsert
+    step: int  # an upsert writes one row in this many
 
 
 def random(salt: str, below: int) -> str:
@@ -55,11 +55,11 @@ def random(salt: str, below: int) -> str:
 
 
 def core_columns(rows: int) -> dict[str, str]:
-    """The twelve columns of every table, as Spark SQL over the columns id and round."""
+    """Return the twelve columns of every table, as Spark SQL over the columns id and round."""
     cities = ", ".join(f"'{city}'" for city in CITIES)
     text = f"concat(md5(string({RANDOM.format(salt='n')})), md5(string({RANDOM.format(salt='m')})))"
-    # Half of an upsert's rows are those that each upsert changes, half are its own; and one in
-    # ten comes late: with an ordering value below the one that is there.
+    # Half of an upsert's rows are changed by every upsert, half only by this one. One row in ten is
+    # late: its ordering value is below that of the existing row.
     late = f"if(round > 0 and {random('late', 10)} = 0, -9000, round * 1000)"
     return {
         "uuid": "md5(string(id))",
@@ -122,7 +122,7 @@ TABLES = {
             1 / 10,
             {
                 **EVENT_TIME,
-                # Else the Bloom filters make 9 GB of files for ten rows each.
+                # Otherwise the Bloom filters of the small files take 9 GB.
                 "hoodie.index.bloom.num_entries": "100",
             },
             scales_groups=True,
@@ -134,7 +134,7 @@ TABLES = {
             16,
             2,
             1 / 10,
-            {**EVENT_TIME, "hoodie.index.type": "INMEMORY"},  # lets inserts go to log files
+            {**EVENT_TIME, "hoodie.index.type": "INMEMORY"},  # writes inserts to log files
             is_log_only=True,
         ),
     )
@@ -142,5 +142,5 @@ TABLES = {
 
 
 def record_key(number: int) -> str:
-    """The key of a row: what Spark's ``md5(string(id))`` gives."""
+    """Return the key of a row, as Spark's ``md5(string(id))`` does."""
     return hashlib.md5(str(number).encode(), usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""Memory and processor time of a process and its children, watched from outside."""
+"""Memory and processor time of a process and its children, measured from outside."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import psutil
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-INTERVAL = 0.05  # seconds between two looks; looking costs some of what is measured
-CHILDREN_EVERY = 8  # looks; finding the children costs far more than asking them
+INTERVAL = 0.05  # seconds between two samples; sampling takes processor time, too
+CHILDREN_EVERY = 8  # samples; listing the children costs far more than sampling them
 
 
 @dataclass(slots=True)
 class Usage:
-    """Bytes of resident memory at the peak; what processes share counts in each of them."""
+    """Peak resident memory in bytes; memory that processes share counts in each of them."""
 
     driver: int = 0  # the process and its JVM
     workers: int = 0  # Spark's Python workers together
-    total: int = 0  # the two at the same moment
+    total: int = 0  # both at the same moment
     cpu_seconds: float = 0.0  # of all threads of all processes
 
     def see(self, driver: int, workers: int) -> None:
-        """Raise the peaks to what is there now."""
+        """Update the peaks with the current values."""
         self.driver = max(self.driver, driver)
         self.workers = max(self.workers, workers)
         self.total = max(self.total, driver + workers)
@@ -34,7 +34,7 @@ class Usage:
 
 @contextmanager
 def watched(pid: int) -> Iterator[Usage]:
-    """What is used while the block runs; complete when it ends."""
+    """Measure the usage of a process while the block runs; the result is complete at its end."""
     usage, stop, tree = Usage(), threading.Event(), _Tree(pid)
     tree.find()
     tree.look(usage)
@@ -61,18 +61,18 @@ def watched(pid: int) -> Iterator[Usage]:
 
 
 class _Tree:
-    """A process, its JVM and the workers below that."""
+    """A process, its JVM and the JVM's Python workers."""
 
     def __init__(self, pid: int) -> None:
         self._root = psutil.Process(pid)
         self._drivers: list[psutil.Process] = []
         self._workers: list[psutil.Process] = []
-        # Kept for processes that have ended, too: not all of them have a parent that tells of it.
+        # Also for processes that have ended, since not every parent reports their time.
         self._spent: dict[psutil.Process, float] = {}
 
     @property
     def cpu_seconds(self) -> float:
-        """Of all processes that were ever seen, up to when they were last looked at."""
+        """Processor time of all processes seen so far, each up to its last sample."""
         return sum(self._spent.values())
 
     def find(self) -> None:
@@ -81,7 +81,7 @@ class _Tree:
             for process in self._root.children(recursive=True):
                 with suppress(psutil.NoSuchProcess):
                     names[process] = process.name().lower()
-        # A child of any other name is a JVM that is about to start a command: the JVM once more.
+        # A child of any other name is a copy of the JVM that is about to start a command.
         self._drivers = [self._root, *(p for p, name in names.items() if name == "java")]
         self._workers = [p for p, name in names.items() if name.startswith("python")]
 

@@ -1,8 +1,8 @@
-"""Write one table with Apache Hudi: runs in the environment of Spark 3.5.
+"""Write one table with Apache Hudi, in the environment of Spark 3.5.
 
     python -m benchmarks.write_tables LETTER SCALE FOLDER JAR
 
-Writes ``FOLDER/table`` and then ``FOLDER/facts.json``, without which the table is unfinished.
+Writes ``FOLDER/table`` and then ``FOLDER/facts.json``; a table without it is unfinished.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WRITE_OPTIONS = {
     "hoodie.datasource.write.recordkey.field": "uuid",
     "hoodie.datasource.write.partitionpath.field": "city",
     "hoodie.datasource.write.precombine.field": "ts",
-    "hoodie.bulkinsert.sort.mode": "NONE",  # one file group for each of Spark's partitions
+    "hoodie.bulkinsert.sort.mode": "NONE",  # one file group per Spark partition
     "hoodie.index.type": "SIMPLE",
     "hoodie.simple.index.parallelism": "4",
     "hoodie.upsert.shuffle.parallelism": "4",
@@ -80,7 +80,7 @@ def write(spark: SparkSession, sized: Sized, path: Path) -> None:
 
 
 def facts_of(path: Path, sized: Sized) -> dict[str, object]:
-    """What the queries and the report need to know of the table."""
+    """Return the facts about the table that the queries and the report need."""
     completed = sorted(
         file.name.split("_")[1].split(".")[0]
         for file in (path / ".hoodie" / "timeline").glob("*_*.*commit")
@@ -89,7 +89,7 @@ def facts_of(path: Path, sized: Sized) -> dict[str, object]:
     base = [file.stat().st_size for file in files if file.suffix == ".parquet"]
     logs = [file.stat().st_size for file in files if ".log." in file.name]
     if sized.table.is_log_only and base:
-        raise RuntimeError(f"{len(base)} base files were written, and there should be none")
+        raise RuntimeError(f"expected no base files, but {len(base)} were written")
     return {
         "rows": sized.rows,
         "last_commit_after": completed[-2],  # completion time of the commit before

@@ -1,11 +1,11 @@
 """Read a real MERGE_ON_READ table, first with Spark, then without it.
 
-    make demo                                  (sets everything up first)
+    make demo                                  (installs everything first)
     python examples/demo.py                    (with Java 17+ and pyspark)
     python examples/demo.py --without-spark    (with neither)
 
-The table in examples/data was written by Apache Hudi 1.2.0: six commits of orders in four regions.
-Their updates and deletes are in log files, which were never compacted into the Parquet files.
+Apache Hudi 1.2.0 wrote the table in examples/data: six commits of orders in four regions. Their
+updates and deletes are in log files, which were never compacted into the Parquet files.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def describe_files(path: str) -> None:
 def start_spark() -> SparkSession:
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # else Spark starts the `python3` of the PATH
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # otherwise Spark starts `python3` of the PATH
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return (
         SparkSession.builder.master("local[*]")
@@ -100,7 +100,7 @@ def explain_counts(*, now: int, base_only: int, at_first: int) -> None:
     print(
         f"snapshot        {now} rows: base files merged with the log files, the table as it is now"
     )
-    print(f"read_optimized  {base_only} rows: base files alone, without later updates and deletes")
+    print(f"read_optimized  {base_only} rows: only base files, without later updates and deletes")
     print(f"time travel     {at_first} rows: the table after its first commit, {FIRST_COMMIT}")
 
 
@@ -125,7 +125,7 @@ def main() -> None:
             spark.stop()
         show_without_spark(path)
     if without_spark:
-        print("\nSpark was left out: it needs Java 17 or newer, and there is none (see above).")
+        print("\nSpark was skipped: it needs Java 17 or newer, which is missing (see above).")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where Spark looks for a data source that nobody registered: modules named ``pyspark_*``.
+"""The data source for Spark's automatic lookup, which imports all modules named ``pyspark_*``.
 
 Spark imports this module in every session, so it stays this small.
 """

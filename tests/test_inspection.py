@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidInstantError, InvalidOptionError, UnsupportedTableError
-from hudi_pyspark.inspection import Inspection, InspectionCall, inspection_names
+from hudi_pyspark.inspection import INSPECTION_TABLES, Inspection, InspectionCall
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 
@@ -27,7 +27,7 @@ def test_commits_are_those_of_the_case_in_order(table):
     assert found == [name for name in listed if name.endswith("commit")]
 
 
-def test_commit_tells_what_it_wrote(table):
+def test_commit_has_the_numbers_of_what_it_wrote(table):
     first = table.inspect.commits().to_pylist()[0]
     assert first["operation"] in ("INSERT", "BULK_INSERT", "UPSERT")
     queries = json.loads((GOLDEN / "v9_mor_compaction_inline" / "case.json").read_text())["queries"]
@@ -71,7 +71,7 @@ def test_changes_of_a_table_without_cdc_are_refused(table):
         table.changes()
 
 
-# What Apache Hudi's procedures do not tell is compared with what the files of the case say.
+# Columns that Apache Hudi's procedures lack are compared with the files of the case.
 
 
 def rows(table, name, *args, **kwargs):
@@ -143,7 +143,7 @@ def test_history_of_a_compacted_file_group(open_case):
     assert {f["path"] for f in rows(table, "files") if f["file_id"] == file_id} <= paths
 
 
-def test_history_tells_replacement_plans_and_cleans(open_case):
+def test_history_lists_replacement_plans_and_cleans(open_case):
     clustered = open_case("v9_mor_clustering")
     (clustering,) = rows(clustered, "clustering")
     replaced = next(f for f in rows(clustered, "files") if not f["in_latest_slice"])["file_id"]
@@ -166,7 +166,7 @@ def test_history_tells_replacement_plans_and_cleans(open_case):
 
 
 def test_history_of_an_unknown_file_group_is_refused(table):
-    with pytest.raises(InvalidOptionError, match="no instant of the table tells"):
+    with pytest.raises(InvalidOptionError, match="no instant of the table names"):
         table.inspect.history("nothing")
 
 
@@ -186,7 +186,7 @@ def test_restores_name_what_they_undo(open_case):
     assert all(time > savepoint["requested_time"] for time in restore["rolled_back"])
 
 
-def test_schema_history_tells_what_changed(open_case):
+def test_schema_history_lists_what_changed(open_case):
     history = rows(open_case("v9_mor_schema_evolution"), "schema_history")
     assert history[0]["added"]
     assert not history[0]["dropped"]
@@ -269,7 +269,7 @@ def test_unknown_metadata_partition_is_refused(open_case):
 
 
 WITHOUT_ARGUMENTS = [
-    name for name in inspection_names() if name not in ("commit_files", "history", "log_records")
+    name for name in INSPECTION_TABLES if name not in ("commit_files", "history", "log_records")
 ]
 
 
@@ -298,7 +298,7 @@ def test_every_table_is_on_the_page():
         for line in page.splitlines()
         if "(" in line and line.startswith("| `")
     ]
-    assert set(described) == set(inspection_names())
+    assert set(described) == set(INSPECTION_TABLES)
 
 
 def test_call_knows_names_arguments_and_types():
@@ -314,13 +314,13 @@ def test_call_knows_names_arguments_and_types():
     ("options", "message"),
     [
         ({"inspect": "timelines"}, "did you mean timeline"),
-        ({"inspect": "zzz"}, "known: timeline, commits"),
-        ({"inspect": "timeline", "inspect.instant": "1"}, "takes inspect.archived"),
+        ({"inspect": "zzz"}, r"unknown inspection table 'zzz' \(known: timeline, commits"),
+        ({"inspect": "timeline", "inspect.instant": "1"}, "accepts inspect.archived"),
         ({"inspect": "properties", "inspect.instant": "1"}, "no argument"),
         ({"inspect": "commit_files"}, "needs the option inspect.instant"),
         ({"inspect": "timeline", "inspect.archived": "maybe"}, "give true or false"),
         ({"inspect": "statistics", "inspect.small_file_bytes": "-1"}, "whole number"),
-        ({"inspect": "timeline", "query_type": "snapshot"}, "no meaning together with inspect"),
+        ({"inspect": "timeline", "query_type": "snapshot"}, "cannot be combined with inspect"),
     ],
 )
 def test_wrong_calls_are_refused(options, message):

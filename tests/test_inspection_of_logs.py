@@ -37,7 +37,7 @@ def three_blocks(tmp_path):
     return table, path, len(content), data[0]["records"]
 
 
-def test_blocks_stand_one_after_the_other(three_blocks):
+def test_blocks_follow_one_another(three_blocks):
     table, path, size, records = three_blocks
     blocks = rows(table, "log_blocks", path)
     assert [b["block"] for b in blocks] == [0, 1, 2]
@@ -52,7 +52,7 @@ def test_path_may_be_given_in_full(three_blocks):
     assert rows(table, "log_blocks", str(table / path)) == rows(table, "log_blocks", path)
 
 
-def test_truncated_block_is_told_with_its_offset_and_what_is_before_is_read(three_blocks):
+def test_truncated_block_is_reported_with_its_offset_and_earlier_blocks_are_read(three_blocks):
     table, path, size, records = three_blocks
     file = table / path
     file.write_bytes(file.read_bytes()[:-7])
@@ -91,7 +91,7 @@ def test_block_of_unknown_type_is_passed_over(three_blocks):
     assert [b["bytes"] for b in blocks] == [size] * 3
 
 
-def test_wrong_trailing_length_is_told(three_blocks):
+def test_wrong_trailing_length_is_reported(three_blocks):
     table, path, size, _ = three_blocks
     file = table / path
     content = bytearray(file.read_bytes())
@@ -120,7 +120,7 @@ def test_records_before_a_broken_one_are_read(three_blocks):
     assert whole[0]["record"] == whole[1]["record"]
 
 
-def test_file_that_is_shorter_than_its_commit_says_is_told(tmp_path):
+def test_file_that_is_shorter_than_its_commit_says_is_reported(tmp_path):
     table = unpack(CASE, tmp_path)
     file = data_file(table, ".*.log.*")
     size = file.stat().st_size
@@ -130,7 +130,7 @@ def test_file_that_is_shorter_than_its_commit_says_is_told(tmp_path):
     assert f"its commit says {size}" in found["problem"]
 
 
-def test_missing_committed_file_is_told_and_an_unknown_one_refused(tmp_path):
+def test_missing_committed_file_is_reported_and_an_unknown_one_refused(tmp_path):
     table = unpack(CASE, tmp_path)
     file = data_file(table, ".*.log.*")
     path = str(file.relative_to(table))
@@ -164,7 +164,7 @@ def test_merge_of_slices_without_base_file_is_the_snapshot(tmp_path, name):
     assert len(found) == len(expected)
 
 
-def test_merge_tells_damage_too(golden_table):
+def test_merge_reports_damage_too(golden_table):
     table = golden_table("v9_mor_corrupt_log_block")
     (logs,) = [s["log_files"] for s in rows(table, "file_slices")]
     merged = rows(table, "log_records", logs[0], merge=True)
@@ -175,7 +175,7 @@ def test_merge_tells_damage_too(golden_table):
 def test_merge_of_a_base_file_is_refused(golden_table):
     table = golden_table(CASE)
     base = rows(table, "file_slices")[0]["base_file"]
-    with pytest.raises(InvalidOptionError, match="no log file"):
+    with pytest.raises(InvalidOptionError, match="not a log file"):
         rows(table, "log_records", base, merge=True)
 
 

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 
 _MISSING = (
-    "hudi-py needs the packages typer and rich, which the extra 'cli' brings:\n"
+    "hudi-py needs the packages typer and rich, which the extra 'cli' installs:\n"
     "    pip install 'hudi-pyspark[cli]'\n"
 )
 

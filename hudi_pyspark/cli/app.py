@@ -1,4 +1,4 @@
-"""The commands of `hudi-py`, and how each of them ends."""
+"""The commands of `hudi-py`, and their exit codes."""
 
 import io
 import os
@@ -25,25 +25,27 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader of the pipe has seen enough, e.g. `| head`: what is left goes nowhere.
+            # The reader of the pipe has ended, e.g. `| head`: the remaining output is discarded.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(ExitCode.OK) from None
         except KeyboardInterrupt:
             raise typer.Exit(ExitCode.INTERRUPTED) from None
         except (HudiError, OSError, ImportError) as error:
-            _tell("error", "bold red", str(error) or type(error).__name__)
+            _print_aside("error", "bold red", str(error) or type(error).__name__)
             raise typer.Exit(exit_code_of(error)) from None
 
 
 app = typer.Typer(
     cls=_Commands,
-    help="Look into Apache Hudi tables and read them, without Java.",
+    help="Inspect and read Apache Hudi tables, without Java.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-log_app = typer.Typer(help="Look into one log file, also a damaged one.", no_args_is_help=True)
+log_app = typer.Typer(
+    help="Show the contents of one log file, even a damaged one.", no_args_is_help=True
+)
 COMMANDS: dict[str, Callable[..., None]] = {
     "describe": look.describe,
     "timeline": look.timeline,
@@ -76,7 +78,7 @@ app.add_typer(log_app, name="log")
 def run() -> None:
     """Run the command line of this process; never returns."""
     if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
-        assert isinstance(sys.stdout, io.TextIOWrapper)  # that of a process always is
+        assert isinstance(sys.stdout, io.TextIOWrapper)  # as in every new process
         sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="hudi-py")
 
@@ -101,10 +103,10 @@ def _root(
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """A warning is for the user: which line of this package gave it does not matter."""
-    _tell("warning", "yellow", str(message))
+    """Print a warning for the user, without the line of this package that gave it."""
+    _print_aside("warning", "yellow", str(message))
 
 
-def _tell(word: str, style: str, message: str) -> None:
+def _print_aside(word: str, style: str, message: str) -> None:
     console = Console(stderr=True, highlight=False, markup=False)
     console.print("hudi-py ", Text(word, style=style), ": ", message, sep="", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""The arguments and options that several commands share."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,20 +10,20 @@ from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.scan import Scan
 
 PathArgument = Annotated[
-    str, typer.Argument(metavar="PATH", help="Base path of the table: a folder, or a URI.")
+    str, typer.Argument(metavar="PATH", help="Base path of the table: a folder or a URI.")
 ]
 OutputOption = Annotated[
-    Output, typer.Option("--output", "-o", help="How to print.", show_default=True)
+    Output, typer.Option("--output", "-o", help="Output format.", show_default=True)
 ]
 WideOption = Annotated[
     bool, typer.Option("--wide", "-w", help="Print all columns; JSON and CSV always have them.")
 ]
 ColumnsOption = Annotated[
-    str | None, typer.Option("--columns", "-c", help="Names of columns, with commas between.")
+    str | None, typer.Option("--columns", "-c", help="Names of columns, separated by commas.")
 ]
 FilterOption = Annotated[
     str | None,
-    typer.Option("--filter", "-f", help="Only rows such as \"city = 'sf' and fare > 10\"."),
+    typer.Option("--filter", "-f", help="Condition, e.g. \"city = 'sf' and fare > 10\"."),
 ]
 AsOfOption = Annotated[
     str | None, typer.Option("--as-of", help="The table as it was at this instant, inclusive.")
@@ -40,13 +40,13 @@ QueryTypeOption = Annotated[
 ]
 ReadOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="KEY=VALUE", help="Any other read option; may be repeated."),
+    typer.Option("--option", metavar="KEY=VALUE", help="Any other read option; can be repeated."),
 ]
 
 
 @dataclass(frozen=True)
 class Query:
-    """What a command was told to read."""
+    """The read options of a command."""
 
     path: str
     columns: str | None = None
@@ -58,7 +58,12 @@ class Query:
     options: tuple[str, ...] = ()
 
     def scan(self, limit: int | None = None) -> Scan:
-        """The scan, checked but not begun."""
+        """Return the checked scan; nothing is read yet.
+
+        Raises:
+            BadParameter: an option is malformed or given twice.
+            InvalidOptionError: an option is unknown or has a bad value.
+        """
         is_range = self.begin is not None or self.end is not None
         named = {
             "columns": self.columns,

@@ -1,4 +1,4 @@
-"""Exit codes, and which error ends with which."""
+"""The exit codes, and the code of each error."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hudi_pyspark.errors import (
 
 
 class ExitCode(IntEnum):
-    """What `hudi-py` tells its caller; `docs/cli.md` lists them."""
+    """The exit codes of `hudi-py`, which `docs/cli.md` lists."""
 
     OK = 0
     PROBLEM = 1  # the doctor found a problem, or the table's files are damaged
     USAGE = 2  # unknown command, option, column or instant
-    NO_TABLE = 3  # there is no table at the path
-    REFUSED = 4  # the table or the query is not supported, or can no longer be answered
+    NO_TABLE = 3  # no table at the path
+    REFUSED = 4  # the table or the query is not supported, or its result is no longer known
     SYSTEM = 5  # storage, permissions, or a package that is not installed
     INTERRUPTED = 130  # Ctrl-C
 
 
 def exit_code_of(error: Exception) -> ExitCode:
-    """The exit code of an error that ends a command."""
+    """Return the exit code of an error that ends a command."""
     if isinstance(error, TableNotFoundError):
         return ExitCode.NO_TABLE
     if isinstance(error, InvalidOptionError):

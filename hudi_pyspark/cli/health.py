@@ -1,4 +1,4 @@
-"""Commands that check a table and this machine, and one that shows a table to try things on."""
+"""Commands that check a table and this machine, and one that shows a demo table."""
 
 import os
 import tempfile
@@ -17,9 +17,10 @@ from hudi_pyspark.cli.look import describe, slices, timeline
 from hudi_pyspark.cli.printing import Output, printable, say, show, styled
 from hudi_pyspark.cli.progress import track
 from hudi_pyspark.cli.rows import count, head
+from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.environment import Machine, examine_environment
 from hudi_pyspark.doctor.examination import examine_table
-from hudi_pyspark.doctor.finding import Finding, Severity, counted
+from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment
 
@@ -29,26 +30,28 @@ DEMO_TABLE = "orders"
 def doctor(
     path: Annotated[
         str | None,
-        typer.Argument(metavar="PATH", help="Base path of a table; none checks this machine."),
+        typer.Argument(
+            metavar="PATH", help="Base path of a table; without it, check this machine."
+        ),
     ] = None,
     *,
     deep: Annotated[
         bool, typer.Option("--deep", help="Also decode every record and read every column.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Warnings too end with exit code 1.")
+        bool, typer.Option("--strict", help="Exit with code 1 on warnings, too.")
     ] = False,
     environment: Annotated[
         bool | None,
         typer.Option(
             "--environment/--no-environment",
-            help="Check this machine as well, or not; without PATH it is checked by default.",
+            help="Check this machine; the default without PATH.",
             show_default=False,
         ),
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Check a table: timeline, files, sizes, log files, metadata table; and this machine."""
+    """Check a table (timeline, files, sizes, log files, metadata table) or this machine."""
     findings: list[Finding] = []
     if path is not None:
         storage = ArrowStorage.parse(path, environment=from_environment(os.environ))
@@ -59,8 +62,8 @@ def doctor(
         _print_findings(findings)
     else:
         show(_as_table(findings), output)
-    bad = {Severity.PROBLEM, Severity.WARNING} if strict else {Severity.PROBLEM}
-    if any(finding.severity in bad for finding in findings):
+    failing = {Severity.PROBLEM, Severity.WARNING} if strict else {Severity.PROBLEM}
+    if any(finding.severity in failing for finding in findings):
         raise typer.Exit(ExitCode.PROBLEM)
 
 
@@ -88,10 +91,10 @@ def _print_findings(findings: list[Finding]) -> None:
 def demo(
     folder: Annotated[
         str | None,
-        typer.Argument(metavar="FOLDER", help="Keep the table here; by default it is removed."),
+        typer.Argument(metavar="FOLDER", help="Keep the table here; removed by default."),
     ] = None,
 ) -> None:
-    """Unpack a small table that comes with this package, and show what can be asked of it."""
+    """Unpack a small table and run some commands on it."""
     if folder is not None:
         target = Path(folder)
         if (target / DEMO_TABLE).exists():
@@ -107,7 +110,9 @@ def _show_demo(folder: Path, *, keeps: bool) -> None:
     with archive.open("rb") as file, zipfile.ZipFile(file) as zipped:
         zipped.extractall(folder)
     path = str(folder / DEMO_TABLE)
-    say("A MERGE_ON_READ table that Apache Hudi wrote; every line below is a command to try.")
+    say(
+        "A MERGE_ON_READ table that Apache Hudi wrote. Lines that begin with $ are commands to try."
+    )
     _announce("describe", path)
     describe(path)
     _announce("timeline", path)
@@ -120,9 +125,9 @@ def _show_demo(folder: Path, *, keeps: bool) -> None:
     count(path)
     say("")
     if keeps:
-        say(f"The table stays at {path}.")
+        say(f"The table is kept at {path}.")
     else:
-        say("The table is removed again; hudi-py demo FOLDER keeps one.")
+        say("The table is removed now; hudi-py demo FOLDER keeps it.")
 
 
 def _announce(command: str, path: str) -> None:

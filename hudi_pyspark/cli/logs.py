@@ -1,4 +1,4 @@
-"""Commands that look into one log file, also into one that is damaged."""
+"""Commands that show the contents of one log file, even of a damaged one."""
 
 import os
 from typing import Annotated
@@ -21,18 +21,18 @@ _BLOCKS = ("block", "offset", "bytes", "type", "instant_time", "is_committed", "
 _RECORDS = ("block", "instant_time", "kind", "key")
 _MERGED_RECORDS = ("kind", "key")
 FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="A log file below a table's base path.")
+    str, typer.Argument(metavar="FILE", help="Log file below a table's base path.")
 ]
 
 
 def blocks(
     file: FileArgument, *, wide: WideOption = False, output: OutputOption = Output.TABLE
 ) -> None:
-    """List the blocks of a log file, and where and how it is broken."""
+    """List the blocks of a log file, and where and how it is damaged."""
     table, path = _find(file)
-    found = table.inspect.log_blocks(path)
-    show(found, output, brief=() if wide else _with_problem(_BLOCKS, found))
-    _end(found)
+    blocks = table.inspect.log_blocks(path)
+    show(blocks, output, brief=() if wide else _with_problem(_BLOCKS, blocks))
+    _exit_if_damaged(blocks)
 
 
 def records(
@@ -40,50 +40,59 @@ def records(
     *,
     merge: Annotated[
         bool,
-        typer.Option("--merge", help="What the log files of its slice say of each record key."),
+        typer.Option("--merge", help="Merge the log files of the slice, one record per key."),
     ] = False,
     wide: WideOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Print the records of a log file, as far as it can be read."""
+    """Print the records of a log file, as far as damage allows."""
     table, path = _find(file)
-    found = table.inspect.log_records(path, merge=merge)
+    records = table.inspect.log_records(path, merge=merge)
     if output is Output.TABLE and not wide:
-        marks = _MERGED_RECORDS if merge else _RECORDS
-        show(_flat(found, _with_problem(marks, found)), output, null="null")
+        leading = _MERGED_RECORDS if merge else _RECORDS
+        show(_flat(records, _with_problem(leading, records)), output, null="null")
     else:
-        show(found, output)
-    _end(found)
+        show(records, output)
+    _exit_if_damaged(records)
 
 
-def _with_problem(columns: tuple[str, ...], found: pa.Table) -> tuple[str, ...]:
-    """Problems have a column only where there are some."""
-    is_damaged = found.column("problem").null_count < found.num_rows
-    return (*columns, "problem") if is_damaged else columns
+def _is_damaged(table: pa.Table) -> bool:
+    """Return whether a row of blocks or records has a problem."""
+    return bool(table.column("problem").null_count < table.num_rows)
 
 
-def _flat(found: pa.Table, marks: tuple[str, ...]) -> pa.Table:
-    """Marks of the records, and between them the columns of the table instead of a struct."""
-    record = found.column("record").combine_chunks()
+def _with_problem(columns: tuple[str, ...], table: pa.Table) -> tuple[str, ...]:
+    """Add the column of problems if there are any."""
+    return (*columns, "problem") if _is_damaged(table) else columns
+
+
+def _flat(records: pa.Table, leading: tuple[str, ...]) -> pa.Table:
+    """Replace the struct of each record by its columns, after the leading columns."""
+    record = records.column("record").combine_chunks()
     names = [field.name for field in record.type if field.name not in META_COLUMNS]
-    # A column of the table may be called like a mark; a table can have both.
+    # A column of the table may have the name of a leading column; a table can have both.
     columns = {
-        **{name: found.column(name) for name in marks if name != "problem"},
-        **{f"{name} " if name in marks else name: pc.struct_field(record, name) for name in names},
-        **{name: found.column(name) for name in marks if name == "problem"},
+        **{name: records.column(name) for name in leading if name != "problem"},
+        **{
+            f"{name} " if name in leading else name: pc.struct_field(record, name) for name in names
+        },
+        **{name: records.column(name) for name in leading if name == "problem"},
     }
     return pa.table(columns)
 
 
-def _end(found: pa.Table) -> None:
-    """Damage is told by the exit code as well."""
-    if found.column("problem").null_count < found.num_rows:
+def _exit_if_damaged(table: pa.Table) -> None:
+    if _is_damaged(table):
         raise typer.Exit(ExitCode.PROBLEM)
 
 
 def _find(file: str) -> tuple[HudiTable, str]:
-    """The nearest table above a file, and the file's path below that table's base path."""
-    full = file if "://" in file else os.path.abspath(file)  # noqa: PTH100  (a URI is no Path)
+    """Return the nearest table above a file, and the file's path relative to its base path.
+
+    Raises:
+        TableNotFoundError: the file is not below a table.
+    """
+    full = file if "://" in file else os.path.abspath(file)  # noqa: PTH100  (a URI is not a Path)
     folder, _, name = full.rpartition("/")
     below = name
     while folder and not folder.endswith("/"):
@@ -92,8 +101,7 @@ def _find(file: str) -> tuple[HudiTable, str]:
         folder, _, name = folder.rpartition("/")
         below = f"{name}/{below}"
     raise TableNotFoundError(
-        f"{file} lies in no Hudi table: no folder above it holds {PROPERTIES_FILE}, which tells "
-        "how to read it"
+        f"{file} is not part of a Hudi table: no folder above it contains {PROPERTIES_FILE}"
     )
 
 

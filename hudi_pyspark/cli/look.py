@@ -1,4 +1,4 @@
-"""Commands that tell what a table is and what happened to it."""
+"""Commands that show the definition, history and files of a table."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -18,12 +18,10 @@ InstantArgument = Annotated[
 ]
 SaveOption = Annotated[
     str | None,
-    typer.Option("--save", metavar="FILE", help="Draw it into an .svg, .png or .html file."),
+    typer.Option("--save", metavar="FILE", help="Draw an .svg, .png or .html file."),
 ]
-ArchivedOption = Annotated[
-    bool, typer.Option("--archived", help="Also what has left the active timeline.")
-]
-# What a printed table shows of the many columns that there are; --wide shows the others too.
+ArchivedOption = Annotated[bool, typer.Option("--archived", help="Include archived instants.")]
+# The columns that a printed table has by default; --wide prints all of them.
 _TIMELINE = ("requested_time", "completion_time", "action", "state", "archived")
 _COMMITS = ("requested_time", "action", "operation", "files", "inserts", "updates", "deletes")
 _COMMIT = ("path", "kind", "records", "inserts", "updates", "deletes", "bytes")
@@ -35,7 +33,7 @@ _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed",
 
 
 class ServiceAction(str, Enum):
-    """Table services that have a table of their own."""
+    """The methods of `Inspection` on table services."""
 
     COMPACTIONS = "compactions"
     CLUSTERING = "clustering"
@@ -45,7 +43,7 @@ class ServiceAction(str, Enum):
 
 
 def describe(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
-    """Tell what a table is: type, version, keys, partitions, last commit, size."""
+    """Describe a table: type, version, keys, partitions, last commit, size."""
     table = HudiTable(path)
     description = table.description
     if output is not Output.TABLE:
@@ -65,14 +63,12 @@ def describe(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
 def timeline(
     path: PathArgument,
     *,
-    archived: Annotated[
-        bool, typer.Option(help="Also instants that have left the active timeline.")
-    ] = True,
+    archived: Annotated[bool, typer.Option(help="Include archived instants.")] = True,
     save: SaveOption = None,
     wide: WideOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List what happened to a table, oldest first."""
+    """List the instants of a table, oldest first."""
     table = HudiTable(path)
     if save is not None:
         _save(table.plot.timeline(), save)
@@ -87,9 +83,9 @@ def commits(
     wide: WideOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List completed commits with what each wrote."""
-    found = HudiTable(path).inspect.commits(archived=archived)
-    show(found, output, brief=() if wide else _COMMITS)
+    """List the completed commits, with numbers of files and records."""
+    commits = HudiTable(path).inspect.commits(archived=archived)
+    show(commits, output, brief=() if wide else _COMMITS)
 
 
 def commit(
@@ -100,8 +96,8 @@ def commit(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List the files that one commit wrote."""
-    found = HudiTable(path).inspect.commit_files(instant)
-    show(found, output, brief=() if wide else _COMMIT)
+    files = HudiTable(path).inspect.commit_files(instant)
+    show(files, output, brief=() if wide else _COMMIT)
 
 
 def slices(
@@ -112,7 +108,7 @@ def slices(
     wide: WideOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List the file slices that make up the table."""
+    """List the file slices of the table."""
     table = HudiTable(path)
     if save is not None:
         _save(table.plot.file_groups(), save)
@@ -129,52 +125,45 @@ def files(
 
 def history(
     path: PathArgument,
-    file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="Of a file group.")],
+    file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="Id of the file group.")],
     *,
     wide: WideOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Tell which instants touched one file group."""
-    found = HudiTable(path).inspect.history(file_id)
-    show(found, output, brief=() if wide else _HISTORY)
+    """List the instants that touched one file group."""
+    events = HudiTable(path).inspect.history(file_id)
+    show(events, output, brief=() if wide else _HISTORY)
 
 
 def services(
     path: PathArgument,
-    action: Annotated[ServiceAction, typer.Argument(help="Which of the table services.")],
+    action: Annotated[ServiceAction, typer.Argument(help="Table service.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List compactions, clusterings, cleans, rollbacks or savepoints."""
-    inspect = HudiTable(path).inspect
-    found = {
-        ServiceAction.COMPACTIONS: inspect.compactions,
-        ServiceAction.CLUSTERING: inspect.clustering,
-        ServiceAction.CLEANS: inspect.cleans,
-        ServiceAction.ROLLBACKS: inspect.rollbacks,
-        ServiceAction.SAVEPOINTS: inspect.savepoints,
-    }
-    show(found[action](), output)
+    table_of = getattr(HudiTable(path).inspect, action.value)
+    show(table_of(), output)
 
 
 def schema(
     path: PathArgument,
     *,
     changes: Annotated[
-        bool, typer.Option("--history", help="How the columns have changed, commit by commit.")
+        bool, typer.Option("--history", help="List the changes of the columns, commit by commit.")
     ] = False,
     as_of: AsOfOption = None,
     wide: WideOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List the columns, or how they have changed."""
+    """List the columns, or their changes."""
     table = HudiTable(path)
     if changes:
         show(table.inspect.schema_history(), output, brief=() if wide else _SCHEMA_HISTORY)
         return
-    found = table.schema if as_of is None else table.scan(as_of=as_of).schema
+    columns = table.schema if as_of is None else table.scan(as_of=as_of).schema
     rows = [
         {"column": field.name, "type": str(field.type), "nullable": field.nullable}
-        for field in found
+        for field in columns
     ]
     show(pa.Table.from_pylist(rows), output)
 
@@ -182,7 +171,7 @@ def schema(
 def partitions(
     path: PathArgument, *, wide: WideOption = False, output: OutputOption = Output.TABLE
 ) -> None:
-    """List the partitions and what they hold."""
+    """List the partitions, with the number and size of their files."""
     show(HudiTable(path).inspect.partitions(), output, brief=() if wide else _PARTITIONS)
 
 
@@ -190,7 +179,7 @@ def metadata(
     path: PathArgument,
     partition: Annotated[
         str | None,
-        typer.Argument(metavar="PARTITION", help="Of the metadata table, e.g. files."),
+        typer.Argument(metavar="PARTITION", help="Partition of the metadata table, e.g. files."),
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -199,23 +188,22 @@ def metadata(
 
 
 def column_statistics(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
-    """Print smallest and largest value and nulls of each column and file, where they are known."""
+    """Print the known minimum, maximum and nulls of each column and file."""
     show(HudiTable(path).inspect.column_statistics(), output)
 
 
 def stats(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
-    """Tell sizes and ratios: log to base, small files, write amplification."""
-    found = HudiTable(path).inspect.statistics()
+    """Print sizes and ratios: log to base, small files, write amplification."""
+    statistics = HudiTable(path).inspect.statistics()
     if output is Output.TABLE:
-        show_pairs(_texts(found.to_pylist()[0]), output)
+        show_pairs(_texts(statistics.to_pylist()[0]), output)
     else:
-        show(found, output)
+        show(statistics, output)
 
 
 def properties(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
     """Print hoodie.properties."""
-    found = HudiTable(path).inspect.properties()
-    show(found.sort_by("key"), output)
+    show(HudiTable(path).inspect.properties(), output)
 
 
 def _texts(row: Mapping[str, object]) -> dict[str, object]:

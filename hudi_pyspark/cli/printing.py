@@ -1,4 +1,4 @@
-"""Arrow tables to a terminal, a pipe, JSON or CSV."""
+"""Arrow tables, printed to a terminal, a pipe, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rich.console import JustifyMethod
 
-# A terminal would obey these, and a line break would tear a row apart.
+# A terminal would obey these, and a line break would split a row.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _STYLES = {
     "completed": "green",
@@ -45,7 +45,7 @@ _FOLDED = 24  # width to which a column may be folded
 
 
 class Output(str, Enum):
-    """How a result is printed."""
+    """The format of a printed result."""
 
     TABLE = "table"
     JSON = "json"
@@ -53,7 +53,7 @@ class Output(str, Enum):
 
 
 class ByteSink(Protocol):
-    """Where text is written to as UTF-8."""
+    """A destination of text as UTF-8."""
 
     def write(self, data: bytes, /) -> object: ...
 
@@ -64,10 +64,10 @@ def show(
     """Print a table.
 
     Args:
-        table: printed whole as JSON and CSV.
+        table: JSON and CSV have all of its columns.
         output: the format.
-        brief: columns that a printed table has; all by default.
-        null: what stands for null in a printed table.
+        brief: columns of a printed table; all by default.
+        null: text for null in a printed table.
     """
     if output is Output.JSON:
         print_json(table)
@@ -95,7 +95,7 @@ def show_pairs(pairs: Mapping[str, object], output: Output) -> None:
 
 
 def pair_text(value: object) -> str:
-    """A value as people read it."""
+    """Return a value as text for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
@@ -106,7 +106,7 @@ def pair_text(value: object) -> str:
 
 
 def number_text(name: str, number: int) -> str:
-    """A whole number as people read it: of bytes, if its name says so."""
+    """Return a whole number as text for people, with a unit if its name says bytes."""
     return byte_text(number) if name == "bytes" or name.endswith("_bytes") else str(number)
 
 
@@ -117,7 +117,7 @@ def print_json(table: pa.Table) -> None:
 
 
 def json_lines(table: pa.Table) -> list[str]:
-    """One JSON object per row; nulls are told."""
+    """Return one JSON object per row, nulls included."""
     if not table.num_columns:
         return ["{}"] * table.num_rows
     lines: list[str] = []
@@ -147,7 +147,7 @@ def _csv(table: pa.Table, *, is_header: bool) -> bytes:
 
 
 def _csv_ready(table: pa.Table) -> pa.Table:
-    """The table with text in columns that a CSV file cannot hold."""
+    """Convert the columns that a CSV file cannot have to text."""
     columns = [_csv_column(table.column(i)) for i in range(table.num_columns)]
     return pa.table(columns, names=table.column_names)
 
@@ -160,7 +160,7 @@ def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _texts(values: pa.Array) -> pa.Array:
-    """Values as text, null where they are null: JSON without the quotes of a string."""
+    """Return values as text, nulls as null: JSON without the quotes of a string."""
     texts = json_text(values).to_pylist()
     bare = [
         None if not is_valid else (text[1:-1] if text.startswith('"') else text)
@@ -182,17 +182,17 @@ def say(text: Text | str) -> None:
 
 
 def say_aside(text: str) -> None:
-    """Print a line for people on standard error, where it is no part of the result."""
+    """Print a line for people on standard error, so that it is not part of the result."""
     Console(stderr=True, highlight=False, markup=False).print(text, soft_wrap=True)
 
 
 def printable(text: str) -> str:
-    """Text without characters that a terminal obeys; they are shown as escapes."""
+    """Replace the characters that a terminal obeys by escapes."""
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def styled(text: str) -> Text:
-    """A word in the colour that it has everywhere, e.g. the state of an instant."""
+    """Return a word in its colour, e.g. the state of an instant."""
     return Text(text, style=_STYLES.get(text, ""))
 
 
@@ -209,7 +209,7 @@ def _print_cells(table: pa.Table, null: str) -> None:
     console = _console()
     if not console.is_terminal:
         _print_plain(names, rows, widths, right)
-    # Where the widest column alone is too wide it is folded; else one row takes a block of lines.
+    # If only the widest column is too wide, it is folded; else each row becomes a block of lines.
     elif _width_of(widths) <= console.width:
         console.print(_rich_table(names, rows, right, widths.index(max(widths))))
     else:
@@ -217,7 +217,7 @@ def _print_cells(table: pa.Table, null: str) -> None:
 
 
 def _width_of(widths: Sequence[int]) -> int:
-    """Least width of a table whose widest column may be folded."""
+    """Return the least width of a table whose widest column may be folded."""
     folded = max(widths) - min(max(widths), _FOLDED)
     return sum(widths) - folded + _GAP * (len(widths) - 1)
 
@@ -246,7 +246,7 @@ def _print_plain(
     widths: Sequence[int],
     right: Sequence[bool],
 ) -> None:
-    """Aligned text for a pipe: nothing is cut, wrapped or coloured."""
+    """Print aligned text for a pipe: nothing is cut, wrapped or coloured."""
     lines = []
     for row in (names, *rows):
         padded = [
@@ -272,7 +272,7 @@ def _rich_table(
 
 
 def _print_records(console: Console, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """One block per row, for a terminal that is too narrow for the columns."""
+    """Print one block per row, for a terminal that is too narrow for the columns."""
     width = max(map(cell_len, names))
     for number, row in enumerate(rows, 1):
         console.rule(f"{number} of {len(rows)}", align="left", style="dim", characters="-")

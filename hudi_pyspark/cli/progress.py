@@ -1,4 +1,4 @@
-"""How far long work has come, on standard error and only on a terminal."""
+"""The progress of long work, on standard error and only on a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 def track(items: Sequence[_T], description: str) -> Iterable[_T]:
-    """Pass items through and show a bar; the `Track` of the doctor."""
+    """Yield items and show a progress bar; the `Track` of the doctor."""
     console = Console(stderr=True)
     return rich_track(
         items, description, console=console, transient=True, disable=not console.is_terminal
@@ -25,7 +25,7 @@ def track(items: Sequence[_T], description: str) -> Iterable[_T]:
 
 @contextmanager
 def counting(description: str, unit: str) -> Iterator[Callable[[int], None]]:
-    """Show a number that grows, for work whose end is not known.
+    """Show a growing number, for work of unknown length.
 
     Yields:
         A function that adds to the number.

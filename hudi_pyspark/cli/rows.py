@@ -49,7 +49,7 @@ STANDARD_OUTPUT = "-"
 
 
 class FileFormat(str, Enum):
-    """What `scan --to` writes."""
+    """A file format of `scan --to`."""
 
     PARQUET = "parquet"
     CSV = "csv"
@@ -59,7 +59,9 @@ class FileFormat(str, Enum):
 def head(
     path: PathArgument,
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="Most rows to print.")] = 10,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, help="Maximum number of rows.")
+    ] = 10,
     columns: ColumnsOption = None,
     filter_text: FilterOption = None,
     as_of: AsOfOption = None,
@@ -68,9 +70,9 @@ def head(
     query_type: QueryTypeOption = None,
     options: ReadOptions = None,
     output: OutputOption = Output.TABLE,
-    meta: Annotated[bool, typer.Option("--meta", help="Also the _hoodie_* columns.")] = False,
+    meta: Annotated[bool, typer.Option("--meta", help="Include the _hoodie_* columns.")] = False,
 ) -> None:
-    """Print the first rows that a scan finds; rows come in no promised order."""
+    """Print the first rows of a scan; the order of rows is not defined."""
     query = Query(path, columns, filter_text, as_of, begin, end, query_type, tuple(options or ()))
     table = query.scan(limit).to_arrow()
     if columns is None and not meta:
@@ -102,17 +104,17 @@ def scan(
     path: PathArgument,
     *,
     to: Annotated[
-        FileFormat | None, typer.Option("--to", help="Write the rows as a file of this format.")
+        FileFormat | None, typer.Option("--to", help="Write the rows in this format.")
     ] = None,
     file: Annotated[
         str,
-        typer.Option("--file", help="Where to write: a path, a URI, or - for standard output."),
+        typer.Option("--file", help="File to write: a path, a URI, or - for standard output."),
     ] = STANDARD_OUTPUT,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the file if there is one.")
+        bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Tell what would be read, and why; read nothing.")
+        bool, typer.Option("--explain", help="Print what would be read, and why; read nothing.")
     ] = False,
     columns: ColumnsOption = None,
     filter_text: FilterOption = None,
@@ -125,13 +127,13 @@ def scan(
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
     query = Query(path, columns, filter_text, as_of, begin, end, query_type, tuple(options or ()))
-    chosen = query.scan()
+    checked = query.scan()
     if explain:
-        emit(f"{chosen.explain()}\n")
+        emit(f"{checked.explain()}\n")
     elif to is None:
-        show(_all_rows(chosen), output, null=NULL)
+        show(_all_rows(checked), output, null=NULL)
     else:
-        _export(chosen, to, file, overwrite=overwrite)
+        _export(checked, to, file, overwrite=overwrite)
 
 
 def diff(
@@ -141,14 +143,14 @@ def diff(
     *,
     columns: Annotated[
         str | None,
-        typer.Option("--columns", "-c", help="Compare these columns only, with commas between."),
+        typer.Option("--columns", "-c", help="Compare only these columns, separated by commas."),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, help="Most rows of a printed table.")
+        int, typer.Option("--limit", "-n", min=0, help="Maximum number of rows of a printed table.")
     ] = 100,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Tell which rows were inserted, updated and deleted between two instants."""
+    """List the rows inserted, updated and deleted between two instants."""
     names = [name.strip() for name in columns.split(",")] if columns is not None else None
     changes = HudiTable(path).diff(earlier, later, columns=names)
     if output is not Output.TABLE:
@@ -172,7 +174,7 @@ def _count_of(changes: pa.Table, kind: str) -> int:
 
 
 def _change_lines(changes: pa.Table) -> pa.Table:
-    """Changes as people read them: the row, or old and new value of what was changed."""
+    """Return changes as text for people: whole rows, or the old and new values of updates."""
     before, after = (_member_texts(changes.column(name)) for name in ("before", "after"))
     lines = []
     for row, (change, names) in enumerate(
@@ -183,20 +185,20 @@ def _change_lines(changes: pa.Table) -> pa.Table:
         )
     ):
         if change == "update":
-            told = [f"{n}: {before[n][row]} → {after[n][row]}" for n in names]
+            cells = [f"{n}: {before[n][row]} → {after[n][row]}" for n in names]
         else:
-            told = [
+            cells = [
                 f"{n}: {texts[row]}"
                 for n, texts in (after if change == "insert" else before).items()
             ]
-        lines.append(", ".join(told))
+        lines.append(", ".join(cells))
     keys = [n for n in changes.column_names if n not in ("changed_columns", "before", "after")]
     named = changes.select(keys).rename_columns([name.removeprefix("_hoodie_") for name in keys])
     return named.append_column("columns", pa.array(lines, pa.string()))
 
 
 def _member_texts(column: pa.ChunkedArray) -> dict[str, list[str]]:
-    """The JSON text of each member of a struct column, by its name."""
+    """Return the JSON text of each member of a struct column, by its name."""
     structs = column.combine_chunks()
     return {
         field.name: json_text(structs.field(position)).to_pylist()
@@ -205,10 +207,10 @@ def _member_texts(column: pa.ChunkedArray) -> dict[str, list[str]]:
 
 
 def _all_rows(scan: Scan) -> pa.Table:
-    return pa.Table.from_batches(_watched(scan), schema=scan.schema)
+    return pa.Table.from_batches(_with_progress(scan), schema=scan.schema)
 
 
-def _watched(scan: Scan) -> Iterator[pa.RecordBatch]:
+def _with_progress(scan: Scan) -> Iterator[pa.RecordBatch]:
     with counting("Reading", "rows") as count:
         for batch in scan.to_batches():
             yield batch
@@ -231,7 +233,7 @@ def _export(scan: Scan, file_format: FileFormat, place: str, *, overwrite: bool)
 
 @contextmanager
 def _opened(place: str, *, overwrite: bool) -> Iterator[ByteSink]:
-    """A file to write, or standard output; a file that is not finished is removed again."""
+    """Open a file or standard output for writing; remove a file that is not finished."""
     if place == STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -253,20 +255,20 @@ def _opened(place: str, *, overwrite: bool) -> Iterator[ByteSink]:
 
 def _write_parquet(scan: Scan, sink: ByteSink) -> Iterator[int]:
     with pq.ParquetWriter(sink, scan.schema) as writer:
-        for batch in _watched(scan):
+        for batch in _with_progress(scan):
             writer.write_batch(batch)
             yield batch.num_rows
 
 
 def _write_csv(scan: Scan, sink: ByteSink) -> Iterator[int]:
     write_csv_header(scan.schema, sink)
-    for batch in _watched(scan):
+    for batch in _with_progress(scan):
         write_csv_rows(pa.Table.from_batches([batch]), sink)
         yield batch.num_rows
 
 
 def _write_json(scan: Scan, sink: ByteSink) -> Iterator[int]:
-    for batch in _watched(scan):
+    for batch in _with_progress(scan):
         lines = json_lines(pa.Table.from_batches([batch]))
         sink.write("".join(f"{line}\n" for line in lines).encode())
         yield batch.num_rows

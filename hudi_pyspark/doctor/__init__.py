@@ -1,1 +1,1 @@
-"""Whether a table is whole, and whether this machine can read it."""
+"""Checks of a table and of this machine."""

@@ -1,10 +1,11 @@
-"""What is inside data files: log blocks that can be framed, base files that can be opened."""
+"""Checks of the contents of data files: log blocks are whole, base files can be opened."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.doctor.finding import Finding, Severity, counted
+from hudi_pyspark.description import counted
+from hudi_pyspark.doctor.finding import Finding, Severity, reason_of
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.doctor.files import StoredFiles
     from hudi_pyspark.doctor.finding import Track
-    from hudi_pyspark.doctor.timeline import FilesOfTimeline
+    from hudi_pyspark.doctor.timeline import TimelineFiles
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
 
@@ -26,24 +27,32 @@ LOGS = "log files"
 BASES = "base files"
 _BATCH_ROWS = 65_536
 _RESTORE = (
-    "Restore the file from a copy of the table; `hudi-py log blocks` shows what can be read of it"
+    "Restore the file from a copy of the table; `hudi-py log blocks` shows which parts are readable"
 )
 
 
 def check_logs(
-    view: TableView, told: FilesOfTimeline, stored: StoredFiles, track: Track, *, deep: bool
+    view: TableView, committed: TimelineFiles, stored: StoredFiles, track: Track, *, deep: bool
 ) -> Iterator[Finding]:
-    """Frame every log file, and on request decode every record in it."""
+    """Split every log file into its blocks, and on request decode every record.
+
+    Args:
+        view: the table.
+        committed: files that the timeline names.
+        stored: files on the storage.
+        track: shows the progress.
+        deep: decode every record.
+    """
     paths = [path for path, name in stored.data_files.items() if isinstance(name, LogFileName)]
     has_problem, blocks = False, 0
     for path in track(paths, "Reading log files"):
-        committed = _vouched_bytes(view, told, stored, path)
-        for finding in _check_log(view.storage, path, committed, deep=deep):
-            if isinstance(finding, LogBlock):
+        size = _committed_bytes(view, committed, stored, path)
+        for result in _check_log(view.storage, path, size, deep=deep):
+            if isinstance(result, LogBlock):
                 blocks += 1
                 continue
-            has_problem |= finding.severity is Severity.PROBLEM
-            yield finding
+            has_problem |= result.severity is Severity.PROBLEM
+            yield result
     if paths and not has_problem:
         how = "all records decoded" if deep else "whole"
         yield Finding(
@@ -54,17 +63,19 @@ def check_logs(
         )
 
 
-def _vouched_bytes(view: TableView, told: FilesOfTimeline, stored: StoredFiles, path: str) -> int:
-    """How much of a log file completed commits have written, as far as anybody knows."""
-    if path in told.written:
-        return told.written[path].size
-    # From layout 2 on a log file has one writer; earlier its name does not tell who wrote it.
+def _committed_bytes(
+    view: TableView, committed: TimelineFiles, stored: StoredFiles, path: str
+) -> int:
+    """Return how many bytes of a log file completed commits are known to have written."""
+    if path in committed.written:
+        return committed.written[path].size
+    # From layout 2 on a log file has one writer, and its name has the writer's instant.
     is_old = view.config.log_file_has_one_commit and _is_of_archived_commit(view, stored, path)
     return stored.sizes[path] if is_old else 0
 
 
 def _is_of_archived_commit(view: TableView, stored: StoredFiles, path: str) -> bool:
-    """Whether a file was written by a commit that is known, but not what it wrote."""
+    """Return whether a commit without known metadata wrote a file."""
     time = stored.data_files[path].instant
     return time in view.committed and time not in view.commit_metadata
 
@@ -72,7 +83,7 @@ def _is_of_archived_commit(view: TableView, stored: StoredFiles, path: str) -> b
 def _check_log(
     storage: Storage, path: str, committed: int, *, deep: bool
 ) -> Iterator[Finding | LogBlock]:
-    """The blocks of a log file, with findings between them; ends where no block can be framed."""
+    """Yield the blocks of a log file and the findings about it, up to damage that ends the file."""
     try:
         for block in frame_blocks(storage.read_bytes(path), path=path):
             if block.block_type is LogBlockType.CORRUPT_BLOCK:
@@ -83,20 +94,19 @@ def _check_log(
             yield block
     except CorruptLogBlockError as error:
         message = f"at byte {error.offset}: {error.problem}"
-        # Readers never open a file that no commit knows, unless it is appended to.
+        # Readers never open a file that no commit names, unless a later commit appends to it.
         severity = Severity.PROBLEM if error.offset < committed else Severity.WARNING
         yield Finding(severity, LOGS, path, message, _RESTORE)
     except (HudiError, OSError) as error:
-        reason = error.reason() if isinstance(error, HudiError) else str(error)
-        yield Finding(Severity.PROBLEM, LOGS, path, reason, _RESTORE)
+        yield Finding(Severity.PROBLEM, LOGS, path, reason_of(error), _RESTORE)
 
 
 def _corrupt_block(block: LogBlock, committed: int) -> Finding:
-    message = f"bytes {block.offset} to {block.offset + block.size} are no whole block"
+    message = f"bytes {block.offset} to {block.offset + block.size} are not a whole block"
     if block.offset < committed:
-        message += ", although a completed commit vouches for them. Apache Hudi skips them silently"
+        message += ", although a completed commit wrote them. Apache Hudi skips them silently"
         return Finding(Severity.PROBLEM, LOGS, block.path, message, _RESTORE)
-    message += ", and no commit vouches for them: torn by a write that failed. Readers skip them"
+    message += ": a failed write left them. No commit includes them, and readers skip them"
     return Finding(Severity.NOTE, LOGS, block.path, message)
 
 
@@ -108,17 +118,24 @@ def _decode(block: LogBlock) -> None:
 
 
 def check_base_files(
-    view: TableView, told: FilesOfTimeline, stored: StoredFiles, track: Track, *, deep: bool
+    view: TableView, committed: TimelineFiles, stored: StoredFiles, track: Track, *, deep: bool
 ) -> Iterator[Finding]:
     """Open every committed base file, and on request read all of its columns.
 
-    What a failed attempt at a commit has left is not opened: it may be half a file.
+    Files of failed writes are not opened, since they may be incomplete.
+
+    Args:
+        view: the table.
+        committed: files that the timeline names.
+        stored: files on the storage.
+        track: shows the progress.
+        deep: read all columns.
     """
     paths = [
         path
         for path, name in stored.data_files.items()
         if not isinstance(name, LogFileName)
-        and (path in told.written or _is_of_archived_commit(view, stored, path))
+        and (path in committed.written or _is_of_archived_commit(view, stored, path))
     ]
     columns: Sequence[str] = resolve_schema(view).names if deep and paths else ()
     has_problem = False
@@ -133,10 +150,10 @@ def check_base_files(
 
 
 def _problem_of(storage: Storage, path: str, columns: Sequence[str]) -> str:
-    """Why a base file cannot be read; "" if it can."""
+    """Return why a base file cannot be read; "" if it can."""
     try:
         for _ in read_base_file(storage, path, columns, _BATCH_ROWS):
             pass
     except (HudiError, OSError) as error:
-        return error.reason() if isinstance(error, HudiError) else str(error)
+        return reason_of(error)
     return ""

@@ -1,4 +1,4 @@
-"""Whether this machine can read tables: Python, packages, Java, Spark and its settings."""
+"""Checks of this machine: Python, packages, Java, Spark and its settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKAGES = "packages"
 JAVA = "java"
 SPARK = "spark"
 OLDEST_PYTHON = (3, 10)
-# Lowest versions that work; the project's dependencies and extras say the same.
+# Lowest supported versions, as in the dependencies and extras of the project.
 NEEDED = {"pyarrow": "19.0.1", "numpy": "1.26", "fastavro": "1.9"}
 OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "1.0", "typer": "0.26", "rich": "14.3"}
 OLDEST_JAVA = 17
@@ -38,7 +38,7 @@ _ASK_PYTHON = (
 
 @dataclass(frozen=True)
 class Machine:
-    """What the checks ask of a machine; stands apart so that tests can tell of other machines."""
+    """The state of a machine that the checks use; tests pass other machines."""
 
     env: Mapping[str, str]
     python: tuple[int, ...]
@@ -47,23 +47,23 @@ class Machine:
 
     @classmethod
     def here(cls, env: Mapping[str, str]) -> Machine:
-        """This machine, with the environment variables of a process."""
+        """Return this machine, with the environment variables of a process."""
         return cls(env, sys.version_info[:3], _installed_version, _run)
 
     def find(self, command: str) -> str | None:
-        """The full path of a command of the PATH, or of one that is named by its path."""
+        """Return the full path of a command, given by name or path; None if it does not exist."""
         return shutil.which(command, path=self.env.get("PATH", ""))
 
 
 def examine_environment(
     machine: Machine, settings: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Check what reading needs.
+    """Check that a machine can read tables.
 
     Args:
-        machine: what is installed.
-        settings: of the Spark session that will read, by key; by default those that
-            ``spark-defaults.conf`` and ``PYSPARK_SUBMIT_ARGS`` give to a new one.
+        machine: the machine.
+        settings: settings of the Spark session that will read, by key; by default those that
+            ``spark-defaults.conf`` and ``PYSPARK_SUBMIT_ARGS`` give to a new session.
     """
     yield _check_python(machine)
     for package, floor in NEEDED.items():
@@ -72,34 +72,35 @@ def examine_environment(
         if machine.version_of(package) is not None:
             yield _check_package(machine, package, floor, is_needed=False)
     if machine.version_of("pyspark") is None:
-        message = "pyspark is not installed: tables can be read without Spark only"
+        message = "pyspark is not installed: tables can only be read without Spark"
         yield Finding(Severity.NOTE, SPARK, "pyspark", message, "pip install 'hudi-pyspark[spark]'")
         return
     yield from _check_pandas(machine)
     yield _check_java(machine)
-    chosen = spark_settings(machine.env) if settings is None else settings
-    yield _check_worker_python(machine, chosen)
-    yield _check_pushdown(chosen)
+    if settings is None:
+        settings = spark_settings(machine.env)
+    yield _check_worker_python(machine, settings)
+    yield _check_pushdown(settings)
 
 
 def spark_settings(env: Mapping[str, str]) -> dict[str, str]:
-    """Settings that a new session would start with, as far as files and the environment tell."""
+    """Return the settings of a new session that files and the environment define."""
     folder = env.get("SPARK_CONF_DIR") or (
         str(Path(env["SPARK_HOME"], "conf")) if env.get("SPARK_HOME") else ""
     )
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     file = Path(folder, "spark-defaults.conf") if folder else None
     if file is not None and file.is_file():
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             match = re.fullmatch(r"\s*([^#\s=:]+)\s*[\s=:]\s*(.*?)\s*", line)
             if match:
-                found[match[1]] = match[2]
+                settings[match[1]] = match[2]
     arguments = shlex.split(env.get("PYSPARK_SUBMIT_ARGS", ""))
-    for flag, setting in pairwise(arguments):
-        if flag in ("--conf", "-c") and "=" in setting:
-            key, _, value = setting.partition("=")
-            found[key] = value
-    return found
+    for flag, argument in pairwise(arguments):
+        if flag in ("--conf", "-c") and "=" in argument:
+            key, _, value = argument.partition("=")
+            settings[key] = value
+    return settings
 
 
 def _check_python(machine: Machine) -> Finding:
@@ -107,7 +108,7 @@ def _check_python(machine: Machine) -> Finding:
     if machine.python[:2] >= OLDEST_PYTHON:
         return Finding(Severity.OK, PYTHON, "", f"Python {version}")
     oldest = ".".join(map(str, OLDEST_PYTHON))
-    message = f"Python {version}; {oldest} is the oldest that works"
+    message = f"Python {version}; {oldest} is the lowest supported version"
     return Finding(Severity.PROBLEM, PYTHON, "", message, "Use a newer Python")
 
 
@@ -119,7 +120,7 @@ def _check_package(machine: Machine, package: str, floor: str, *, is_needed: boo
     if _numbers(version) >= _numbers(floor):
         return Finding(Severity.OK, PACKAGES, package, version)
     severity = Severity.PROBLEM if is_needed else Severity.WARNING
-    message = f"{version}; {floor} is the oldest that works"
+    message = f"{version}; {floor} is the lowest supported version"
     return Finding(severity, PACKAGES, package, message, install)
 
 
@@ -133,9 +134,11 @@ def _check_pandas(machine: Machine) -> Iterator[Finding]:
 def _check_java(machine: Machine) -> Finding:
     home = machine.env.get("JAVA_HOME", "")
     command = machine.find(str(Path(home, "bin", "java")) if home else "java")
-    advice = f"Install Java {OLDEST_JAVA} or 21 and set JAVA_HOME; Spark Connect clients need none"
+    advice = (
+        f"Install Java {OLDEST_JAVA} or 21 and set JAVA_HOME; Spark Connect clients need no Java"
+    )
     if command is None:
-        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "none on the PATH"
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "no java on the PATH"
         return Finding(Severity.WARNING, JAVA, "", f"{where}: Spark cannot start here", advice)
     try:
         answer = machine.run([command, "-version"])
@@ -143,7 +146,7 @@ def _check_java(machine: Machine) -> Finding:
         return Finding(Severity.WARNING, JAVA, command, f"does not start: {error}", advice)
     match = re.search(r'version "(?:1\.)?(\d+)', answer)
     if match is None:
-        return Finding(Severity.WARNING, JAVA, command, "does not tell its version", advice)
+        return Finding(Severity.WARNING, JAVA, command, "does not report its version", advice)
     version = int(match[1])
     if version < OLDEST_JAVA:
         message = f"Java {version}: Spark 4 needs {OLDEST_JAVA} or newer"
@@ -152,16 +155,16 @@ def _check_java(machine: Machine) -> Finding:
 
 
 def _check_worker_python(machine: Machine, settings: Mapping[str, str]) -> Finding:
-    """Spark starts the planner and the workers of a Python source with a Python of their own."""
-    chosen = settings.get(_WORKER_PYTHON) or machine.env.get("PYSPARK_PYTHON") or "python3"
+    """Check the Python with which Spark starts the planner and the workers of a Python source."""
+    python = settings.get(_WORKER_PYTHON) or machine.env.get("PYSPARK_PYTHON") or "python3"
     name = "PYSPARK_PYTHON"
     origin = "PYSPARK_PYTHON is not set, so workers start python3 of the PATH"
-    if chosen != "python3":
-        origin = f"workers start {chosen}"
+    if python != "python3":
+        origin = f"workers start {python}"
     advice = f"export PYSPARK_PYTHON={sys.executable}"
-    command = machine.find(chosen)
+    command = machine.find(python)
     if command is None:
-        return Finding(Severity.PROBLEM, SPARK, name, f"{origin}, which is not there", advice)
+        return Finding(Severity.PROBLEM, SPARK, name, f"{origin}, which does not exist", advice)
     try:
         answer = machine.run([command, "-c", _ASK_PYTHON]).strip()
     except (OSError, subprocess.SubprocessError) as error:
@@ -173,7 +176,7 @@ def _check_worker_python(machine: Machine, settings: Mapping[str, str]) -> Findi
         return Finding(Severity.PROBLEM, SPARK, name, message, advice)
     here = ".".join(map(str, machine.python[:2]))
     if match[1] != here:
-        message = f"{origin}: Python {match[1]}, but this is {here}; Spark wants both alike"
+        message = f"{origin}: Python {match[1]}, but this is {here}; Spark needs the same release"
         return Finding(Severity.PROBLEM, SPARK, name, message, advice)
     message = f"{origin}: Python {match[1]} with pyarrow {match[2]}"
     return Finding(Severity.OK, SPARK, name, message)
@@ -182,17 +185,17 @@ def _check_worker_python(machine: Machine, settings: Mapping[str, str]) -> Findi
 def _check_pushdown(settings: Mapping[str, str]) -> Finding:
     value = settings.get(PUSHDOWN, "false").strip().lower()
     if value == "true":
-        return Finding(Severity.OK, SPARK, PUSHDOWN, "true: Spark hands filters to the source")
+        return Finding(Severity.OK, SPARK, PUSHDOWN, "true: Spark passes filters to the source")
     return Finding(
         Severity.NOTE,
         SPARK,
         PUSHDOWN,
-        "false, Spark's default: Spark filters after the read and hands no filter to the source",
+        "false, Spark's default: Spark filters after the read and passes no filters to the source",
     )
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The leading numbers of a version: 26.0.1 of 26.0.1.dev3."""
+    """Return the leading numbers of a version: (26, 0, 1) of 26.0.1.dev3."""
     match = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(int(part) for part in match[0].split(".")) if match else ()
 

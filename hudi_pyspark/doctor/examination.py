@@ -1,16 +1,17 @@
-"""All checks of a table, in the order in which they build on each other."""
+"""All checks of a table, each after those that it builds on."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.doctor.content import check_base_files, check_logs
-from hudi_pyspark.doctor.files import FILES, check_files, check_sizes, stored_files
+from hudi_pyspark.doctor.content import BASES, LOGS, check_base_files, check_logs
+from hudi_pyspark.doctor.files import FILES, SIZES, check_files, check_sizes, stored_files
 from hudi_pyspark.doctor.finding import Finding, Severity, Track, silently
+from hudi_pyspark.doctor.metadata_table import CHECK as METADATA_TABLE
 from hudi_pyspark.doctor.metadata_table import check_metadata_table
 from hudi_pyspark.doctor.properties import CHECK as PROPERTIES
 from hudi_pyspark.doctor.properties import check_properties
-from hudi_pyspark.doctor.timeline import check_timeline, files_of_timeline
+from hudi_pyspark.doctor.timeline import check_timeline, collect_timeline_files
 from hudi_pyspark.errors import HudiError, TableNotFoundError
 from hudi_pyspark.table.config import PROPERTIES_FILE
 from hudi_pyspark.table.open import open_table
@@ -25,18 +26,18 @@ if TYPE_CHECKING:
 def examine_table(
     storage: Storage, *, deep: bool = False, track: Track = silently
 ) -> Iterator[Finding]:
-    """Check a table, also one that is too damaged to be opened.
+    """Check a table, even one that is too damaged to be opened.
 
     Args:
-        storage: of the table's base path.
+        storage: the storage, at the table's base path.
         deep: also decode every record of every log file and read every column of every base file.
-        track: shows how far long checks have come.
+        track: shows the progress of long checks.
 
     Yields:
-        Findings, check by check; a check that finds nothing wrong says so with an OK.
+        Findings, check by check; a check that finds nothing wrong yields an OK.
 
     Raises:
-        TableNotFoundError: there is no table to check.
+        TableNotFoundError: there is no table at the base path.
     """
     try:
         view = open_table(storage)
@@ -49,25 +50,25 @@ def examine_table(
 
 
 def examine(view: TableView, *, deep: bool = False, track: Track = silently) -> Iterator[Finding]:
-    """The same for a table that is open."""
+    """Check an open table; the arguments are those of `examine_table`."""
     yield from check_properties(view.storage, view.config)
-    told = files_of_timeline(view, track)
-    yield from check_timeline(view, told)
-    stored = stored_files(view, told)
+    committed = collect_timeline_files(view, track)
+    yield from check_timeline(view, committed)
+    stored = stored_files(view, committed)
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
-        (FILES, lambda: check_files(view, told, stored)),
-        ("sizes", lambda: check_sizes(view, told, stored)),
-        ("log files", lambda: check_logs(view, told, stored, track, deep=deep)),
-        ("base files", lambda: check_base_files(view, told, stored, track, deep=deep)),
-        ("metadata table", lambda: check_metadata_table(view, told, stored)),
+        (FILES, lambda: check_files(view, committed, stored)),
+        (SIZES, lambda: check_sizes(view, committed, stored)),
+        (LOGS, lambda: check_logs(view, committed, stored, track, deep=deep)),
+        (BASES, lambda: check_base_files(view, committed, stored, track, deep=deep)),
+        (METADATA_TABLE, lambda: check_metadata_table(view, committed, stored)),
     )
     for name, check in checks:
-        yield from _finished(name, check())
+        yield from _guarded(name, check())
 
 
-def _finished(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """The findings of a check; one that cannot go on says why, and the next one has its turn."""
+def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Yield the findings of a check; an error becomes a finding, and the next check still runs."""
     try:
         yield from findings
     except HudiError as error:
-        yield Finding(Severity.PROBLEM, check, "", f"the check broke off: {error.reason()}")
+        yield Finding(Severity.PROBLEM, check, "", f"the check failed: {error.reason()}")

@@ -1,4 +1,4 @@
-"""Files on the storage against files on the timeline, in both directions, and their sizes."""
+"""Checks of the files on the storage against the timeline, in both directions, and of sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from hudi_pyspark.doctor.finding import Finding, Severity, counted
+from hudi_pyspark.description import counted
+from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.file_name import (
     BaseFileName,
@@ -25,7 +26,7 @@ from hudi_pyspark.table.listing import path_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hudi_pyspark.doctor.timeline import FilesOfTimeline
+    from hudi_pyspark.doctor.timeline import TimelineFiles
     from hudi_pyspark.table.file_group import FileSlice, LogFile
     from hudi_pyspark.table.view import TableView
 
@@ -36,14 +37,14 @@ _RESTORE = "Restore the file from a copy of the table"
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """What lies in the folders of a table's partitions."""
+    """The files in the folders of a table's partitions."""
 
     sizes: Mapping[str, int]  # by path relative to the base path; bytes
-    unmarked: tuple[str, ...]  # partitions that commits know but that have no marker
+    unmarked: tuple[str, ...]  # partitions that commits name, without a marker file
 
     @cached_property
     def data_files(self) -> Mapping[str, BaseFileName | LogFileName]:
-        """The parsed names of base and log files, by path; change logs included."""
+        """Parsed names of base and log files by path, CDC log files included."""
         parsed = {path: _parse(path) for path in sorted(self.sizes)}
         return {path: name for path, name in parsed.items() if name is not None}
 
@@ -55,10 +56,10 @@ def _parse(path: str) -> BaseFileName | LogFileName | None:
         return None
 
 
-def stored_files(view: TableView, told: FilesOfTimeline) -> StoredFiles:
-    """List the partitions that have a marker, and those that only commits know."""
+def stored_files(view: TableView, committed: TimelineFiles) -> StoredFiles:
+    """List the files of partitions with a marker, and of those that only commits name."""
     marked = view.listing.partitions()
-    named = {path.rpartition("/")[0] for path in told.written}
+    named = {path.rpartition("/")[0] for path in committed.written}
     listed = view.listing.files(sorted({*marked, *named}))
     sizes = {
         path_in(partition, file.name): file.size
@@ -69,39 +70,44 @@ def stored_files(view: TableView, told: FilesOfTimeline) -> StoredFiles:
     return StoredFiles(sizes, tuple(sorted(p for p in named & has_files if p not in marked)))
 
 
-def check_files(view: TableView, told: FilesOfTimeline, stored: StoredFiles) -> Iterator[Finding]:
-    """Committed files that are missing, and files that no commit knows."""
-    found = [*_missing(view, told, stored), *_unknown(view, stored), *_unmarked(stored)]
-    yield from found
-    if not any(finding.severity is Severity.PROBLEM for finding in found):
+def check_files(
+    view: TableView, committed: TimelineFiles, stored: StoredFiles
+) -> Iterator[Finding]:
+    """Find committed files that are missing, and files that no commit names."""
+    findings = [*_missing(view, committed, stored), *_unknown(view, stored), *_unmarked(stored)]
+    yield from findings
+    if not any(finding.severity is Severity.PROBLEM for finding in findings):
         count = len(stored.data_files)
-        message = f"{counted(count, 'data file')} on the storage; none that a read needs is missing"
+        message = f"{counted(count, 'data file')} on the storage; no needed file is missing"
         yield Finding(Severity.OK, FILES, "", message)
 
 
-def _missing(view: TableView, told: FilesOfTimeline, stored: StoredFiles) -> Iterator[Finding]:
-    gone = {path for s in view.file_slices(check_files=False) for path in _gone_from(view, s)}
-    # Cleans leave the timeline too; then nobody can tell which files they removed.
-    is_told = not view.history.archived_times
-    for path, written in sorted(told.written.items()):
-        if path in gone:
-            message = f"committed by {written.commit}, part of every read, and not on the storage"
+def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> Iterator[Finding]:
+    slices = view.file_slices(check_files=False)
+    missing = {path for file_slice in slices for path in _missing_from(view, file_slice)}
+    # Cleans are archived too; after that it is unknown which files they removed.
+    has_all_cleans = not view.history.archived_times
+    for path, written in sorted(committed.written.items()):
+        if path in missing:
+            message = (
+                f"committed by {written.commit} and needed by every read, but not on the storage"
+            )
             yield Finding(Severity.PROBLEM, FILES, path, message, _RESTORE)
-        elif path in stored.sizes or path in told.removed:
+        elif path in stored.sizes or path in committed.removed:
             continue
-        elif is_told and not _is_appended(view, path):
+        elif has_all_cleans and not _is_appended(view, path):
             yield Finding(
                 Severity.WARNING,
                 FILES,
                 path,
-                f"committed by {written.commit}, not on the storage, and no clean removed it. The "
-                "latest snapshot does without it; time travel and incremental reads may not",
+                f"committed by {written.commit}, but not on the storage, and no clean removed it. "
+                "The latest snapshot does not need it; time travel and incremental reads may",
                 _RESTORE,
             )
 
 
-def _gone_from(view: TableView, file_slice: FileSlice) -> Iterator[str]:
-    """Paths of files of a slice that are neither there nor, as blocks, in another of its files."""
+def _missing_from(view: TableView, file_slice: FileSlice) -> Iterator[str]:
+    """Yield the paths of missing files whose blocks no other file of the slice has."""
     base, unlisted = file_slice.base_file, [f for f in file_slice.log_files if not f.is_listed]
     if base is not None and not base.is_listed:
         yield base.path
@@ -112,16 +118,16 @@ def _gone_from(view: TableView, file_slice: FileSlice) -> Iterator[str]:
 
 
 def _writers(view: TableView, file: LogFile) -> Iterator[str]:
-    """Instants that wrote the blocks of a log file, as far as it can be read."""
+    """Yield the instants that wrote the blocks of a log file, as far as it can be read."""
     try:
         for block in frame_blocks(view.storage.read_bytes(file.path), path=file.path):
             yield from (block.instant_time or "", *block.compacted_block_times)
     except (HudiError, OSError):
-        return  # the check of log files tells of it
+        return  # the check of log files reports it
 
 
 def _is_appended(view: TableView, path: str) -> bool:
-    """Whether a log file may exist as blocks of another: where a file system can append."""
+    """Return whether another file may have the blocks of a log file, as appending writers do."""
     return not view.config.log_file_has_one_commit and path.rpartition("/")[2].startswith(".")
 
 
@@ -135,21 +141,20 @@ def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
         strict=True,
     ):
         if time in pending:
-            message = f"belongs to {time}, which has not completed; readers skip it"
+            message = f"written by {time}, which has not completed; readers skip it"
             yield Finding(Severity.NOTE, FILES, path, message)
             continue
         yield Finding(
             Severity.WARNING,
             FILES,
             path,
-            "no commit knows it: left over by a write that failed, or by a second attempt at one. "
-            "Readers skip it",
-            "Nothing needs to be done; it only takes space",
+            "no commit names it: a failed or repeated attempt of a write left it. Readers skip it",
+            "Nothing needs to be done; the file only takes space",
         )
     foreign = sorted(path for path in stored.sizes if _is_foreign(path, stored))
     if foreign:
         names = ", ".join(foreign[:3]) + (", …" if len(foreign) > 3 else "")
-        message = f"{counted(len(foreign), 'file')} not of Hudi, which readers ignore: {names}"
+        message = f"{counted(len(foreign), 'file')} not written by Hudi, ignored by reads: {names}"
         yield Finding(Severity.NOTE, FILES, "", message)
 
 
@@ -166,37 +171,39 @@ def _unmarked(stored: StoredFiles) -> Iterator[Finding]:
             partition or ".",
             "the partition has files but no .hoodie_partition_metadata: readers that list folders "
             "do not find it. This package does, since commits name it",
-            "Put the marker file of another partition of the same depth there",
+            "Copy the marker file of another partition of the same depth into it",
         )
 
 
-def check_sizes(view: TableView, told: FilesOfTimeline, stored: StoredFiles) -> Iterator[Finding]:
-    """Sizes in commits against sizes on the storage."""
-    compared: Counter[Severity] = Counter()
-    for path, written in sorted(told.written.items()):
+def check_sizes(
+    view: TableView, committed: TimelineFiles, stored: StoredFiles
+) -> Iterator[Finding]:
+    """Compare the sizes on the storage with those in commits."""
+    counts: Counter[Severity] = Counter()
+    for path, written in sorted(committed.written.items()):
         if path not in stored.sizes or not written.size:
             continue
         finding = _judge_size(view, path, written.size, stored.sizes[path])
-        compared[finding.severity if finding is not None else Severity.OK] += 1
+        counts[finding.severity if finding is not None else Severity.OK] += 1
         if finding is not None:
             yield finding
-    if not compared[Severity.PROBLEM] and compared:
-        message = f"{counted(sum(compared.values()), 'file')} of the size that commits say"
-        if compared[Severity.WARNING]:
-            message = f"no file is shorter than its commit says, of {sum(compared.values())}"
+    if counts and not counts[Severity.PROBLEM]:
+        message = f"{counted(counts.total(), 'file')} of the size that commits recorded"
+        if counts[Severity.WARNING]:
+            message = f"none of {counts.total()} files is shorter than its commit recorded"
         yield Finding(Severity.OK, SIZES, "", message)
 
 
-def _judge_size(view: TableView, path: str, committed: int, found: int) -> Finding | None:
+def _judge_size(view: TableView, path: str, committed: int, stored: int) -> Finding | None:
     name = path.rpartition("/")[2]
-    if found == committed:
+    if stored == committed:
         return None
-    message = f"{found} bytes on the storage, {committed} in its commit"
-    if found < committed:
-        return Finding(Severity.PROBLEM, SIZES, path, f"{message}: cut short", _RESTORE)
+    message = f"{stored} bytes on the storage, {committed} in its commit"
+    if stored < committed:
+        return Finding(Severity.PROBLEM, SIZES, path, f"{message}: truncated", _RESTORE)
     if not name.startswith("."):
         return Finding(Severity.PROBLEM, SIZES, path, f"{message}: overwritten", _RESTORE)
     if not view.config.log_file_has_one_commit:
         return None  # later commits append to the same log file
-    message = f"{message}: something was appended after the commit"
+    message = f"{message}: bytes were appended after the commit"
     return Finding(Severity.WARNING, SIZES, path, message)

@@ -1,10 +1,12 @@
-"""What a check has found."""
+"""The result of a check."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from hudi_pyspark.errors import HudiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,34 +17,34 @@ _T = TypeVar("_T")
 class Severity(Enum):
     """How much a finding matters."""
 
-    OK = "ok"  # looked at, and as it should be
+    OK = "ok"  # checked, and as it should be
     NOTE = "note"  # worth knowing; nothing is wrong
-    WARNING = "warning"  # reads are right, but something is odd, or some queries will be refused
-    PROBLEM = "problem"  # reads fail, or Apache Hudi's would give other rows
+    WARNING = "warning"  # reads are right, but something is odd, or some queries raise errors
+    PROBLEM = "problem"  # reads fail, or Apache Hudi would return other rows
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a check has found."""
+    """One result of a check."""
 
     severity: Severity
-    check: str  # e.g. "files"; findings of one check stand together
+    check: str  # e.g. "files"; findings of one check are next to each other
     subject: str  # the file, instant, package or setting; "" for the table as a whole
-    message: str  # what was found, with what was expected where it differs
-    advice: str = ""  # what to do; "" where there is nothing to do
+    message: str  # the actual state, and the expected one where it differs
+    advice: str = ""  # what to do; "" for nothing
 
 
 class Track(Protocol):
-    """Passes items through and shows how far it has come."""
+    """A function that yields items and shows the progress."""
 
     def __call__(self, items: Sequence[_T], description: str) -> Iterable[_T]: ...
 
 
 def silently(items: Sequence[_T], description: str) -> Iterable[_T]:  # noqa: ARG001
-    """A Track that shows nothing."""
+    """Return the items: a `Track` that shows nothing."""
     return items
 
 
-def counted(count: int, noun: str) -> str:
-    """A number of things, e.g. ``1 file`` or ``2 files``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def reason_of(error: Exception) -> str:
+    """Return the text of an error, without the path that the finding already names."""
+    return error.reason() if isinstance(error, HudiError) else str(error)

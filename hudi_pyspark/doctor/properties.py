@@ -1,4 +1,4 @@
-"""hoodie.properties: there, parsed, supported, and with the checksum that it should have."""
+"""Checks of hoodie.properties: readable, supported, and with the right checksum."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]
             CHECK,
             PROPERTIES_FILE,
             f"missing or unreadable; {PROPERTIES_FILE}.backup was read instead",
-            "An update of the properties broke off. Let a writer of Apache Hudi recover them, or "
-            "copy the backup over the file",
+            "An update of the properties was interrupted. Let a writer of Apache Hudi recover "
+            "them, or copy the backup over the file",
         )
     yield Finding(
         Severity.OK,
@@ -48,17 +48,17 @@ def _is_readable(storage: Storage) -> bool:
 
 def _checksum(config: TableConfig) -> Finding:
     expected = table_checksum(config.database, config.name)
-    found = config.properties.get(_CHECKSUM)
-    if found is None:
+    recorded = config.properties.get(_CHECKSUM)
+    if recorded is None:
         return Finding(Severity.NOTE, CHECK, _CHECKSUM, "none is recorded, as in old tables")
-    if found.strip() == str(expected):
-        return Finding(Severity.OK, CHECK, _CHECKSUM, f"{found} fits the table's name")
+    if recorded.strip() == str(expected):
+        return Finding(Severity.OK, CHECK, _CHECKSUM, f"{recorded} fits the table's name")
     return Finding(
         Severity.PROBLEM,
         CHECK,
         _CHECKSUM,
-        f"found {found}, but database {config.database!r} and table {config.name!r} give "
+        f"found {recorded}, but database {config.database!r} and table {config.name!r} give "
         f"{expected}: the name was edited, or the file is damaged",
-        "Put back the name that the table had, or set the checksum to the number above; Apache "
+        "Restore the name that the table had, or set the checksum to the number above; Apache "
         "Hudi may refuse the table until then",
     )

@@ -1,4 +1,4 @@
-"""The timeline: instants that can be decoded, and what they say of files."""
+"""Checks of the timeline, and the files that its instants name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.doctor.finding import Finding, Severity, counted
+from hudi_pyspark.description import counted
+from hudi_pyspark.doctor.finding import Finding, Severity, reason_of
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
 from hudi_pyspark.format.timeline.instant import Action
@@ -34,24 +35,23 @@ _TABLE_SERVICES = (Action.COMPACTION, Action.LOG_COMPACTION, Action.CLUSTERING)
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What completed commits say of one file."""
+    """What completed commits recorded about one file."""
 
-    size: int  # bytes, the largest that a commit names; 0 if none does
+    size: int  # bytes, the largest that a commit recorded; 0 if none did
     commit: str  # requested time of the newest commit that names the file
 
 
 @dataclass(frozen=True)
-class FilesOfTimeline:
-    """What the active timeline says of data files, by path relative to the base path."""
+class TimelineFiles:
+    """The data files that the active timeline names, by path relative to the base path."""
 
-    written: Mapping[str, Written]  # by completed commits, change logs included
+    written: Mapping[str, Written]  # by completed commits, CDC log files included
     removed: frozenset[str]  # by cleans, rollbacks and restores
-    rollback_logs: frozenset[str]  # log files that rollbacks wrote
-    undecodable: tuple[Finding, ...]  # instants that could not be asked
+    undecodable: tuple[Finding, ...]  # instants that cannot be decoded
 
 
-def check_timeline(view: TableView, files: FilesOfTimeline) -> Iterator[Finding]:
-    """Check that every completed instant can be decoded, and tell what is pending."""
+def check_timeline(view: TableView, files: TimelineFiles) -> Iterator[Finding]:
+    """Check that every completed instant can be decoded, and report pending ones."""
     yield from files.undecodable
     yield from _pending(view)
     completed = view.timeline.completed
@@ -64,60 +64,62 @@ def check_timeline(view: TableView, files: FilesOfTimeline) -> Iterator[Finding]
 
 
 def _pending(view: TableView) -> Iterator[Finding]:
-    """What has been begun, or only planned, and is not done."""
+    """Report the instants that are planned or begun, but not completed."""
     incomplete = view.history.first_incomplete_commit()
     for instant in view.timeline.pending:
         subject, state = instant.requested_time, instant.state.name.lower()
-        # Before layout 2 a clustering is named like an overwrite; time travel does not mind it.
+        # Before layout 2 a clustering has the action of an overwrite; time travel allows it.
         is_planned = instant.action in _TABLE_SERVICES or (
             instant.action == Action.REPLACE_COMMIT
             and (incomplete is None or instant.requested_time < incomplete.requested_time)
         )
         if is_planned or instant.action not in _WRITES:
-            message = f"{instant.action} {state}: planned or begun, and not done; reads do without"
+            message = (
+                f"{instant.action} {state}: planned or begun, but not completed; reads ignore it"
+            )
             yield Finding(Severity.NOTE, CHECK, subject, message)
             continue
         yield Finding(
             Severity.WARNING,
             CHECK,
             subject,
-            f"{instant.action} {state}: a writer is at work, or it died. Its rows are not read, "
-            "and time travel to it or later is refused",
-            "If no writer runs, start one: Apache Hudi rolls failed writes back",
+            f"{instant.action} {state}: a writer is running, or it failed. Its rows are not read, "
+            "and time travel to it or later raises an error",
+            "If no writer is running, start one: Apache Hudi rolls back failed writes",
         )
 
 
-def files_of_timeline(view: TableView, track: Track) -> FilesOfTimeline:
-    """Ask every completed instant of the active timeline which files it wrote or removed."""
-    told = _Told()
+def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
+    """Decode every completed instant of the active timeline."""
+    files = _FileCollector()
     for instant in track(view.timeline.completed, "Reading the timeline"):
-        told.ask(view, instant)
-    written = {path: Written(told.sizes[path], told.commits[path]) for path in told.commits}
-    return FilesOfTimeline(
-        written, frozenset(told.removed), frozenset(told.rollback_logs), tuple(told.undecodable)
-    )
+        files.add(view, instant)
+    return files.collected()
 
 
-class _Told:
-    """What the instants asked so far have said."""
+class _FileCollector:
+    """Collects the files that completed instants wrote or removed."""
 
     def __init__(self) -> None:
-        self.sizes: dict[str, int] = defaultdict(int)
-        self.commits: dict[str, str] = {}
-        self.removed: set[str] = set()
-        self.rollback_logs: set[str] = set()
-        self.undecodable: list[Finding] = []
+        self._sizes: dict[str, int] = defaultdict(int)
+        self._commits: dict[str, str] = {}
+        self._removed: set[str] = set()
+        self._undecodable: list[Finding] = []
 
-    def ask(self, view: TableView, instant: Instant) -> None:
-        """Decode one completed instant, or remember why it cannot be decoded."""
+    def collected(self) -> TimelineFiles:
+        written = {path: Written(self._sizes[path], time) for path, time in self._commits.items()}
+        return TimelineFiles(written, frozenset(self._removed), tuple(self._undecodable))
+
+    def add(self, view: TableView, instant: Instant) -> None:
+        """Decode one completed instant, or record why it cannot be decoded."""
         try:
-            self._ask(view, instant)
+            self._decode(view, instant)
         except (HudiError, OSError) as error:
-            self.undecodable.append(_undecodable(view, instant, error))
+            self._undecodable.append(_undecodable(view, instant, error))
 
-    def _ask(self, view: TableView, instant: Instant) -> None:
+    def _decode(self, view: TableView, instant: Instant) -> None:
         if instant.requested_time in view.commit_metadata and instant in view.commits:
-            self._ask_commit(view, instant)
+            self._add_commit(view, instant)
             return
         path = instant_path(instant, view.config)
         body = view.storage.read_bytes(path)
@@ -132,11 +134,11 @@ class _Told:
         elif instant.action == Action.SAVEPOINT:
             parse_savepoint_metadata(body, path=path)
 
-    def _ask_commit(self, view: TableView, instant: Instant) -> None:
+    def _add_commit(self, view: TableView, instant: Instant) -> None:
         time = instant.requested_time
         metadata = view.commit_metadata[time]
         if metadata == CommitMetadata():
-            raise CorruptTableError("it says nothing: the file is empty")
+            raise CorruptTableError("the file is empty")
         for partition, stat in metadata.all_stats():
             if stat.path:
                 name = stat.path.rpartition("/")[2]
@@ -145,25 +147,22 @@ class _Told:
                 self._write(path, size, time)
 
     def _write(self, path: str, size: int, time: str) -> None:
-        self.sizes[path] = max(self.sizes[path], size)
-        self.commits[path] = time
+        self._sizes[path] = max(self._sizes[path], size)
+        self._commits[path] = time
 
     def _roll_back(self, rollback: RollbackMetadata) -> None:
-        for undone in rollback.partitions:
-            self._remove(undone.partition_path, undone.deleted_files)
-            names = (*undone.rollback_log_files, *undone.failed_log_files)
-            self.rollback_logs |= {path_in(undone.partition_path, n) for n in names}
+        for partition in rollback.partitions:
+            self._remove(partition.partition_path, partition.deleted_files)
 
     def _remove(self, partition: str, names: Iterable[str]) -> None:
-        self.removed |= {path_in(partition, name) for name in names}
+        self._removed |= {path_in(partition, name) for name in names}
 
 
 def _undecodable(view: TableView, instant: Instant, error: Exception) -> Finding:
-    reason = error.reason() if isinstance(error, HudiError) else str(error)
     return Finding(
         Severity.PROBLEM,
         CHECK,
         instant_path(instant, view.config),
-        f"the completed {instant.action} cannot be decoded: {reason}",
+        f"the completed {instant.action} cannot be decoded: {reason_of(error)}",
         "Restore the file from a copy of the table",
     )

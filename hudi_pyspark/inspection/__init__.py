@@ -1,8 +1,9 @@
-"""Tables about a table: what happened to it, what there is, what is in a log file."""
+"""Tables about a table: its history, its files, and the contents of its log files."""
 
 from __future__ import annotations
 
-from hudi_pyspark.inspection.call import InspectionCall, inspection_names
+from hudi_pyspark.inspection.call import InspectionCall
 from hudi_pyspark.inspection.inspection import Inspection
+from hudi_pyspark.inspection.registry import INSPECTION_TABLES
 
-__all__ = ["Inspection", "InspectionCall", "inspection_names"]
+__all__ = ["INSPECTION_TABLES", "Inspection", "InspectionCall"]

@@ -1,4 +1,4 @@
-"""Statistics of columns, file by file: from the metadata table, else from Parquet footers."""
+"""Column statistics of each file, from the metadata table or else from Parquet footers."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 
 COLUMN_STATISTICS = pa.schema(
     [
-        pa.field("path", pa.string()),
-        pa.field("partition_path", pa.string()),
-        pa.field("column", pa.string()),
-        pa.field("min", pa.string()),
-        pa.field("max", pa.string()),
-        pa.field("values", pa.int64()),
-        pa.field("nulls", pa.int64()),
-        pa.field("bytes", pa.int64()),
-        pa.field("uncompressed_bytes", pa.int64()),
-        pa.field("source", pa.string()),
+        ("path", pa.string()),
+        ("partition_path", pa.string()),
+        ("column", pa.string()),
+        ("min", pa.string()),
+        ("max", pa.string()),
+        ("values", pa.int64()),
+        ("nulls", pa.int64()),
+        ("bytes", pa.int64()),
+        ("uncompressed_bytes", pa.int64()),
+        ("source", pa.string()),
     ]
 )
 
 METADATA_TABLE, PARQUET_FOOTER = "metadata_table", "parquet_footer"
 _INDEX = "column_stats"
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-# Hudi's ValueType: what a number or bytes in a wrapper stands for.
+# Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
 _DECIMAL, _DATE = 10, 12
 _TIMES = {15: 1_000, 16: 1, 18: 1_000, 19: 1}  # microseconds of one unit; 18 and 19 have no zone
 _ZONED = frozenset({15, 16})
 
 
 def column_statistics(view: TableView) -> pa.Table:
-    """One row per column of each file; see `Inspection.column_statistics`."""
+    """Return one row per column of each file; see `Inspection.column_statistics`."""
     slices = view.file_slices(check_files=False)
     partition_of: dict[str, str] = {}
     for file_slice in slices:
@@ -51,7 +51,7 @@ def column_statistics(view: TableView) -> pa.Table:
         paths = [base.path] if base is not None and base.is_listed else []
         paths += [log.path for log in file_slice.log_files if log.is_listed]
         partition_of.update(dict.fromkeys(paths, file_slice.partition_path))
-    indexed = _indexed(view)
+    indexed = _indexed_rows(view)
     rows = []
     for path, partition in partition_of.items():
         name = path.rpartition("/")[2]
@@ -63,11 +63,11 @@ def column_statistics(view: TableView) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=COLUMN_STATISTICS)
 
 
-def _indexed(view: TableView) -> dict[str, list[dict[str, object]]]:
-    """Rows by file name, which is unique in a table: it holds the id of the file's group."""
-    found: dict[str, list[dict[str, object]]] = {}
+def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
+    """Return rows by file name, which has the id of the file group and so is unique."""
+    rows: dict[str, list[dict[str, object]]] = {}
     if _INDEX not in view.config.metadata_partitions:
-        return found
+        return rows
     for record in load_metadata(view, _INDEX):
         value = record.value
         row = {
@@ -80,27 +80,27 @@ def _indexed(view: TableView) -> dict[str, list[dict[str, object]]]:
             "uncompressed_bytes": value["totalUncompressedSize"],
             "source": METADATA_TABLE,
         }
-        found.setdefault(value["fileName"], []).append(row)
-    return found
+        rows.setdefault(value["fileName"], []).append(row)
+    return rows
 
 
-def _wrapped_text(value: Mapping[str, Any], bound: str) -> str | None:
-    """Text of a minimum or maximum, read as what the value's type says."""
-    wrapper = value[bound]
+def _wrapped_text(statistics: Mapping[str, Any], bound: str) -> str | None:
+    """Return a minimum or maximum as text, by the logical type of the column."""
+    wrapper = statistics[bound]
     if wrapper is None:
         return None
-    found = wrapper["value"]
-    kind = value.get("valueType") or {}
+    value = wrapper["value"]
+    kind = statistics.get("valueType") or {}
     ordinal = kind.get("typeOrdinal", 0)
-    if ordinal == _DATE and isinstance(found, int):
-        return str(date(1970, 1, 1) + timedelta(days=found))
-    if ordinal in _TIMES and isinstance(found, int):
-        moment = _EPOCH + timedelta(microseconds=found * _TIMES[ordinal])
+    if ordinal == _DATE and isinstance(value, int):
+        return str(date(1970, 1, 1) + timedelta(days=value))
+    if ordinal in _TIMES and isinstance(value, int):
+        moment = _EPOCH + timedelta(microseconds=value * _TIMES[ordinal])
         return _text(moment if ordinal in _ZONED else moment.replace(tzinfo=None))
-    if ordinal == _DECIMAL and isinstance(found, bytes):
+    if ordinal == _DECIMAL and isinstance(value, bytes):
         scale = int((kind.get("additionalInfo") or "0,0").split(",")[1])
-        return str(decimal.Decimal(int.from_bytes(found, "big", signed=True)).scaleb(-scale))
-    return _text(found)
+        return str(decimal.Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale))
+    return _text(value)
 
 
 def _footer(storage: Storage, path: str) -> pq.FileMetaData:
@@ -108,12 +108,12 @@ def _footer(storage: Storage, path: str) -> pq.FileMetaData:
         with storage.open_input(path) as file:
             return pq.ParquetFile(file).metadata
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-        problem = f"not readable as Parquet: {error}"
+        problem = f"cannot be read as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
 
 
 def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
-    """One row per leaf column: over all row groups, null where one of them has no statistics."""
+    """Yield one row per leaf column; null where a row group has no statistics."""
     metadata = _footer(storage, path)
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     for number in range(metadata.num_columns):
@@ -121,7 +121,7 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
         known = [chunk.statistics for chunk in chunks]
         has_counts = all(s is not None and s.has_null_count for s in known)
         nulls = sum(s.null_count for s in known) if has_counts else None
-        # A chunk of nulls alone has no bounds, and moves those of the others nowhere.
+        # A chunk of only nulls has no bounds, and does not affect those of the others.
         bounded = [s for s in known if s is not None and s.has_min_max]
         is_whole = all(
             s is not None and (s.has_min_max or (s.has_null_count and s.num_values == 0))

@@ -1,4 +1,4 @@
-"""What each commit did, as a whole and file by file."""
+"""The completed commits of a table, as a whole and file by file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile, parse_data_file_name
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
 from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:
@@ -18,51 +19,48 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
-_INSTANT = (
-    pa.field("requested_time", pa.string()),
-    pa.field("completion_time", pa.string()),
-    pa.field("action", pa.string()),
-)
 _COUNTS = (
-    pa.field("records", pa.int64()),
-    pa.field("inserts", pa.int64()),
-    pa.field("updates", pa.int64()),
-    pa.field("deletes", pa.int64()),
-    pa.field("errors", pa.int64()),
-    pa.field("bytes", pa.int64()),
-    pa.field("written_bytes", pa.int64()),
+    ("records", pa.int64()),
+    ("inserts", pa.int64()),
+    ("updates", pa.int64()),
+    ("deletes", pa.int64()),
+    ("errors", pa.int64()),
+    ("bytes", pa.int64()),
+    ("written_bytes", pa.int64()),
 )
 
 COMMITS = pa.schema(
     [
-        *_INSTANT,
-        pa.field("operation", pa.string()),
-        pa.field("archived", pa.bool_()),
-        pa.field("partitions", pa.int64()),
-        pa.field("files", pa.int64()),
-        pa.field("new_files", pa.int64()),
+        *TIMES,
+        ("action", pa.string()),
+        ("operation", pa.string()),
+        ("archived", pa.bool_()),
+        ("partitions", pa.int64()),
+        ("files", pa.int64()),
+        ("new_files", pa.int64()),
         *_COUNTS,
-        pa.field("replaced_file_groups", pa.int64()),
+        ("replaced_file_groups", pa.int64()),
     ]
 )
 
 COMMIT_FILES = pa.schema(
     [
-        *_INSTANT,
-        pa.field("partition_path", pa.string()),
-        pa.field("file_id", pa.string()),
-        pa.field("path", pa.string()),
-        pa.field("kind", pa.string()),
-        pa.field("previous_commit", pa.string()),
+        *TIMES,
+        ("action", pa.string()),
+        ("partition_path", pa.string()),
+        ("file_id", pa.string()),
+        ("path", pa.string()),
+        ("kind", pa.string()),
+        ("previous_commit", pa.string()),
         *_COUNTS,
-        pa.field("cdc_files", pa.list_(pa.string())),
+        ("cdc_files", pa.list_(pa.string())),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class KnownCommit:
-    """A completed commit and what it did."""
+    """A completed commit and its metadata."""
 
     instant: Instant
     metadata: CommitMetadata
@@ -70,39 +68,39 @@ class KnownCommit:
 
 
 def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
-    """Completed commits in order of requested time, on request with those of the archive."""
+    """Return completed commits in order of requested time, on request with archived ones."""
     loaded = view.commit_metadata.of(c.requested_time for c in view.commits)
     active = [KnownCommit(c, loaded[c.requested_time], is_archived=False) for c in view.commits]
     if not archived:
         return active
-    old = [
+    entries = [
         entry
         for entry in view.history.archived
         if entry.action in COMMIT_ACTIONS and entry.requested_time not in loaded
     ]
-    bodies = load_archived_commits(view.storage, old)
-    past = [
+    bodies = load_archived_commits(view.storage, entries)
+    old = [
         KnownCommit(entry.instant, body, is_archived=True)
-        for entry, body in zip(old, bodies, strict=True)
+        for entry, body in zip(entries, bodies, strict=True)
     ]
-    return sorted([*past, *active], key=lambda c: c.instant.requested_time)
+    return sorted([*old, *active], key=lambda c: c.instant.requested_time)
 
 
 def commits(view: TableView, *, archived: bool) -> pa.Table:
-    """One row per completed commit; see `Inspection.commits`."""
+    """Return one row per completed commit; see `Inspection.commits`."""
     rows = [_commit_row(commit) for commit in known_commits(view, archived=archived)]
     return pa.Table.from_pylist(rows, schema=COMMITS)
 
 
 def commit_files(view: TableView, instant: str) -> pa.Table:
-    """One row per write statistic of a commit; see `Inspection.commit_files`."""
+    """Return one row per write statistic of a commit; see `Inspection.commit_files`."""
     commit = find_commit(view, instant)
     rows = [_file_row(commit.instant, *entry) for entry in commit.metadata.all_stats()]
     return pa.Table.from_pylist(rows, schema=COMMIT_FILES)
 
 
 def find_commit(view: TableView, instant: str) -> KnownCommit:
-    """The completed commit of that requested or completion time, maybe archived.
+    """Return the active or archived commit with that requested or completion time.
 
     Raises:
         InvalidInstantError: there is none; the message names the nearest.
@@ -114,14 +112,14 @@ def find_commit(view: TableView, instant: str) -> KnownCommit:
                 return commit
     times = [commit.instant.requested_time for commit in known]
     near = difflib.get_close_matches(instant, times, n=1, cutoff=0.0)
-    hint = f"; the nearest is {near[0]}" if near else ", since nothing was committed yet"
+    hint = f"; the nearest is {near[0]}" if near else ", since nothing has been committed yet"
     raise InvalidInstantError(
-        f"{instant!r} is no requested or completion time of a completed commit{hint}"
+        f"{instant!r} is not the requested or completion time of a completed commit{hint}"
     )
 
 
 def file_kind(path: str) -> str:
-    """``base``, ``log``, ``cdc`` (a log file of changes), or "" for a file of no file group."""
+    """Return ``base``, ``log``, ``cdc``, or "" for a file that is not part of a file group."""
     try:
         name = parse_data_file_name(path.rpartition("/")[2])
     except NotADataFile:
@@ -135,9 +133,7 @@ def _commit_row(commit: KnownCommit) -> dict[str, object]:
     metadata = commit.metadata
     stats = [stat for _, stat in metadata.all_stats()]
     return {
-        "requested_time": commit.instant.requested_time,
-        "completion_time": commit.instant.completion_time,
-        "action": str(commit.instant.action),
+        **instant_row(commit.instant),
         "operation": metadata.operation_type.value,
         "archived": commit.is_archived,
         "partitions": len(metadata.write_stats),
@@ -156,9 +152,7 @@ def _commit_row(commit: KnownCommit) -> dict[str, object]:
 
 def _file_row(commit: Instant, partition_path: str, stat: WriteStat) -> dict[str, object]:
     return {
-        "requested_time": commit.requested_time,
-        "completion_time": commit.completion_time,
-        "action": str(commit.action),
+        **instant_row(commit),
         "partition_path": partition_path,
         "file_id": stat.file_id,
         "path": stat.path,

@@ -1,4 +1,4 @@
-"""What the table is said to be: its properties, and its columns over time."""
+"""The definition of a table: its properties, and its columns over time."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import pyarrow as pa
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.commits import known_commits
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
-PROPERTIES = pa.schema([pa.field("key", pa.string()), pa.field("value", pa.string())])
+PROPERTIES = pa.schema([("key", pa.string()), ("value", pa.string())])
 
 SCHEMA_HISTORY = pa.schema(
     [
-        pa.field("requested_time", pa.string()),
-        pa.field("completion_time", pa.string()),
-        pa.field("operation", pa.string()),
-        pa.field("version_id", pa.int64()),
-        pa.field("added", pa.list_(pa.string())),
-        pa.field("dropped", pa.list_(pa.string())),
-        pa.field("changed", pa.list_(pa.string())),
-        pa.field("columns", pa.int64()),
-        pa.field("avro_schema", pa.string()),
+        *TIMES,
+        ("operation", pa.string()),
+        ("version_id", pa.int64()),
+        ("added", pa.list_(pa.string())),
+        ("dropped", pa.list_(pa.string())),
+        ("changed", pa.list_(pa.string())),
+        ("columns", pa.int64()),
+        ("avro_schema", pa.string()),
     ]
 )
 
 
 def properties(view: TableView) -> pa.Table:
-    """One row per property; see `Inspection.properties`."""
-    found = sorted(view.config.properties.items())
-    return pa.Table.from_pylist([{"key": k, "value": v} for k, v in found], schema=PROPERTIES)
+    """Return one row per property; see `Inspection.properties`."""
+    rows = [{"key": k, "value": v} for k, v in sorted(view.config.properties.items())]
+    return pa.Table.from_pylist(rows, schema=PROPERTIES)
 
 
 def schema_history(view: TableView) -> pa.Table:
-    """One row per change of the columns; see `Inspection.schema_history`."""
+    """Return one row per change of the columns; see `Inspection.schema_history`."""
     rows = []
     earlier: dict[str, str] = {}
     last_text, last_version = "", None
@@ -52,8 +52,7 @@ def schema_history(view: TableView) -> pa.Table:
         types = {field.name: str(field.type) for field in arrow_schema(parse_schema(text))}
         both = [name for name in types if name in earlier]
         row = {
-            "requested_time": commit.instant.requested_time,
-            "completion_time": commit.instant.completion_time,
+            **instant_row(commit.instant),
             "operation": commit.metadata.operation_type.value,
             "version_id": version,
             "added": [f"{name}: {kind}" for name, kind in types.items() if name not in earlier],
@@ -62,7 +61,7 @@ def schema_history(view: TableView) -> pa.Table:
             "columns": len(types),
             "avro_schema": text,
         }
-        # Writers differ in spelling (record names, defaults): only the columns make a change.
+        # Writers spell schemas differently (record names, defaults): only columns are compared.
         if version != last_version or list(types.items()) != list(earlier.items()):
             rows.append(row)
         last_text, last_version, earlier = text, version, types

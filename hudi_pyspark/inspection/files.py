@@ -1,4 +1,4 @@
-"""Files of a table: slices that are read, and every data file on the storage."""
+"""The files of a table: its file slices, and every data file on the storage."""
 
 from __future__ import annotations
 
@@ -27,54 +27,54 @@ if TYPE_CHECKING:
 
 FILE_SLICES = pa.schema(
     [
-        pa.field("partition_path", pa.string()),
-        pa.field("file_id", pa.string()),
-        pa.field("base_instant_time", pa.string()),
-        pa.field("base_file", pa.string()),
-        pa.field("base_bytes", pa.int64()),
-        pa.field("log_files", pa.list_(pa.string())),
-        pa.field("log_count", pa.int64()),
-        pa.field("log_bytes", pa.int64()),
-        pa.field("missing_files", pa.list_(pa.string())),
-        pa.field("is_latest", pa.bool_()),
+        ("partition_path", pa.string()),
+        ("file_id", pa.string()),
+        ("base_instant_time", pa.string()),
+        ("base_file", pa.string()),
+        ("base_bytes", pa.int64()),
+        ("log_files", pa.list_(pa.string())),
+        ("log_count", pa.int64()),
+        ("log_bytes", pa.int64()),
+        ("missing_files", pa.list_(pa.string())),
+        ("is_latest", pa.bool_()),
     ]
 )
 
 FILES = pa.schema(
     [
-        pa.field("path", pa.string()),
-        pa.field("partition_path", pa.string()),
-        pa.field("file_id", pa.string()),
-        pa.field("kind", pa.string()),
-        pa.field("bytes", pa.int64()),
-        pa.field("modified", pa.timestamp("ms", "UTC")),
-        pa.field("instant_time", pa.string()),
-        pa.field("committed_by", pa.string()),
-        pa.field("is_committed", pa.bool_()),
-        pa.field("in_latest_slice", pa.bool_()),
+        ("path", pa.string()),
+        ("partition_path", pa.string()),
+        ("file_id", pa.string()),
+        ("kind", pa.string()),
+        ("bytes", pa.int64()),
+        ("modified", pa.timestamp("ms", "UTC")),
+        ("instant_time", pa.string()),
+        ("committed_by", pa.string()),
+        ("is_committed", pa.bool_()),
+        ("in_latest_slice", pa.bool_()),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A base or log file as it lies on the storage."""
+    """A base or log file on the storage."""
 
     path: str
     partition_path: str
     file_id: str
     kind: str  # base, log or cdc
     size: int  # bytes
-    modified_ms: int  # 0 where the storage does not tell
+    modified_ms: int  # 0 where the storage has no times
     instant_time: str  # of its name
 
 
 def file_slices(view: TableView, as_of: str | None, *, older: bool) -> pa.Table:
-    """One row per slice; see `Inspection.file_slices`."""
+    """Return one row per slice; see `Inspection.file_slices`."""
     current = view.file_slices(as_of, check_files=False)
     if as_of is not None:
-        written = _first_writers(view)
-        current = [_until(s, as_of, written) for s in current]
+        writers = _first_writers(view)
+        current = [_without_later_logs(s, as_of, writers) for s in current]
     if not older:
         rows = [{**_slice_row(s), "is_latest": True} for s in current]
         return pa.Table.from_pylist(rows, schema=FILE_SLICES)
@@ -88,20 +88,20 @@ def file_slices(view: TableView, as_of: str | None, *, older: bool) -> pa.Table:
 
 
 def _first_writers(view: TableView) -> Mapping[str, str]:
-    """Path to the requested time of the oldest commit that names it."""
+    """Map the path of each file to the requested time of the oldest commit that names it."""
     oldest_last = reversed(list(writes(known_commits(view, archived=False))))
     return {path: time for path, time, _ in oldest_last}
 
 
-def _until(file_slice: FileSlice, as_of: str, written: Mapping[str, str]) -> FileSlice:
-    """Without the log files of later commits: a read keeps them, since it skips their blocks."""
+def _without_later_logs(file_slice: FileSlice, as_of: str, writers: Mapping[str, str]) -> FileSlice:
+    """Remove the log files of later commits; a read keeps them and skips their blocks."""
     return file_slice.with_logs(
-        log for log in file_slice.log_files if written.get(log.path, "") <= as_of
+        log for log in file_slice.log_files if writers.get(log.path, "") <= as_of
     )
 
 
 def _is_stored(file_slice: FileSlice) -> bool:
-    """Whether any file of a slice is left: commits name those too that a clean has removed."""
+    """Return whether a slice still has a file; commits also name slices that a clean removed."""
     base = file_slice.base_file
     return (base is not None and base.is_listed) or any(f.is_listed for f in file_slice.log_files)
 
@@ -123,7 +123,7 @@ def _slice_row(file_slice: FileSlice) -> dict[str, object]:
 
 
 def files(view: TableView) -> pa.Table:
-    """One row per data file on the storage; see `Inspection.files`."""
+    """Return one row per data file on the storage; see `Inspection.files`."""
     on_storage = stored_files(view)
     commits = commits_of_files(view, on_storage)
     known_times = {c.instant.requested_time for c in commits}
@@ -140,8 +140,8 @@ def files(view: TableView) -> pa.Table:
             "instant_time": file.instant_time,
             "committed_by": writers.get(file.path),
             "is_committed": file.path in writers
-            # What a known commit does not name is the rest of a failed attempt. Of commits that
-            # nobody knows any more, all files that are left count.
+            # A failed attempt leaves files that its commit does not name. The metadata of old
+            # archived commits is no longer known, so all of their files count as committed.
             or (file.instant_time not in known_times and file.instant_time in view.committed),
             "in_latest_slice": file.path in latest,
         }
@@ -151,15 +151,15 @@ def files(view: TableView) -> pa.Table:
 
 
 def stored_files(view: TableView) -> list[DataFile]:
-    """Base and log files, change data included, that lie in the table's partitions."""
-    found = []
+    """Return the base, log and CDC files in the folders of the table's partitions."""
+    data_files = []
     for partition, listed in view.listing.files(view.listing.partitions()).items():
         for file in sorted(listed, key=lambda f: f.name):
             try:
                 name = parse_data_file_name(file.name)
             except NotADataFile:
                 continue
-            found.append(
+            data_files.append(
                 DataFile(
                     path=path_in(partition, file.name),
                     partition_path=partition,
@@ -170,11 +170,11 @@ def stored_files(view: TableView) -> list[DataFile]:
                     instant_time=name.instant,
                 )
             )
-    return found
+    return data_files
 
 
 def commits_of_files(view: TableView, on_storage: Iterable[DataFile]) -> list[KnownCommit]:
-    """The commits that can tell of some files: archived ones only where a file is that old."""
+    """Return the commits that can name some files; archived ones only if a file is old enough."""
     active = known_commits(view, archived=False)
     named = {path for path, _, _ in writes(active)}
     first = active[0].instant.requested_time if active else ""
@@ -183,7 +183,7 @@ def commits_of_files(view: TableView, on_storage: Iterable[DataFile]) -> list[Kn
 
 
 def writes(commits: Iterable[KnownCommit]) -> Iterator[tuple[str, str, WriteStat]]:
-    """Path, requested time and statistics of each file that commits name, oldest commit first."""
+    """Yield path, requested time and statistics of each file that commits name, oldest first."""
     for commit in commits:
         for _, stat in commit.metadata.all_stats():
             for path in (stat.path, *(cdc for cdc, _ in stat.cdc_files)):
@@ -192,19 +192,17 @@ def writes(commits: Iterable[KnownCommit]) -> Iterator[tuple[str, str, WriteStat
 
 
 def paths_of(slices: Iterable[FileSlice]) -> set[str]:
-    """Paths of the files of some slices."""
-    chosen = list(slices)
-    bases = {s.base_file.path for s in chosen if s.base_file is not None}
-    return bases | {log.path for s in chosen for log in s.log_files}
+    """Return the paths of all files of some slices."""
+    return {file.path for s in slices for file in (s.base_file, *s.log_files) if file is not None}
 
 
 def _rollback_writers(view: TableView) -> Mapping[str, str]:
-    """Path of each log file that holds a rollback's command block, to the rollback's time."""
+    """Map the path of each log file with a rollback's command block to the rollback's time."""
     return {
-        path_in(undone.partition_path, name): instant.requested_time
+        path_in(partition.partition_path, name): instant.requested_time
         for instant, rollback, _ in known_rollbacks(view, archived=False)
-        for undone in rollback.partitions
-        for name in undone.rollback_log_files
+        for partition in rollback.partitions
+        for name in partition.rollback_log_files
     }
 
 

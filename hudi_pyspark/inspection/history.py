@@ -1,4 +1,4 @@
-"""History of one file group: which instants touched it, and how."""
+"""The history of one file group: the instants that touched it, and how."""
 
 from __future__ import annotations
 
@@ -10,36 +10,39 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
 from hudi_pyspark.inspection.commits import file_kind, known_commits
-from hudi_pyspark.inspection.services import pending_plans
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
+from hudi_pyspark.inspection.rewrites import pending_plans
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
 HISTORY = pa.schema(
     [
-        pa.field("requested_time", pa.string()),
-        pa.field("completion_time", pa.string()),
-        pa.field("action", pa.string()),
-        pa.field("operation", pa.string()),
-        pa.field("event", pa.string()),
-        pa.field("partition_path", pa.string()),
-        pa.field("path", pa.string()),
-        pa.field("records", pa.int64()),
-        pa.field("inserts", pa.int64()),
-        pa.field("updates", pa.int64()),
-        pa.field("deletes", pa.int64()),
-        pa.field("bytes", pa.int64()),
+        *TIMES,
+        ("action", pa.string()),
+        ("operation", pa.string()),
+        ("event", pa.string()),
+        ("partition_path", pa.string()),
+        ("path", pa.string()),
+        ("records", pa.int64()),
+        ("inserts", pa.int64()),
+        ("updates", pa.int64()),
+        ("deletes", pa.int64()),
+        ("bytes", pa.int64()),
     ]
 )
 
 
 def history(view: TableView, file_id: str) -> pa.Table:
-    """One row per event; see `Inspection.history`."""
+    """Return one row per event; see `Inspection.history`.
+
+    Raises:
+        InvalidOptionError: no instant names the file group.
+    """
     events = [
         *_commits(view, file_id),
         *_plans(view, file_id),
@@ -55,7 +58,7 @@ def history(view: TableView, file_id: str) -> pa.Table:
 def _commits(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     for commit in known_commits(view, archived=True):
         metadata = commit.metadata
-        common = {**_instant(commit.instant), "operation": metadata.operation_type.value}
+        common = {**instant_row(commit.instant), "operation": metadata.operation_type.value}
         for partition, stat in metadata.all_stats():
             if stat.file_id == file_id:
                 yield common | {
@@ -78,7 +81,7 @@ def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
         for planned in slices:
             if planned.file_id == file_id:
                 event = {"event": f"{action} planned", "partition_path": planned.partition_path}
-                yield {**_instant(instant), **event}
+                yield {**instant_row(instant), **event}
 
 
 def _cleans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
@@ -87,7 +90,7 @@ def _cleans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
             partition = cleaned.partition_path
             for name in cleaned.deleted_files:
                 if _file_id(name) == file_id:
-                    yield {**_instant(instant), **_file("file cleaned", partition, name)}
+                    yield {**instant_row(instant), **_file("file cleaned", partition, name)}
 
 
 def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
@@ -96,19 +99,11 @@ def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
             partition = undone.partition_path
             for name in undone.deleted_files:
                 if _file_id(name) == file_id:
-                    yield {**_instant(instant), **_file("file rolled back", partition, name)}
+                    yield {**instant_row(instant), **_file("file rolled back", partition, name)}
             for name in undone.rollback_log_files:
                 if _file_id(name) == file_id:
                     event = _file("rollback block written", partition, name)
-                    yield {**_instant(instant), **event}
-
-
-def _instant(instant: Instant) -> dict[str, object]:
-    return {
-        "requested_time": instant.requested_time,
-        "completion_time": instant.completion_time,
-        "action": str(instant.action),
-    }
+                    yield {**instant_row(instant), **event}
 
 
 def _file(event: str, partition_path: str, name: str) -> dict[str, object]:
@@ -132,6 +127,6 @@ def _refuse_unknown(view: TableView, file_id: str) -> None:
     near = difflib.get_close_matches(file_id, sorted(known), n=1, cutoff=0.3)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise InvalidOptionError(
-        f"no instant of the table tells of a file group {file_id!r}{hint} (file ids are in "
-        "inspect.file_slices())"
+        f"no instant of the table names a file group {file_id!r}{hint} (inspect.file_slices() "
+        "lists the file ids)"
     )

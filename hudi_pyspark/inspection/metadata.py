@@ -1,4 +1,4 @@
-"""Records of the metadata table as an Arrow table."""
+"""The records of the metadata table."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 METADATA_RECORDS = pa.schema(
     [
-        pa.field("metadata_partition", pa.string()),
-        pa.field("file_id", pa.string()),
-        pa.field("key", pa.string()),
-        pa.field("type", pa.string()),
-        pa.field("value", pa.string()),
+        ("metadata_partition", pa.string()),
+        ("file_id", pa.string()),
+        ("key", pa.string()),
+        ("type", pa.string()),
+        ("value", pa.string()),
     ]
 )
 
 
 def metadata_records(view: TableView, partition: str | None) -> pa.Table:
-    """One row per key; see `Inspection.metadata_records`."""
+    """Return one row per key; see `Inspection.metadata_records`."""
     rows = [
         {
             "metadata_partition": record.metadata_partition,

@@ -1,4 +1,4 @@
-"""Partitions of a table and what they hold."""
+"""The partitions of a table and the size of their contents."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 _COLUMNS = (
-    pa.field("partition_path", pa.string()),
-    pa.field("slices", pa.int64()),
-    pa.field("base_files", pa.int64()),
-    pa.field("log_files", pa.int64()),
-    pa.field("bytes", pa.int64()),
-    pa.field("log_bytes", pa.int64()),
-    pa.field("stored_files", pa.int64()),
-    pa.field("stored_bytes", pa.int64()),
-    pa.field("rows", pa.int64()),
-    pa.field("last_commit", pa.string()),
+    ("partition_path", pa.string()),
+    ("slices", pa.int64()),
+    ("base_files", pa.int64()),
+    ("log_files", pa.int64()),
+    ("bytes", pa.int64()),
+    ("log_bytes", pa.int64()),
+    ("stored_files", pa.int64()),
+    ("stored_bytes", pa.int64()),
+    ("rows", pa.int64()),
+    ("last_commit", pa.string()),
 )
 
 
 def partitions_schema(view: TableView) -> pa.Schema:
-    """Columns of `partitions`; that of the values depends on the table."""
+    """Return the columns of `partitions`; the type of `partition` depends on the table."""
     types = _value_types(view)
     if not types:
         return pa.schema(_COLUMNS)
@@ -41,7 +41,7 @@ def partitions_schema(view: TableView) -> pa.Schema:
 
 
 def partitions(view: TableView) -> pa.Table:
-    """One row per partition; see `Inspection.partitions`."""
+    """Return one row per partition; see `Inspection.partitions`."""
     schema = partitions_schema(view)
     stored = stored_files(view)
     by_path = {path: (time, stat) for path, time, stat in writes(commits_of_files(view, stored))}
@@ -51,23 +51,23 @@ def partitions(view: TableView) -> pa.Table:
     types = _value_types(view)
     rows = []
     for path in sorted({*view.listing.partitions(), *slices}):
-        chosen = slices[path]
-        bases = [s.base_file for s in chosen if s.base_file is not None]
-        logs = [log for s in chosen for log in s.log_files]
-        here = [file for file in stored if file.partition_path == path]
-        writers = [by_path[f.path][0] for f in here if f.path in by_path]
+        here = slices[path]
+        bases = [s.base_file for s in here if s.base_file is not None]
+        logs = [log for s in here for log in s.log_files]
+        files = [file for file in stored if file.partition_path == path]
+        writers = [by_path[f.path][0] for f in files if f.path in by_path]
         rows.append(
             {
                 "partition_path": path,
                 "partition": _values(path, view, types),
-                "slices": len(chosen),
+                "slices": len(here),
                 "base_files": len(bases),
                 "log_files": len(logs),
                 "bytes": sum(base.size for base in bases) + sum(log.size for log in logs),
                 "log_bytes": sum(log.size for log in logs),
-                "stored_files": len(here),
-                "stored_bytes": sum(file.size for file in here),
-                "rows": _rows(chosen, by_path),
+                "stored_files": len(files),
+                "stored_bytes": sum(file.size for file in files),
+                "rows": _rows(here, by_path),
                 "last_commit": max(writers, default=None),
             }
         )
@@ -75,7 +75,7 @@ def partitions(view: TableView) -> pa.Table:
 
 
 def _rows(slices: list[FileSlice], by_path: dict[str, tuple[str, WriteStat]]) -> int | None:
-    """Rows of some slices by what commits say; None where log files have to be merged for it."""
+    """Return the number of rows that commits recorded; None where log files must be merged."""
     count = 0
     for file_slice in slices:
         base = file_slice.base_file
@@ -86,11 +86,11 @@ def _rows(slices: list[FileSlice], by_path: dict[str, tuple[str, WriteStat]]) ->
 
 
 def _value_types(view: TableView) -> dict[str, pa.DataType]:
-    """Types of the partition columns; text where the folders hold formatted times."""
+    """Return the types of the partition columns; text where folder names are formatted times."""
     config = view.config
     try:
         schema = resolve_schema(view)
-    except UnsupportedTableError:  # nothing was written yet
+    except UnsupportedTableError:  # nothing has been written yet
         schema = pa.schema([])
     return {
         name: schema.field(name).type
@@ -101,7 +101,7 @@ def _value_types(view: TableView) -> dict[str, pa.DataType]:
 
 
 def _values(path: str, view: TableView, types: dict[str, pa.DataType]) -> dict[str, Any] | None:
-    """Values of the partition columns; None where the path does not tell them."""
+    """Return the values of the partition columns; None if the path does not fit them."""
     try:
         return {
             name: value.as_py()

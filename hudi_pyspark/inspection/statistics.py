@@ -1,4 +1,4 @@
-"""Sizes and ratios of a table."""
+"""The sizes and ratios of a table."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ SMALL_FILE_BYTES = 104_857_600
 
 STATISTICS = pa.schema(
     [
-        pa.field("partitions", pa.int64()),
-        pa.field("file_groups", pa.int64()),
-        pa.field("base_files", pa.int64()),
-        pa.field("base_bytes", pa.int64()),
-        pa.field("log_files", pa.int64()),
-        pa.field("log_bytes", pa.int64()),
-        pa.field("log_to_base_ratio", pa.float64()),
-        pa.field("slices_with_logs", pa.int64()),
-        pa.field("small_files", pa.int64()),
-        pa.field("stored_files", pa.int64()),
-        pa.field("stored_bytes", pa.int64()),
-        pa.field("older_bytes", pa.int64()),
-        pa.field("cdc_bytes", pa.int64()),
-        pa.field("uncommitted_bytes", pa.int64()),
-        pa.field("commits", pa.int64()),
-        pa.field("changed_records", pa.int64()),
-        pa.field("written_records", pa.int64()),
-        pa.field("write_amplification", pa.float64()),
-        pa.field("pending_compactions", pa.int64()),
+        ("partitions", pa.int64()),
+        ("file_groups", pa.int64()),
+        ("base_files", pa.int64()),
+        ("base_bytes", pa.int64()),
+        ("log_files", pa.int64()),
+        ("log_bytes", pa.int64()),
+        ("log_to_base_ratio", pa.float64()),
+        ("slices_with_logs", pa.int64()),
+        ("small_files", pa.int64()),
+        ("stored_files", pa.int64()),
+        ("stored_bytes", pa.int64()),
+        ("older_bytes", pa.int64()),
+        ("cdc_bytes", pa.int64()),
+        ("uncommitted_bytes", pa.int64()),
+        ("commits", pa.int64()),
+        ("changed_records", pa.int64()),
+        ("written_records", pa.int64()),
+        ("write_amplification", pa.float64()),
+        ("pending_compactions", pa.int64()),
     ]
 )
 
 
 def statistics(view: TableView, small_file_bytes: int) -> pa.Table:
-    """One row; see `Inspection.statistics`."""
+    """Return one row; see `Inspection.statistics`."""
     slices = view.file_slices(check_files=False)
     bases = [s.base_file for s in slices if s.base_file is not None]
     logs = [log for s in slices for log in s.log_files]
@@ -76,11 +76,11 @@ def statistics(view: TableView, small_file_bytes: int) -> pa.Table:
 
 
 def _amplification(view: TableView) -> tuple[int, int]:
-    """Records that users changed, and records that were written, by table services too."""
+    """Return the number of records that users changed, and that users and services wrote."""
     changed = written = 0
     for metadata in view.commit_metadata.of(view.commit_metadata).values():
         for _, stat in metadata.all_stats():
-            # A delete takes a record from a base file, but writes one to a log file.
+            # A delete removes a record from a base file, but writes one to a log file.
             is_log = file_kind(stat.path) == "log"
             written += stat.num_writes + (stat.num_deletes if is_log else 0)
             if not metadata.operation_type.is_table_service:

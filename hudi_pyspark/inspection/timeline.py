@@ -6,50 +6,45 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
+    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
 TIMELINE = pa.schema(
     [
-        pa.field("requested_time", pa.string()),
-        pa.field("completion_time", pa.string()),
-        pa.field("action", pa.string()),
-        pa.field("state", pa.string()),
-        pa.field("archived", pa.bool_()),
-        pa.field("path", pa.string()),
+        *TIMES,
+        ("action", pa.string()),
+        ("state", pa.string()),
+        ("archived", pa.bool_()),
+        ("path", pa.string()),
     ]
 )
 
 
 def timeline(view: TableView, *, archived: bool) -> pa.Table:
-    """One row per instant; see `Inspection.timeline`."""
+    """Return one row per instant; see `Inspection.timeline`."""
     active = {(i.requested_time, i.comparable_action) for i in view.timeline.instants}
     rows = [
-        {
-            "requested_time": instant.requested_time,
-            "completion_time": instant.completion_time,
-            "action": str(instant.action),
-            "state": instant.state.name.lower(),
-            "archived": False,
-            "path": instant_path(instant, view.config),
-        }
+        _row(instant, instant_path(instant, view.config), is_archived=False)
         for instant in view.timeline.instants
     ]
     if archived:
         rows += [
-            {
-                "requested_time": old.requested_time,
-                "completion_time": old.completion_time,
-                "action": str(old.action),
-                "state": old.instant.state.name.lower(),
-                "archived": True,
-                "path": old.path,
-            }
-            for old in view.history.archived
-            # A writer archives first and deletes from the active timeline then.
-            if (old.requested_time, old.instant.comparable_action) not in active
+            _row(entry.instant, entry.path, is_archived=True)
+            for entry in view.history.archived
+            # Writers archive an instant before they delete it from the active timeline.
+            if (entry.requested_time, entry.instant.comparable_action) not in active
         ]
     rows.sort(key=lambda row: (str(row["requested_time"]), str(row["action"])))
     return pa.Table.from_pylist(rows, schema=TIMELINE)
+
+
+def _row(instant: Instant, path: str, *, is_archived: bool) -> dict[str, object]:
+    return {
+        **instant_row(instant),
+        "archived": is_archived,
+        "path": path,
+    }

@@ -1,4 +1,4 @@
-"""File groups as a picture: how much of each still waits for compaction."""
+"""The picture of file groups: how much of each is not yet compacted."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, WIDTH, Picture, pictur
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST = 500  # rows that can still be told apart
-_NAMED = 60  # rows that have room for a name
-_TALLEST = 750  # pixels, of rows without names
+_MOST = 500  # bars that can still be distinguished
+_NAMED = 60  # bars that have room for a name
+_TALLEST = 750  # pixels, of bars without names
 # Numbers as d3 prints them (12k, 1.5M, 2G), in the units of bytes.
 _AXIS_BYTES = "format(abs(datum.value), '~s') + 'B'"
 _PARTS = {"log files": ORANGE, "base file": BLUE, "older slices": GREY}
 
 
 def file_groups_picture(title: str, slices: pa.Table, files: pa.Table) -> Picture:
-    """A bar per file group: to the left its log files, to the right its base file.
+    """Return a picture with a bar per file group: log files to the left, base file to the right.
 
-    Groups with the most bytes in log files come first: that is what compaction has to merge, and
-    what every read merges until then. Behind the base file lies what older slices still occupy.
+    Groups with the most bytes in log files come first: compaction has to merge these bytes, and
+    every read merges them until then. The bytes of older slices follow the base file.
 
     Args:
         title: first line of the picture.
@@ -46,7 +46,7 @@ def file_groups_picture(title: str, slices: pa.Table, files: pa.Table) -> Pictur
 
 
 def _older_bytes(files: pa.Table) -> dict[tuple[str, str], int]:
-    """(partition path, file id) to bytes of base and log files that no latest slice has."""
+    """Map (partition path, file id) to the bytes of base and log files of older slices."""
     older: dict[tuple[str, str], int] = {}
     for file in files.to_pylist():
         if not file["in_latest_slice"] and file["kind"] != "cdc":
@@ -79,7 +79,7 @@ def _bars(
 
 
 def _short_names(keys: list[tuple[str, str]]) -> list[str]:
-    """Partition and the first letters of a file id, as many as tell all of them apart."""
+    """Return partition and first letters of each file id, enough letters to make them unique."""
     for letters in (8, 13, 18):
         names = [_name(partition, file_id[:letters]) for partition, file_id in keys]
         if len(set(names)) == len(names):
@@ -113,8 +113,8 @@ def _facts(groups: list[dict[str, Any]], older: dict[tuple[str, str], int]) -> l
 def _drawing(values: list[dict[str, Any]]) -> dict[str, Any]:
     count = len({value["group"] for value in values})
     is_named = count <= _NAMED
-    found = {value["part"] for value in values}
-    parts = {part: color for part, color in _PARTS.items() if part in found}
+    drawn = {value["part"] for value in values}
+    parts = {part: color for part, color in _PARTS.items() if part in drawn}
     names: dict[str, Any] = {"title": None, "ticks": False, "domain": False, "labelLimit": 330}
     if not is_named:
         names = {

@@ -1,4 +1,4 @@
-"""A drawing that can be shown and saved."""
+"""A picture that can be shown and saved."""
 
 from __future__ import annotations
 
@@ -13,54 +13,68 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
-_PNG_SCALE = 2  # pixels of a screen have halved since Vega chose its own
-WIDTH = 720  # of what is drawn, in pixels; titles and labels come on top
-# Two sides of one thing in one hue, what asks for attention in another: told apart by everybody.
+_PNG_SCALE = 2  # device pixels per Vega pixel, for today's screens
+WIDTH = 720  # pixels, without titles and labels
+# Colours that people with colour blindness can distinguish, too.
 BLUE, ORANGE, RED, GREY = "#4c78a8", "#f58518", "#c0392b", "#c4c9cf"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Picture:
-    """A drawing as a Vega-Lite specification; notebooks show it as SVG.
+    """A picture as a Vega-Lite specification; notebooks show it as SVG.
 
-    Showing and saving need the extra ``plot``.
+    Showing and saving it needs the extra ``plot``.
     """
 
     spec: Mapping[str, Any]
 
     def to_svg(self) -> str:
-        """The drawing as SVG."""
+        """Return the picture as SVG.
+
+        Raises:
+            ImportError: the extra ``plot`` is not installed.
+        """
         text: str = _converter().vegalite_to_svg(dict(self.spec))
         return text
 
     def to_png(self) -> bytes:
-        """The drawing as PNG."""
+        """Return the picture as PNG.
+
+        Raises:
+            ImportError: the extra ``plot`` is not installed.
+        """
         image: bytes = _converter().vegalite_to_png(dict(self.spec), scale=_PNG_SCALE)
         return image
 
     def to_html(self) -> str:
-        """A page that shows the drawing with tooltips; it loads nothing from anywhere."""
+        """Return a page with the picture and tooltips; it loads nothing from elsewhere.
+
+        Raises:
+            ImportError: the extra ``plot`` is not installed.
+        """
         page: str = _converter().vegalite_to_html(dict(self.spec), bundle=True)
         return page
 
     def save(self, path: str | Path) -> None:
-        """Write the drawing to a local file.
+        """Write the picture to a local file.
 
         Args:
             path: ends in ``.svg``, ``.png``, ``.html``, or ``.json`` for the specification.
 
         Raises:
-            InvalidOptionError: another ending.
+            InvalidOptionError: the path has another ending.
+            ImportError: the extra ``plot`` is not installed; ``.json`` does not need it.
         """
         target = Path(path)
-        draw = self._forms().get(target.suffix.lower())
-        if draw is None:
+        writer = self._writers().get(target.suffix.lower())
+        if writer is None:
             raise InvalidOptionError(
-                f"{str(path)!r} is no name for a picture: it must end in {', '.join(self._forms())}"
+                f"{str(path)!r} is not a file name of a picture: it must end in "
+                f"{', '.join(self._writers())}"
             )
-        target.write_bytes(draw())
+        target.write_bytes(writer())
 
-    def _forms(self) -> Mapping[str, Callable[[], bytes]]:
+    def _writers(self) -> Mapping[str, Callable[[], bytes]]:
         return {
             ".svg": lambda: self.to_svg().encode(),
             ".png": self.to_png,
@@ -78,11 +92,11 @@ class Picture:
 def picture(
     title: str, facts: list[str], values: list[dict[str, Any]], drawing: Mapping[str, Any]
 ) -> Picture:
-    """A picture in the style that all have.
+    """Return a picture in the common style.
 
     Args:
-        title: its first line.
-        facts: what it shows in words, one line each.
+        title: first line.
+        facts: further lines above the picture.
         values: the data, one mapping per mark.
         drawing: marks and encodings, or layers, or panels.
     """
@@ -99,7 +113,7 @@ def picture(
                 "legend": {"orient": "top", "title": None, "labelFontSize": 11},
                 "view": {"stroke": None},
             },
-            # Scales of no values have no size, which ends in a picture of none.
+            # Without values the scales have no size, so the picture needs one.
             **(drawing if values else {"width": WIDTH, "height": 1, "mark": "point"}),
         }
     )
@@ -107,7 +121,7 @@ def picture(
 
 def _converter() -> ModuleType:
     try:
-        import vl_convert  # noqa: PLC0415  (an optional extra, loaded when asked for)
+        import vl_convert  # noqa: PLC0415  (an optional extra)
     except ImportError as error:
         raise ImportError(
             "pictures need the extra plot: pip install 'hudi-pyspark[plot]'"

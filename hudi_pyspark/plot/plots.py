@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 
 class Plots:
-    """Pictures of a table, shown by notebooks and saved by `Picture.save`.
+    """The pictures of a table, shown by notebooks and saved by `Picture.save`.
 
-    Build it with `HudiTable.plot`. Drawing needs the extra ``plot``.
+    `HudiTable.plot` returns it. Drawing needs the extra ``plot``. Every method may raise
+    `HudiError` where the files that it reads are missing or corrupt.
 
     Args:
-        title: of the pictures: what the table is called.
-        inspection: of the table.
+        title: first line of the pictures, with the table's name.
+        inspection: the inspection of the table.
     """
 
     def __init__(self, title: str, inspection: Inspection) -> None:
@@ -27,12 +28,13 @@ class Plots:
         self._inspection = inspection
 
     def timeline(self, *, archived: bool = True) -> Picture:
-        """What happened when, a lane per action, and how long each took.
+        """Return the instants along time, in a lane per action, with their durations.
 
-        Before table version 8 a timeline does not tell when an action ended: no durations then.
+        Before table version 8 a timeline does not record when an action completed, so there are no
+        durations.
 
         Args:
-            archived: also instants that have left the active timeline.
+            archived: include archived instants.
         """
         inspection = self._inspection
         return timeline_picture(
@@ -42,9 +44,9 @@ class Plots:
         )
 
     def file_groups(self) -> Picture:
-        """How big each file group is: its base file, the log files that wait for compaction.
+        """Return the size of each file group: its base file, and its uncompacted log files.
 
-        And in grey what lies there of older slices until the cleaner takes it away.
+        The files of older slices, which a clean has not removed yet, are grey.
         """
         inspection = self._inspection
         return file_groups_picture(self._title, inspection.file_slices(), inspection.files())

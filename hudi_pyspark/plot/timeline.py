@@ -1,4 +1,4 @@
-"""The timeline as a picture: what happened when, and how long it took."""
+"""The picture of the timeline: the instants and their durations."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 _LANE_HEIGHT = 26
 _DURATIONS_HEIGHT = 130
 _X_TITLE = "requested at (clock of the writer)"
-_CROWD = 80  # instants, from which on marks must be slim
-# The operation tells a table service from the write whose action it completes under.
+_CROWD = 80  # more instants than this get thin marks
+# A table service completes with the action of a write, but has an operation of its own.
 _LANES_BY_OPERATION = {
     "COMPACT": "compaction",
     "LOG_COMPACT": "log compaction",
     "CLUSTER": "clustering",
 }
 _LANES_BY_ACTION = {"logcompaction": "log compaction"}
-# A day's hours by the 24-hour clock; the date stands where a day begins.
+# Hours by the 24-hour clock, and the date at the beginning of a day.
 _CLOCK = {
     "year": "%Y",
     "quarter": "%b %Y",
@@ -44,7 +44,7 @@ _STATES = {"completed": BLUE, "archived": GREY, "inflight": ORANGE, "requested":
 
 
 def timeline_picture(title: str, instants: pa.Table, commits: pa.Table) -> Picture:
-    """Instants along time, a lane per action, and below how long each took.
+    """Return a picture of instants along time, a lane per action, and of their durations.
 
     Args:
         title: first line of the picture.
@@ -52,10 +52,10 @@ def timeline_picture(title: str, instants: pa.Table, commits: pa.Table) -> Pictu
         commits: `Inspection.commits` of the same instants: requested_time, operation,
             written_bytes.
     """
-    wrote = {row["requested_time"]: row for row in commits.to_pylist()}
+    commit_rows = {row["requested_time"]: row for row in commits.to_pylist()}
     rows = [(_epoch_ms(row["requested_time"]), row) for row in instants.to_pylist()]
     marks = [
-        _mark(start, row, wrote.get(row["requested_time"], {}))
+        _mark(start, row, commit_rows.get(row["requested_time"], {}))
         for start, row in rows
         if start is not None
     ]
@@ -69,11 +69,11 @@ def timeline_picture(title: str, instants: pa.Table, commits: pa.Table) -> Pictu
     return picture(title, _facts(marks, clockless), marks, drawing)
 
 
-def _mark(start: int, row: Mapping[str, Any], wrote: Mapping[str, Any]) -> dict[str, Any]:
+def _mark(start: int, row: Mapping[str, Any], commit: Mapping[str, Any]) -> dict[str, Any]:
     requested, completed = row["requested_time"], row["completion_time"]
     end = _epoch_ms(completed) if completed else None
     action = row["action"]
-    operation = wrote.get("operation")
+    operation = commit.get("operation")
     lane = _LANES_BY_OPERATION.get(operation or "", _LANES_BY_ACTION.get(action, action))
     return {
         "start": start,
@@ -87,14 +87,14 @@ def _mark(start: int, row: Mapping[str, Any], wrote: Mapping[str, Any]) -> dict[
         "completed": completed or "",
         "action": action,
         "operation": operation or "",
-        "written_bytes": wrote.get("written_bytes"),
+        "written_bytes": commit.get("written_bytes"),
     }
 
 
 def _epoch_ms(instant: str) -> int | None:
-    """Clock time as if it were UTC: the zone of a timeline is not known, and none is shown.
+    """Return an instant as milliseconds, as if it were UTC: the zone is unknown and not shown.
 
-    None for an instant that is no moment, such as that of a bootstrap.
+    None for an instant that is not a time, e.g. that of a bootstrap.
     """
     try:
         moment = instant_to_datetime(instant)
@@ -107,10 +107,10 @@ def _facts(marks: list[dict[str, Any]], clockless: list[str]) -> list[str]:
     if not marks and not clockless:
         return ["no instant yet"]
     counts = {state: sum(m["state"] == state for m in marks) for state in _STATES}
-    told = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)
+    states = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)
     facts = []
     if marks:
-        facts.append(f"{counted(len(marks), 'instant')}: {told}")
+        facts.append(f"{counted(len(marks), 'instant')}: {states}")
         facts.append(f"from {marks[0]['time']} to {marks[-1]['time']}")
     timed = [m for m in marks if m["seconds"] is not None]
     if timed:
@@ -119,9 +119,9 @@ def _facts(marks: list[dict[str, Any]], clockless: list[str]) -> list[str]:
             f"the longest took {slowest['seconds']:,.1f} s: {slowest['lane']} {slowest['instant']}"
         )
     elif marks:
-        facts.append("durations are not known: the timeline holds no completion times")
+        facts.append("durations are unknown: the timeline has no completion times")
     if clockless:
-        facts.append(f"not shown, since they are no clock times: {', '.join(clockless)}")
+        facts.append(f"not shown, since they are not times: {', '.join(clockless)}")
     return facts
 
 
@@ -135,8 +135,8 @@ def _x(title: str | None) -> dict[str, Any]:
 
 
 def _state(marks: list[dict[str, Any]]) -> dict[str, Any]:
-    found = {mark["state"] for mark in marks}
-    domain = [state for state in _STATES if state in found]
+    drawn = {mark["state"] for mark in marks}
+    domain = [state for state in _STATES if state in drawn]
     return {
         "field": "state",
         "type": "nominal",
@@ -213,7 +213,7 @@ def _durations(marks: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _log_ticks(values: list[float]) -> list[float]:
-    """Ticks around positive values: powers of ten, and between them if there are few."""
+    """Return ticks around positive values: powers of ten, and more between them if few."""
     least, most = min(values), max(values)
     low, high = math.floor(math.log10(least)), math.ceil(math.log10(most))
     steps = (1, 2, 5) if high - low <= 2 else (1,)

@@ -1,10 +1,10 @@
-"""Spark's daemon of Python workers, which here has loaded this package before it forks them.
+"""A PySpark daemon that imports this package before forking workers.
 
     spark.python.daemon.module   hudi_pyspark.spark.daemon
 
-Spark ends a Python worker whose rows it does not want to the end, as after a ``LIMIT``; the next
-query then starts another, which is ready at once with this module instead of after its imports.
-It is named before a session starts, and the package has to be installed on every executor.
+Spark kills a Python worker whose rows it does not read to the end, e.g. after a ``LIMIT``, and
+starts another for the next query. With this module the new worker is ready at once, since its
+imports are done. Set it before the session starts; every executor needs the package installed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pyspark import daemon
 import hudi_pyspark.spark.reader  # noqa: F401
 
 if __name__ == "__main__":
-    pa.array([0])  # the first array that pyarrow makes loads pandas, where it is installed
-    # Workers share the memory of what is loaded as long as no garbage collection writes into it.
+    pa.array([0])  # the first array of pyarrow imports pandas, if it is installed
+    # Workers share the memory of loaded modules as long as garbage collection does not write to it.
     gc.collect()
     gc.freeze()
     daemon.manager()

@@ -1,7 +1,7 @@
-"""The Spark data source: thin, without any knowledge of Hudi.
+"""The Spark data source, without any knowledge of Hudi.
 
-Every Spark session that looks for a data source imports this module, whatever it then reads: what
-reads Hudi tables is imported when one is read.
+Every Spark session that looks up a data source imports this module, so the modules that read Hudi
+tables are imported only when one is read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class HudiDataSource(DataSource):
     """``spark.read.format("hudi-py").load(base_path)``."""
 
-    # Users' mergers; see hudi_pyspark.spark.session.register.
+    # Users' mergers by payload class; see hudi_pyspark.spark.session.register.
     payload_mergers: ClassVar[Mapping[str, PayloadMerger]] = {}
 
     _planner: Planner | None = None
@@ -36,15 +36,15 @@ class HudiDataSource(DataSource):
         return SHORT_NAME
 
     def schema(self) -> StructType:
-        return self._planned().schema()
+        return self._get_planner().schema()
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return self._planned().reader(schema, self.payload_mergers)
+        return self._get_planner().reader(schema, self.payload_mergers)
 
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
-        return self._planned().stream_reader(schema, self.payload_mergers)
+        return self._get_planner().stream_reader(schema, self.payload_mergers)
 
-    def _planned(self) -> Planner:
+    def _get_planner(self) -> Planner:
         if self._planner is None:
             from hudi_pyspark.spark.planner import Planner  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Tables about a table, as DataFrames."""
+"""Inspection tables as DataFrames."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 
 class InspectionReader(DataSourceReader):
-    """Asks one executor: what is in the files of a table may be more than the driver should hold.
+    """A reader of one inspection table.
+
+    It reads on one executor, since the contents of files may be too large for the driver.
 
     Args:
         path: base path.
-        storage_options: of the table's storage.
-        call: which table, and its arguments.
-        schema: what every batch must have.
+        storage_options: settings of the table's storage.
+        call: the inspection table and its arguments.
+        schema: schema of every batch.
     """
 
     def __init__(

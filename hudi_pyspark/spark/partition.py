@@ -1,4 +1,4 @@
-"""What Spark sends to an executor, and its rows as Spark wants them."""
+"""The partition that Spark sends to an executor, and its rows in Spark's schema."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
 
 
-_FIRST_BATCH = 256  # rows: few, for a query that stops after some
+_FIRST_BATCH = 256  # rows; few, for queries that stop after some rows
 
 
 class HudiPartition(InputPartition):
-    """Some file slices, parts of them, or changes of commits to them."""
+    """A group of tasks: file slices, parts of them, or their changes."""
 
     def __init__(self, tasks: tuple[ReadTask, ...]) -> None:
         super().__init__(tasks)
@@ -32,14 +32,18 @@ class HudiPartition(InputPartition):
 def read_partition(
     partition: InputPartition, storage: Storage, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of exactly the schema that Spark expects."""
-    # Spark makes one None partition of an empty list of partitions.
+    """Yield the batches of a partition, in exactly the given schema.
+
+    Raises:
+        HudiError: a file is missing, corrupt or not supported.
+    """
+    # Spark turns an empty list of partitions into one partition that is None.
     if not isinstance(partition, HudiPartition):
         return
     is_first = True
     for task in partition.tasks:
         for table in read_task(task, storage):
-            # Spark compares the first batch's schema with its own to the letter.
+            # Spark accepts the first batch only if its schema is exactly the expected one.
             conformed = conform(table, schema, {}, source="the result")
             rows = conformed.replace_schema_metadata(None)
             if is_first and rows.num_rows:

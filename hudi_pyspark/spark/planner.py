@@ -1,4 +1,4 @@
-"""What a table answers when Spark plans: schemas and readers."""
+"""Schemas and readers of one table, for Spark's planning."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from hudi_pyspark.inspection import InspectionCall
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
 
-_NO_CATALOG_TABLES = "Spark does not tell a Python data source the path of a catalog table"
+_NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 
 
 class Planner:
-    """Reads of one table with some options.
+    """The reads of one table with given options.
 
-    Spark carries it from the process that asked for the schema to the one that plans, so that
-    commits are read once for both. It looks whether the table has grown in between.
+    Spark moves the planner from the process that asks for the schema to the one that plans, so that
+    commits are read once for both. The table is opened again if it has grown in between.
 
     Args:
-        options: as given to the source.
+        options: options of the source.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -42,13 +42,23 @@ class Planner:
         self._opened: HudiTable | None = None
 
     def schema(self) -> StructType:
+        """Return the columns of the result.
+
+        Raises:
+            HudiError: an option is invalid, or the table cannot be read.
+        """
         if self._inspects():
             return spark_schema(self._inspection().schema(self._table().view))
-        # Spark asks batches and streams alike; a stream names no begin, which the columns do not
-        # depend on.
+        # Spark calls this for batches and streams. A stream has no begin, but the columns do not
+        # depend on it.
         return spark_schema(self._table().scan_with(schema_options(self._options)).schema)
 
     def reader(self, schema: StructType, mergers: Mapping[str, PayloadMerger]) -> DataSourceReader:
+        """Return the reader of a batch query.
+
+        Raises:
+            HudiError: an option or the requested schema is invalid, or the table cannot be read.
+        """
         if self._inspects():
             from hudi_pyspark.spark.inspection import InspectionReader  # noqa: PLC0415
 
@@ -65,8 +75,13 @@ class Planner:
     def stream_reader(
         self, schema: StructType, mergers: Mapping[str, PayloadMerger]
     ) -> HudiStreamReader:
-        StreamOptions.parse(self._options)  # what a stream cannot have is refused by name
-        # The scan of an empty batch: what no batch could have is refused before the first one.
+        """Return the reader of a stream.
+
+        Raises:
+            HudiError: an option or the requested schema is invalid, or the table cannot be read.
+        """
+        StreamOptions.parse(self._options)  # refuses options that streams do not have
+        # The scan of an empty batch, so that invalid options raise before the first batch.
         scan = self._table().scan_range(self._options, LAST_OFFSET, LAST_OFFSET, mergers)
         source = scan.schema
         return HudiStreamReader(
@@ -81,21 +96,21 @@ class Planner:
     def _inspects(self) -> bool:
         return INSPECT in {key.lower() for key in self._options}
 
-    # Imported only for such a read, as every process that plans loads this module.
+    # Imported only here, since every planning process imports this module.
     def _inspection(self) -> InspectionCall:
         from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415
 
         return InspectionCall.parse(self._options)
 
     def _table(self) -> HudiTable:
-        """The table as it is now; unless it has grown, nothing is read again but its timeline."""
+        """Return the current table; unless it has grown, only its timeline is listed again."""
         if self._opened is None or not self._opened.is_current():
             settings = storage_options_of(self._options)
             self._opened = HudiTable(self._path(), storage_options=settings)
         return self._opened
 
     def _path(self) -> str:
-        if {"provider", "location"} <= self._options.keys():  # only CREATE TABLE gives these
+        if {"provider", "location"} <= self._options.keys():  # only CREATE TABLE sets these
             raise UnsupportedQueryError(
                 f"this would make a catalog table, and {_NO_CATALOG_TABLES}: use CREATE TEMPORARY "
                 f"VIEW … USING `{SHORT_NAME}` OPTIONS (path '…')"

@@ -1,4 +1,4 @@
-"""Filters that Spark pushes down, as predicates."""
+"""The filters that Spark pushes down, converted to predicates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Pushed(Protocol):
-    """What the filters with a literal have in common; Spark 4.0 has no such classes."""
+    """A filter with a literal; Spark 4.0 does not have these classes."""
 
     value: Any
 
@@ -29,22 +29,22 @@ _PUSHDOWN_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 def is_pushdown_on() -> bool:
-    """Whether Spark will ask for filters: only then may a reader say that it takes them.
+    """Return whether Spark pushes filters down.
 
-    Spark plans in a Python worker, of another module where filter pushdown is switched on
-    (``spark.sql.python.filterPushdown.enabled``); it refuses a reader with ``pushFilters``
-    otherwise.
+    Spark plans in a Python worker, which runs another module if filter pushdown is enabled
+    (``spark.sql.python.filterPushdown.enabled``). Otherwise it rejects readers that have
+    ``pushFilters``.
     """
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
     return _PUSHDOWN_WORKER in sys.modules or getattr(main, "name", "") == _PUSHDOWN_WORKER
 
 
 def to_predicate(pushed: object, schema: pa.Schema) -> Predicate | None:
-    """The same condition, with Spark's outcome for every row; None where Spark has to check it.
+    """Return the same condition, with Spark's result for every row; None if Spark must check it.
 
     Args:
         pushed: a filter of ``pyspark.sql.datasource``.
-        schema: the columns of the answer, in the types that Spark was told.
+        schema: columns of the result, in the types that Spark expects.
     """
     if isinstance(pushed, datasource.Not):
         inner = to_predicate(pushed.child, schema)
@@ -56,7 +56,7 @@ def to_predicate(pushed: object, schema: pa.Schema) -> Predicate | None:
         return None
     try:
         return convert(cast("_Pushed", pushed), column, kind)
-    except InvalidOptionError:  # a literal that this package does not compare with such a column
+    except InvalidOptionError:  # this package does not compare the column with such a literal
         return None
 
 
@@ -72,14 +72,16 @@ def _null_safe(pushed: _Pushed, column: str, kind: pa.DataType) -> Predicate:
 
 def _like(before: str, after: str) -> Callable[[_Pushed, str, pa.DataType], Predicate]:
     def convert(pushed: _Pushed, column: str, kind: pa.DataType) -> Predicate:
-        compare(column, kind, Operator.EQUAL, pushed.value)  # refuses what is no text
+        compare(
+            column, kind, Operator.EQUAL, pushed.value
+        )  # refuses columns and literals that are not text
         text = pushed.value.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
         return Like(column, f"{before}{text}{after}")
 
     return convert
 
 
-# By name, for Spark 4.0.
+# By class name, since Spark 4.0 lacks these classes.
 _CONVERSIONS: dict[str, Callable[[_Pushed, str, pa.DataType], Predicate]] = {
     "EqualTo": _comparison(Operator.EQUAL),
     "EqualNullSafe": _null_safe,

@@ -1,4 +1,4 @@
-"""Reads of batches: what Spark sends to its executors, which load no more than this module."""
+"""The readers of batch queries; executors load only this module and its imports."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class HudiReader(DataSourceReader):
-    """Plans on the driver, reads on the executors.
+    """A reader that plans on the driver and reads on the executors.
 
-    Spark sends the instance to every executor, before it asks for the partitions: what only the
-    driver needs stays there.
+    Spark pickles the reader for the executors before it asks for the partitions; the scan, which
+    only the driver needs, is left out.
     """
 
     def __init__(self, scan: Scan, columns: Sequence[str], schema: pa.Schema) -> None:
@@ -40,8 +40,8 @@ class HudiReader(DataSourceReader):
         try:
             return [HudiPartition(tasks) for tasks in self._scan.plan_groups(self._columns)]
         except NotImplementedError as error:
-            # Spark takes a NotImplementedError for "this reader has no partitions()" and goes on
-            # with one None partition: what cannot be read would look like an empty table.
+            # Spark would take a NotImplementedError as "this reader has no partitions()" and go on
+            # with one partition that is None: an unsupported table would look empty.
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -49,12 +49,12 @@ class HudiReader(DataSourceReader):
 
 
 class FilteringReader(HudiReader):
-    """Takes filters from Spark; only for Sparks that have filter pushdown switched on."""
+    """A reader that accepts filters, for sessions with filter pushdown."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
         if self._scan is None:
             raise RuntimeError("filters are pushed on the driver only")
-        # Of the driver only.
+        # Imported here, since only the driver needs them.
         from hudi_pyspark.spark.pushdown import to_predicate  # noqa: PLC0415
         from hudi_pyspark.spark.schema import unchanged_columns  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Arrow schema to and from Spark's."""
+"""Conversions between Arrow schemas and Spark's."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from hudi_pyspark.query.columns.schema_evolution import conform
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-# The zone of timestamps is UTC; Spark 4.0 knows no other and has no such argument.
+# Timestamps are in UTC, which is the only zone of Spark 4.0: it has no such argument.
 _UTC: dict[str, Any] = (
     {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
 )
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """The same columns in Spark's types, all of them nullable.
+    """Return the same columns in Spark's types, all of them nullable.
 
-    Apache Hudi's columns are nullable or not by the writer's whim; a wrong promise of "not null"
-    makes Spark answer wrongly, so none is given.
+    Writers of Apache Hudi do not reliably mark nullable columns, and Spark returns wrong results if
+    a column marked as not null has nulls.
     """
     columns = pa.schema([_nullable(field) for field in schema])
-    # Spark 4.0 makes wall-clock times instants unless told.
+    # Otherwise Spark 4.0 turns wall-clock times into instants.
     return from_arrow_schema(columns, prefer_timestamp_ntz=True)
 
 
 def arrow_schema_of(schema: StructType) -> pa.Schema:
-    """The Arrow schema that every batch must have for Spark to accept it."""
+    """Return the Arrow schema that Spark requires of every batch."""
     return to_arrow_schema(schema, **_UTC)
 
 
 def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
-    """Names of the columns that a caller's ``.schema(...)`` asks for.
+    """Return the names of the columns that a user's ``.schema(...)`` requests.
 
     Raises:
-        InvalidOptionError: a column that the table does not have, or with a type that its values
-            cannot be promoted to.
+        InvalidOptionError: the table does not have a column, or cannot promote its values to the
+            requested type.
     """
     wanted = arrow_schema_of(requested)
     unknown = [name for name in wanted.names if name not in table.names]
@@ -63,18 +63,18 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
 
 
 def unchanged_columns(table: pa.Schema, requested: pa.Schema) -> pa.Schema:
-    """The columns that the caller gets in the table's own types: comparisons mean the same there.
+    """Return the columns that keep the table's types, so that comparisons give the same result.
 
     Args:
-        table: columns of the answer.
-        requested: those that Spark expects.
+        table: columns of the table.
+        requested: columns that Spark expects.
     """
     same = [n for n in requested.names if requested.field(n).type == table.field(n).type]
     return pa.schema([table.field(name) for name in same])
 
 
 def _check_scalars(available: pa.Schema, wanted: pa.Schema) -> None:
-    """An empty column has no chunk to convert, so one null of each type is tried."""
+    """Convert one null of each type, since an empty column has no chunk to convert."""
     probe = pa.table([pa.nulls(1, field.type) for field in available], schema=_all_null(available))
     conform(probe, _all_null(wanted), {}, source=".schema(...)")
 
@@ -89,7 +89,7 @@ def _nullable(field: pa.Field) -> pa.Field:
 
 def _nullable_type(kind: pa.DataType) -> pa.DataType:
     if kind == VARIANT:
-        return VARIANT  # Spark tells it from a struct by the marks of its fields
+        return VARIANT  # Spark recognises it by the metadata of its fields
     if pa.types.is_struct(kind):
         return pa.struct([_nullable(child) for child in kind])
     if pa.types.is_list(kind):

@@ -1,4 +1,4 @@
-"""Conveniences for a Spark session; `hudi_pyspark.read` and `register` describe them."""
+"""`read` and `register` for a Spark session; `hudi_pyspark` exports and documents them."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def register(spark: SparkSession) -> None:
     if not mergers:
         _try_to_register(spark, HudiDataSource)
         return
-    # Spark plans in a Python process of its own. A class that says it is from __main__ travels
-    # there by value, and the functions in it too, wherever the user defined them.
-    carrier = type(
+    # Spark plans in another Python process. A class of the module __main__ is pickled by value,
+    # together with its functions, wherever the user defined them.
+    source = type(
         HudiDataSource.__name__,
         (HudiDataSource,),
         {"payload_mergers": mergers, "__module__": "__main__"},
     )
-    if not _try_to_register(spark, carrier):
+    if not _try_to_register(spark, source):
         raise UnsupportedQueryError(
-            "this Spark keeps the source that it found by itself, which does not know the "
-            "registered mergers. Use a newer Spark, or give each read the option "
-            "payload_merger=module:function"
+            "this version of Spark does not replace the source that it loaded by itself, which "
+            "does not have the registered mergers. Use a newer Spark, or give each read the "
+            "option payload_merger=module:function"
         )
 
 
 def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
-    """Register; False on a Spark that keeps the source that it found by itself, as 4.0 does."""
+    """Register a source; return False if Spark keeps the one it loaded by itself, as 4.0 does."""
     try:
         spark.dataSource.register(source)
     except AnalysisException as error:
@@ -52,6 +52,6 @@ def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
 
 
 def read(spark: SparkSession, path: str, **options: str | bool | float) -> DataFrame:
-    """Load a table through the data source; options by alias."""
+    """Load a table through the data source, with options by alias."""
     register(spark)
     return spark.read.format(SHORT_NAME).options(**options).load(path)

@@ -1,4 +1,4 @@
-"""The Spark stream source: offsets are instants of the table."""
+"""The Spark stream source, whose offsets are instants of the table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hudi_pyspark.query.stream import (
 from hudi_pyspark.spark.partition import HudiPartition, read_partition
 from hudi_pyspark.storage_options import storage_options_of
 
-try:  # admission control came with Spark 4.2
+try:  # Spark 4.2 added admission control
     from pyspark.sql.streaming.datasource import (
         ReadAllAvailable,
         ReadLimit,
@@ -33,7 +33,7 @@ except ImportError:
     _HAS_READ_LIMITS = False
 
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
-        """Stands in where Spark does not know it."""
+        """A substitute for the class that older versions of Spark lack."""
 
 
 if TYPE_CHECKING:
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
 
 
 class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Micro-batches of a table: what was written after one instant, up to another.
+    """A reader of micro-batches: the rows written after one instant, up to another.
 
-    The table is opened anew for every question, since its timeline grows.
+    Every call opens the table anew, since its timeline grows.
 
     Args:
         path: base path.
-        options: as given to the source.
+        options: options of the source.
         mergers: users' mergers by payload class.
-        source: columns of the table when the query started, all that it could have read.
-        columns: names of those that the query reads.
-        schema: what every batch must have.
+        source: all columns of the table when the query started.
+        columns: names of the columns that the query reads.
+        schema: schema of every batch.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._columns = list(columns)
         self._schema = schema
         self._storage: Storage = self._table().storage
-        self._last = ""  # offset up to which Spark has planned, where it does not tell
-        # Offset where a stream of the latest begins; "" once its first batch is chosen.
+        self._last = ""  # offset up to which Spark has planned, where it does not pass it
+        # Offset where a stream of the latest begins; "" once its first batch is planned.
         self._start: str | None = None
         self._until = ""  # where Trigger.AvailableNow ends
 
@@ -98,8 +98,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     ) -> Offset:
         begin = start[OFFSET_KEY] if start is not None else self._last
         if begin and begin == self._start:
-            # Spark keeps ends of batches only. Where the first did not finish, it asks for the
-            # latest anew: whatever that batch held would be lost, so it holds nothing.
+            # Spark records only the ends of batches. If the first batch does not finish, it asks
+            # for the latest offset again and would lose the rows of that batch, so it is empty.
             self._start = ""
             return {OFFSET_KEY: begin}
         limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
@@ -109,8 +109,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {OFFSET_KEY: end}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  (Spark's name)
-        # Spark knows no limit in commits. It hands back what it gets here, so that any limit but
-        # "all" means: those of the options.
+        # Spark has no limit in commits. It passes back the limit returned here, so any limit but
+        # "all" means the limits of the options.
         if self._options.max_commits:
             return ReadMaxFiles(self._options.max_commits)
         if self._options.max_bytes:
@@ -127,8 +127,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         begin, until = start[OFFSET_KEY], end[OFFSET_KEY]
         self._last, self._start = until, ""
-        # Until may lie before begin: where the first, empty batch of a stream of the latest is
-        # planned again, and after a rollback, where Spark does not tell where the stream stands.
+        # The end may be before the begin: when the first, empty batch of a stream of the latest is
+        # planned again, and after a rollback, where Spark does not pass the current offset.
         if until <= begin:
             return []
         scan = self._table().scan_range(self._given, begin, until, self._mergers)
@@ -138,16 +138,20 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         yield from read_partition(partition, self._storage, self._schema)
 
-    def _check_schema(self, found: pa.Schema) -> None:
-        """A query that reads all columns must not lose new ones; any needs those that it reads."""
+    def _check_schema(self, current: pa.Schema) -> None:
+        """Refuse to lose new columns in a query that reads all, or columns that any query reads.
+
+        Raises:
+            StreamSchemaChangedError: the columns differ from those at the start of the query.
+        """
         reads_all = self._columns == self._source.names
-        names = found.names if reads_all else self._columns
-        now = [(n, str(found.field(n).type)) for n in names if n in found.names]
+        names = current.names if reads_all else self._columns
+        now = [(n, str(current.field(n).type)) for n in names if n in current.names]
         then = [(n, str(self._source.field(n).type)) for n in self._columns]
         if now != then:
             changed = sorted({f"{name} {kind}" for name, kind in set(now) ^ set(then)})
             raise StreamSchemaChangedError(
                 f"the table's columns changed while the stream ran: {', '.join(changed)}. Restart "
-                "the query on the same checkpoint to go on with the new columns, or name the "
-                "columns it reads with .schema(...) or the option columns"
+                "the query on the same checkpoint to continue with the new columns, or name the "
+                "columns to read with .schema(...) or the option columns"
             )

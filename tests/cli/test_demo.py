@@ -38,7 +38,7 @@ def test_demo_without_folder_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_lacks_typer_is_told_how_to_get_it():
+def test_message_without_typer_says_how_to_install_it():
     blocked = (
         "import importlib.util, sys\n"
         "find = importlib.util.find_spec\n"

@@ -1,4 +1,4 @@
-"""Every way in which a command can end, told by its exit code and by one message."""
+"""Every way in which a command can end: its exit code and its one message."""
 
 import re
 import subprocess
@@ -54,7 +54,11 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
         ),
         pytest.param(["scan", "{table}", "--option", "k"], "expected KEY=VALUE", id="no value"),
         pytest.param(["scan", "{table}", "--option", "k=v"], "unknown option 'k'", id="option"),
-        pytest.param(["commit", "{table}", "19700101"], "'19700101' is no", id="no such commit"),
+        pytest.param(
+            ["commit", "{table}", "19700101"],
+            "'19700101' is not the requested",
+            id="no such commit",
+        ),
         pytest.param(["count", "ftp://x/y"], "Cannot open 'ftp://x/y'", id="no such storage"),
         pytest.param(["timeline", "{table}", "--save", "x.bmp"], "'x.bmp'", id="no such picture"),
     ],
@@ -78,7 +82,7 @@ def test_a_log_file_outside_of_any_table_ends_with_3(tmp_path):
     file.write_bytes(b"#HUDI#")
     ended = hudi_py("log", "blocks", str(file))
     assert ended.code == 3
-    assert "lies in no Hudi table" in ended.err
+    assert "is not part of a Hudi table" in ended.err
 
 
 def test_a_table_that_is_not_supported_ends_with_4(tmp_path):
@@ -134,5 +138,5 @@ def test_an_interrupted_command_ends_with_130(golden_table, monkeypatch):
 
 def test_the_page_lists_every_exit_code():
     page = (PROJECT / "docs" / "cli.md").read_text(encoding="utf-8")
-    told = [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)]
-    assert told == [int(code) for code in ExitCode]
+    documented = [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)]
+    assert documented == [int(code) for code in ExitCode]

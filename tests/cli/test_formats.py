@@ -38,12 +38,12 @@ def test_count_is_that_of_hudi(golden_table, query):
 
 @pytest.mark.parametrize("case", CASES)
 def test_commits_are_those_of_the_case(golden_table, case):
-    told = json.loads((GOLDEN / case / "case.json").read_text())["timeline"]
+    timeline = json.loads((GOLDEN / case / "case.json").read_text())["timeline"]
     shown = json.loads(in_process("commits", str(golden_table(case)), "-o", "json").out)
     assert [
         f"{row['requested_time']}_{row['completion_time'] or row['requested_time']}.{row['action']}"
         for row in shown
-    ] == told
+    ] == timeline
 
 
 def expected(case, query="snapshot"):
@@ -102,7 +102,7 @@ def test_uri_is_a_place_to_read_and_to_write(table, tmp_path):
     assert len((tmp_path / "x.csv").read_text().splitlines()) == 24
 
 
-def test_file_is_replaced_only_if_told(table, tmp_path):
+def test_file_is_replaced_only_on_request(table, tmp_path):
     file = tmp_path / "rows.json"
     file.write_text("mine")
     arguments = ("scan", table, "--to", "json", "--file", str(file))
@@ -165,9 +165,13 @@ def test_every_command_prints_json_and_csv_that_parse(table):
 
 
 def test_describe_as_json(table):
-    told = json.loads(hudi_py("describe", table, "-o", "json").out)
-    assert (told["name"], told["version"], told["commits"]) == ("v9_mor_clustering", 9, 6)
-    assert told["record_key_fields"] == ["id"]
+    described = json.loads(hudi_py("describe", table, "-o", "json").out)
+    assert (described["name"], described["version"], described["commits"]) == (
+        "v9_mor_clustering",
+        9,
+        6,
+    )
+    assert described["record_key_fields"] == ["id"]
 
 
 def test_columns_and_limit(table):

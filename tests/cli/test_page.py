@@ -1,4 +1,4 @@
-"""The page of the command line: its examples run, and it tells of every command and option."""
+"""The page of the command line: its examples run, and it describes every command and option."""
 
 import re
 import shlex
@@ -41,11 +41,11 @@ def test_every_command_has_an_example(command):
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "log blocks", "log records"])
-def test_every_option_is_told(command):
+def test_every_option_is_documented(command):
     shown = in_process(*command.split(), "--help").out
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", shown)) - {"--help", "--no-environment"}
-    told = PAGE.read_text(encoding="utf-8")
-    assert {option for option in options if option not in told} <= {"--archived", "--limit"}
+    page = PAGE.read_text(encoding="utf-8")
+    assert {option for option in options if option not in page} <= {"--archived", "--limit"}
 
 
 def test_read_options_lead_to_their_page():

@@ -74,7 +74,7 @@ def test_one_column_that_is_too_wide_is_folded(table):
     ]
 
 
-def test_progress_is_not_shown_where_standard_error_is_no_terminal(table):
+def test_progress_is_not_shown_where_standard_error_is_not_a_terminal(table):
     assert on_terminal("doctor", table).err == ""
 
 

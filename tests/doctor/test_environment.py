@@ -1,4 +1,4 @@
-"""What the doctor says of machines that are told, and of this one."""
+"""The doctor's findings on described machines, and on this one."""
 
 import os
 import re
@@ -100,8 +100,8 @@ def test_old_java(commands, tmp_path):
     java = home / "bin" / "java"
     java.write_text("")
     java.chmod(0o755)
-    told = machine(commands, JAVA_HOME=str(home))
-    old = Machine(told.env, told.python, told.version_of, lambda _: ANSWERS["old"])
+    here = machine(commands, JAVA_HOME=str(home))
+    old = Machine(here.env, here.python, here.version_of, lambda _: ANSWERS["old"])
     (finding,) = (f for f in examine_environment(old, {}) if f.check == "java")
     assert finding.severity is Severity.PROBLEM
     assert finding.message.startswith("Java 8:")
@@ -116,7 +116,7 @@ def test_java_home_without_java(commands):
     [
         pytest.param("python3.12", "Python 3.12, but this is 3.11", id="another version"),
         pytest.param("bare", "lacks pyarrow, numpy or fastavro", id="without packages"),
-        pytest.param("nowhere", "is not there", id="missing"),
+        pytest.param("nowhere", "does not exist", id="missing"),
         pytest.param("broken", "cannot execute", id="does not start"),
     ],
 )
@@ -127,8 +127,8 @@ def test_python_of_the_workers(commands, python, says):
 
 def test_setting_of_the_session_beats_the_environment(commands):
     settings = {"spark.pyspark.python": "python3"}
-    told = machine(commands, PYSPARK_PYTHON="nowhere")
-    assert found(told, Severity.PROBLEM, **settings) == {}
+    other = machine(commands, PYSPARK_PYTHON="nowhere")
+    assert found(other, Severity.PROBLEM, **settings) == {}
 
 
 @pytest.mark.parametrize(

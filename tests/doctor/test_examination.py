@@ -61,7 +61,7 @@ def test_a_whole_table_has_an_ok_from_every_check(golden_table):
     }
 
 
-def test_a_table_tells_the_same_when_it_is_open(golden_table):
+def test_an_open_table_has_the_same_findings(golden_table):
     table = golden_table(V6)
     assert HudiTable(str(table)).doctor() == tuple(examine(table))
 
@@ -72,7 +72,7 @@ def test_no_table_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("version", ["10", "0", "many"])
-def test_unknown_table_version_is_the_only_problem_that_can_be_told(tmp_path, version):
+def test_unknown_table_version_is_the_only_problem_that_is_reported(tmp_path, version):
     table = unpack(COW, tmp_path)
     set_property(table, "hoodie.table.version", version)
     found = the_one(examine(table))

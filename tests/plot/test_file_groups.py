@@ -73,7 +73,7 @@ def test_files_of_older_slices_are_summed_and_changes_left_out():
     assert facts(spec)[1] == "70 B in files that no latest slice has"
 
 
-def test_facts_tell_the_debt():
+def test_facts_name_the_debt():
     spec = draw([group("a", 150_000, 30_000), group("b", 50_000)])
     assert facts(spec) == [
         "2 file groups: 200.0 kB in base files, 30.0 kB in log files of 1 group (15.0% of base)"
@@ -85,7 +85,7 @@ def test_legend_has_only_what_is_there():
     assert spec["encoding"]["color"]["scale"]["domain"] == ["base file"]
 
 
-def test_names_are_as_short_as_they_can_be_told_apart():
+def test_names_are_as_short_as_they_are_unique():
     long = [group("abcdefgh-1111-2222-0", 2), group("zbcdefgh-1111-2222-0", 1)]
     assert {name for name, _, _ in bars(draw(long))} == {"p/abcdefgh", "p/zbcdefgh"}
     alike = [group("00000001-aaaa-0", 2), group("00000001-bbbb-0", 1)]

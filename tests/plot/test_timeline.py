@@ -64,7 +64,7 @@ def test_table_services_have_lanes_of_their_own():
     assert spec["vconcat"][0]["layer"][1]["encoding"]["y"]["sort"] == lanes[:4]
 
 
-def test_states_are_told_apart_and_only_those_found_are_in_the_legend():
+def test_states_have_their_own_colours_and_only_drawn_ones_are_in_the_legend():
     spec = draw(
         instant("20260301080000000", "20260301080001000", archived=True),
         instant("20260301080002000", "20260301080003000"),
@@ -77,7 +77,7 @@ def test_states_are_told_apart_and_only_those_found_are_in_the_legend():
     assert facts(spec)[0] == "3 instants: 1 completed, 1 archived, 1 requested"
 
 
-def test_facts_tell_the_span_and_the_longest():
+def test_facts_name_the_span_and_the_longest():
     spec = draw(
         instant("20260301080000000", "20260301080001000"),
         instant("20260302090000000", "20260302090130500", "clean"),
@@ -92,13 +92,13 @@ def test_facts_tell_the_span_and_the_longest():
 def test_timeline_without_completion_times_has_no_durations():
     spec = draw(instant("20260301080000"), instant("20260301090000"))
     assert len(spec["vconcat"]) == 1
-    assert facts(spec)[2] == "durations are not known: the timeline holds no completion times"
+    assert facts(spec)[2] == "durations are unknown: the timeline has no completion times"
 
 
 def test_instant_that_is_no_clock_time_is_named_instead_of_drawn():
     spec = draw(instant("00000000000001", action="commit"), instant("20260301090000000"))
     assert [m["instant"] for m in marks(spec)] == ["20260301090000000"]
-    assert facts(spec)[-1] == "not shown, since they are no clock times: 00000000000001"
+    assert facts(spec)[-1] == "not shown, since they are not times: 00000000000001"
 
 
 def test_table_without_instants_says_so():

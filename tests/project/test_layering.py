@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "inspection": CORE,
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},
-    "doctor": {*CORE, "inspection"},
+    "doctor": {*CORE, "inspection", "description"},
     "snapshot_diff": {"errors", "query"},
     "hudi_table": {
         *CORE,

@@ -227,7 +227,7 @@ def test_log_blocks_are_decoded_only_in_the_columns_that_count(make_reader, monk
     for partition in reader.partitions():
         list(reader.read(partition))
     assert decoded
-    # The ordering field is what merging needs, and the record key where positions do not tell.
+    # The ordering field is what merging needs, and the record key where there are no positions.
     marks = {"_hoodie_is_deleted", "_hoodie_operation"}
     assert {frozenset(columns - marks) for columns in decoded} == {frozenset({"c_str", "ts"})}
 

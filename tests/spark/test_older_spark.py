@@ -90,6 +90,6 @@ def test_mergers_that_spark_would_not_see_are_refused(monkeypatch):
         hudi_pyspark.register(session())
 
 
-def test_other_refusals_of_a_registration_are_told():
+def test_other_refusals_of_a_registration_are_raised():
     with pytest.raises(AnalysisException, match="DATA_SOURCE_TYPE_MISMATCH"):
         hudi_pyspark.register(session("DATA_SOURCE_TYPE_MISMATCH"))

@@ -82,7 +82,7 @@ def test_rows_are_copied_into_a_table(spark, count, path):
 def test_catalog_table_is_refused_with_the_way_that_works(spark, path, where):
     with pytest.raises(Exception, match="CREATE TEMPORARY VIEW") as caught:
         spark.sql(f"CREATE TABLE t USING `hudi-py` {where.format(path)}")
-    assert "does not tell a Python data source the path of a catalog table" in str(caught.value)
+    assert "does not pass the path of a catalog table to a Python data source" in str(caught.value)
 
 
 def test_catalog_table_with_columns_of_its_own_says_what_is_missing(spark, count, path):

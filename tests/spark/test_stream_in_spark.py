@@ -81,7 +81,7 @@ def test_sink_is_the_incremental_answer_after_each_commit_and_each_kill(replay):
         begin = end
         # The batch is planned again from the table as it has grown by then.
         (stream.lose_last_batch, stream.lose_last_commit)[number % 2]()
-    # Rows of the first commit were told once; later versions are told as well.
+    # Rows of the first commit came once; later versions come, too.
     first = pc.equal(stream.answer()["_hoodie_commit_time"], "20261121063211338")
     assert stream.answer().filter(first).num_rows == 10
 
@@ -113,14 +113,14 @@ def test_changes_in_the_sink_are_apache_hudis_although_every_batch_was_killed(re
     for number, instant in enumerate(list(commits)[::-2][::-1]):
         growing.grow(instant)
         assert ends(stream.run(cdc="true"))[-1] == commits[instant]
-        told = set(stream.answer()["ts_ms"].to_pylist())
-        assert told <= {time for time in commits if time <= instant}
+        times = set(stream.answer()["ts_ms"].to_pylist())
+        assert times <= {time for time in commits if time <= instant}
         if instant != list(commits)[-1]:
             (stream.lose_last_commit, stream.lose_last_batch)[number % 2]()
     assert changes_differ(stream.answer(), case, "cdc_all") == []
     for query, (begin, end) in parts.items():
-        times = [time for time, offset in commits.items() if begin < offset <= end]
-        part = pc.is_in(stream.answer()["ts_ms"], value_set=pa.array(times))
+        in_range = [time for time, offset in commits.items() if begin < offset <= end]
+        part = pc.is_in(stream.answer()["ts_ms"], value_set=pa.array(in_range))
         assert changes_differ(stream.answer().filter(part), case, query) == []
 
 
@@ -344,7 +344,7 @@ def test_offsets_are_the_json_that_apache_hudi_writes(make_reader, tmp_path):
         pytest.param({"maxBytesPerTrigger": "7"}, "ReadMaxBytes(max_bytes=7)", id="bytes"),
     ],
 )
-def test_limit_is_told_to_spark_in_the_words_that_it_has(make_reader, tmp_path, options, limit):
+def test_limit_is_given_to_spark_in_its_own_classes(make_reader, tmp_path, options, limit):
     growing = table_at(THREE, "20261121064532196", tmp_path)
     assert repr(make_reader(growing, **options).getDefaultReadLimit()) == limit
 
@@ -413,7 +413,7 @@ def test_first_batch_of_a_stream_of_the_latest_may_be_planned_again(make_reader,
     assert reader.latestOffset(first, None) == offset(C2)
 
 
-def test_older_spark_that_tells_no_start_gets_one_batch_after_the_other(make_reader, tmp_path):
+def test_older_spark_that_passes_no_start_gets_one_batch_after_the_other(make_reader, tmp_path):
     # Spark 4.0 and 4.1 ask for the latest offset without arguments, even before the initial one.
     growing = table_at(THREE, "20261121064530916", tmp_path)
     reader = make_reader(growing, "id", maxCommitsPerTrigger="1")
@@ -437,7 +437,7 @@ def test_older_spark_gets_what_is_committed_between_its_two_first_questions(make
 
 
 def test_older_spark_that_restarts_gets_all_that_there_is(make_reader, tmp_path):
-    # Where the stream stood is in the checkpoint, which this Spark does not tell.
+    # The offset of the stream is in the checkpoint, and this Spark does not pass it.
     growing = table_at(THREE, "20261121064531489", tmp_path)
     reader = make_reader(growing, "id", maxCommitsPerTrigger="1")
     end = reader.latestOffset()

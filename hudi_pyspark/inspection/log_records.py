@@ -1,0 +1,313 @@
+"""The records of log files: as written, or merged as a read merges them."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    HudiError,
+    InvalidOptionError,
+    MissingFileError,
+    UnsupportedTableError,
+)
+from hudi_pyspark.format.file_name import LogFileName, NotADataFile
+from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.inspection.salvaged_log import relative_path, salvage_logs
+from hudi_pyspark.query.columns.arrays import field_array
+from hudi_pyspark.query.columns.schema_evolution import conform
+from hudi_pyspark.query.log_records.decoder import deleting_rows
+from hudi_pyspark.query.log_records.live_blocks import scan_blocks
+from hudi_pyspark.query.log_records.record_key import record_keys
+from hudi_pyspark.query.merge.custom_merger import registered_payloads
+from hudi_pyspark.query.merge.fold import fold_log
+from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.slice_log import log_decoder
+from hudi_pyspark.query.slice_planner import SlicePlanner
+from hudi_pyspark.table.merge_mode import resolve_merge_rule
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hudi_pyspark.format.log.delete_block import DeleteRecords
+    from hudi_pyspark.inspection.salvaged_log import SalvagedBlock, SalvagedLog
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.merge_mode import MergeRule
+    from hudi_pyspark.table.view import TableView
+
+# The columns of a record follow as one struct, so that their names cannot clash with these.
+_LEADING_COLUMNS = pa.schema(
+    [
+        ("path", pa.string()),
+        ("block", pa.int64()),
+        ("offset", pa.int64()),
+        ("instant_time", pa.string()),
+        ("record_number", pa.int64()),
+        ("kind", pa.string()),
+        ("key", pa.string()),
+        ("is_delete", pa.bool_()),
+        ("ordering", pa.list_(pa.string())),
+        ("problem", pa.string()),
+    ]
+)
+
+
+def log_records(view: TableView, path: str, *, merge: bool) -> pa.Table:
+    """Return one row per record of a log file, or per key of its slice.
+
+    See `Inspection.log_records`.
+    """
+    relative = relative_path(view, path)
+    if not merge:
+        return _written_records(view, list(salvage_logs(view, [relative])))
+    file_slice = _slice_of(view, relative)
+    listed = [log.path for log in file_slice.log_files if log.is_listed]
+    return _merged_records(view, file_slice, list(salvage_logs(view, listed)))
+
+
+def _written_records(view: TableView, files: Sequence[SalvagedLog]) -> pa.Table:
+    """Return the records of all blocks, in file order."""
+    rule = resolve_merge_rule(view.config, "", "")
+    schema = _record_schema(view, files)
+    parts = []
+    for file in files:
+        for block in file.blocks:
+            if block.rows is not None and block.rows.num_rows:
+                parts.append(_data_rows(view, block, rule, schema))
+            if block.deletes is not None:
+                parts.append(_delete_rows(block, rule, schema))
+        parts += _damage_rows(file, schema)
+    return _table(parts, schema)
+
+
+def _merged_records(
+    view: TableView, file_slice: FileSlice, files: Sequence[SalvagedLog]
+) -> pa.Table:
+    """Return the merged log record of each key of a slice, without its base file."""
+    planner = SlicePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
+    task = planner.plan([file_slice], planner.table_schema, view.last_instant)[0]
+    schema = _with_record(task.shared.result)
+    blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
+    scan = scan_blocks(blocks, task.shared.block_filter)
+    decoder = log_decoder(task)
+    records = decoder.concatenate([decoder.decode(block) for block in scan.blocks])
+    merged = fold_log(records, task.shared.rule, task.shared.merger)
+    winners = merged.records(np.arange(len(merged)))
+    rows = winners.rows.select(task.shared.result.names)
+    parts = [part for file in files for part in _damage_rows(file, schema)]
+    parts += [
+        _damage_row({"path": log.path, "problem": "the file is not on the storage"}, schema)
+        for log in file_slice.log_files
+        # On a file system that appends, another file of the slice may have its blocks.
+        if not log.is_listed and log.committed_by not in scan.instants
+    ]
+    count = len(merged)
+    columns = {
+        "kind": pa.array(np.where(winners.has_row, "data", "delete")),
+        "key": merged.keys,
+        "is_delete": pa.array(winners.marks.is_delete),
+        "ordering": _ordering(winners.rows, task.shared.rule, count),
+    }
+    return _table([_rows(schema, count, columns, rows, winners.has_row), *parts], schema)
+
+
+def _slice_of(view: TableView, path: str) -> FileSlice:
+    """Return the file slice of a log file.
+
+    Raises:
+        InvalidOptionError: the path is not a log file of records.
+        MissingFileError: no slice has the file.
+    """
+    partition, name = posixpath.split(path)
+    try:
+        parsed = LogFileName.parse(name)
+    except NotADataFile as error:
+        raise InvalidOptionError(f"{path!r} is not a log file of a file group") from error
+    if parsed.is_cdc:
+        raise InvalidOptionError(f"{path!r} has the changes of a CDC log, which are never merged")
+    group = view.groups.find(partition, parsed.file_id)
+    for file_slice in group.slices if group is not None else ():
+        if any(log.path == path for log in file_slice.log_files):
+            return file_slice
+    raise MissingFileError(
+        f"{view.storage.describe(path)} does not belong to any slice of the table: it does not "
+        "exist, or was never committed"
+    )
+
+
+def _record_schema(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
+    """Return the leading columns and the record.
+
+    The record has the table's columns, then those that only the files have.
+    """
+    data_blocks = [block for file in files for block in file.blocks if block.rows is not None]
+    try:
+        table = resolve_schema(view)
+    except UnsupportedTableError:  # nothing was committed yet
+        table = pa.schema([])
+    if any(block.block.block_type is LogBlockType.CDC_DATA_BLOCK for block in data_blocks):
+        table = pa.schema([])  # changes have columns of their own
+    fields = {field.name: field for field in table}
+    for block in data_blocks:
+        for field in block.rows.schema if block.rows is not None else ():
+            fields.setdefault(field.name, field)
+    return _with_record(pa.schema(list(fields.values())))
+
+
+def _with_record(columns: pa.Schema) -> pa.Schema:
+    return _LEADING_COLUMNS.append(pa.field("record", pa.struct(list(columns))))
+
+
+def _columns(schema: pa.Schema) -> pa.Schema:
+    """Return the columns of the record."""
+    return pa.schema(list(schema.field("record").type))
+
+
+def _data_rows(
+    view: TableView, block: SalvagedBlock, rule: MergeRule, schema: pa.Schema
+) -> pa.Table:
+    count = block.record_count or 0
+    rows, problem = _conform(block.rows, _columns(schema), block.block.path)
+    key_fields = () if view.config.populate_meta_fields else view.config.record_key_fields
+    columns = {
+        **_block_columns(block, count),
+        "kind": pa.repeat("data", count),
+        "key": _keys(rows, key_fields, count),
+        "is_delete": pa.array(deleting_rows(rows, rule)),
+        "ordering": _ordering(rows, rule, count),
+        "problem": pa.repeat(problem or None, count).cast(pa.string()),
+    }
+    return _rows(schema, count, columns, rows, np.ones(count, np.bool_))
+
+
+def _conform(rows: pa.Table | None, schema: pa.Schema, source: str) -> tuple[pa.Table, str]:
+    """Convert rows to the types of a schema.
+
+    A column that cannot be converted becomes null, and the reason is returned with the rows.
+    """
+    assert rows is not None
+    problems, columns = [], []
+    for field in schema:
+        wanted = pa.schema([field])
+        try:
+            columns.append(conform(rows, wanted, {}, source=source).column(0))
+        except HudiError as error:
+            problems.append(error.reason())
+            columns.append(pa.nulls(rows.num_rows, field.type))
+    return pa.Table.from_arrays(columns, schema=schema), "; ".join(problems)
+
+
+def _keys(rows: pa.Table, key_fields: Sequence[str], count: int) -> pa.Array:
+    """Return the record keys; null where the records have none, as in a CDC log."""
+    try:
+        if key_fields:
+            return record_keys(rows, key_fields)
+        return field_array(rows, RECORD_KEY_COLUMN)
+    except CorruptTableError:
+        return pa.nulls(count, pa.string())
+
+
+def _ordering(rows: pa.Table, rule: MergeRule, count: int) -> pa.Array:
+    """Return the ordering values as text, one per ordering field; null without such fields."""
+    names = [n for n in rule.ordering_fields if n.partition(".")[0] in rows.schema.names]
+    if not names:
+        return pa.nulls(count, pa.list_(pa.string()))
+    texts = [
+        field_array(rows, name, role="ordering field").cast(pa.string()).to_pylist()
+        for name in names
+    ]
+    return pa.array(list(map(list, zip(*texts, strict=True))), pa.list_(pa.string()))
+
+
+def _delete_rows(block: SalvagedBlock, rule: MergeRule, schema: pa.Schema) -> pa.Table:
+    deletes, count = block.deletes, block.record_count or 0
+    assert deletes is not None
+    columns = {
+        **_block_columns(block, count),
+        "kind": pa.repeat("delete", count),
+        "key": deletes.record_keys,
+        "is_delete": pa.repeat(True, count),  # noqa: FBT003  (a value, not a switch)
+        "ordering": _delete_ordering(deletes, count, len(rule.ordering_fields)),
+    }
+    return _rows(schema, count, columns, None, np.zeros(count, np.bool_))
+
+
+def _delete_ordering(deletes: DeleteRecords, count: int, fields: int) -> pa.Array:
+    values: list[list[str | None] | None] = [None] * count
+    for group in deletes.ordering:
+        for row, text in zip(
+            group.rows.to_pylist(), group.values.cast(pa.string()).to_pylist(), strict=True
+        ):
+            values[row] = [text]
+    if deletes.array_ordering is not None:
+        for row in deletes.array_ordering.rows.to_pylist():
+            values[row] = [None] * max(fields, len(deletes.array_ordering.fields))
+        for number, groups in enumerate(deletes.array_ordering.fields):
+            for group in groups:
+                texts = group.values.cast(pa.string()).to_pylist()
+                for row, text in zip(group.rows.to_pylist(), texts, strict=True):
+                    several = values[row]
+                    if several is not None:
+                        several[number] = text
+    return pa.array(values, pa.list_(pa.string()))
+
+
+def _damage_rows(file: SalvagedLog, schema: pa.Schema) -> list[pa.Table]:
+    places: list[dict[str, object]] = [
+        {
+            "path": file.path,
+            "block": damaged.number,
+            "offset": damaged.block.offset,
+            "instant_time": damaged.block.instant_time,
+            "problem": damaged.problem,
+        }
+        for damaged in file.blocks
+        if damaged.problem
+    ]
+    if file.problem:
+        places.append({"path": file.path, "offset": file.size, "problem": file.problem})
+    return [_damage_row(place, schema) for place in places]
+
+
+def _damage_row(place: dict[str, object], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_pylist([{**place, "kind": "damage"}], schema=schema)
+
+
+def _block_columns(salvaged: SalvagedBlock, count: int) -> dict[str, pa.Array]:
+    block = salvaged.block
+    return {
+        "path": pa.repeat(block.path, count),
+        "block": pa.repeat(salvaged.number, count),
+        "offset": pa.repeat(block.offset, count),
+        "instant_time": pa.repeat(block.instant_time or "", count),
+        "record_number": pa.array(np.arange(count)),
+    }
+
+
+def _rows(
+    schema: pa.Schema,
+    count: int,
+    columns: dict[str, pa.Array],
+    rows: pa.Table | None,
+    has_row: np.ndarray[tuple[int], np.dtype[np.bool_]],
+) -> pa.Table:
+    """Return a table of the schema; columns that are not given are null."""
+    record = schema.field("record").type
+    arrays_by_name = dict(columns)
+    if rows is not None:
+        arrays = [rows.column(n).combine_chunks() for n in rows.schema.names]
+        arrays_by_name["record"] = pa.StructArray.from_arrays(
+            arrays, fields=list(record), mask=pa.array(~has_row)
+        )
+    arrays = [arrays_by_name.get(f.name, pa.nulls(count, f.type)) for f in schema]
+    cast = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)]
+    return pa.Table.from_arrays(cast, schema=schema)
+
+
+def _table(parts: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
+    return pa.concat_tables([schema.empty_table(), *parts]).combine_chunks()

@@ -1,0 +1,172 @@
+"""The compactions and clusterings of a table, with their plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import MissingFileError
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.table_service_metadata import (
+    CompactionPlan,
+    ReplacePlan,
+    parse_compaction_plan,
+    parse_replace_plan,
+)
+from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
+from hudi_pyspark.table.timeline import instant_path, read_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hudi_pyspark.format.timeline.table_service_metadata import PlannedSlice
+    from hudi_pyspark.table.view import TableView
+
+COMPACTIONS = pa.schema(
+    [
+        *TIMES,
+        ("action", pa.string()),
+        ("state", pa.string()),
+        ("partition_paths", pa.list_(pa.string())),
+        ("slices", pa.int64()),
+        ("log_files", pa.int64()),
+        ("written_files", pa.int64()),
+        ("written_bytes", pa.int64()),
+        ("records", pa.int64()),
+    ]
+)
+
+CLUSTERING = pa.schema(
+    [
+        *TIMES,
+        ("state", pa.string()),
+        ("partition_paths", pa.list_(pa.string())),
+        ("input_groups", pa.int64()),
+        ("input_slices", pa.int64()),
+        ("replaced_file_groups", pa.int64()),
+        ("written_files", pa.int64()),
+        ("written_bytes", pa.int64()),
+        ("records", pa.int64()),
+    ]
+)
+
+
+def compactions(view: TableView) -> pa.Table:
+    """Return one row per compaction or log compaction; see `Inspection.compactions`."""
+    rows = []
+    for instant, action in _compaction_instants(view):
+        row = {**instant_row(instant), "action": action}
+        plan = compaction_plan(view, instant, action)
+        if plan is not None:
+            row |= {
+                "partition_paths": _partition_paths(plan.slices),
+                "slices": len(plan.slices),
+                "log_files": sum(len(s.log_file_names) for s in plan.slices),
+            }
+        rows.append(row | _written(view, instant))
+    return pa.Table.from_pylist(rows, schema=COMPACTIONS)
+
+
+def clustering(view: TableView) -> pa.Table:
+    """Return one row per clustering; see `Inspection.clustering`."""
+    rows = []
+    for instant in _clustering_instants(view):
+        row = instant_row(instant)
+        plan = replace_plan(view, instant)
+        if plan is not None:
+            slices = tuple(plan.all_slices())
+            row |= {
+                "partition_paths": _partition_paths(slices),
+                "input_groups": len(plan.input_groups),
+                "input_slices": len(slices),
+            }
+        if instant.is_completed:
+            replaced = view.commit_metadata[instant.requested_time].replaced_file_ids
+            row["replaced_file_groups"] = sum(len(ids) for ids in replaced.values())
+        rows.append(row | _written(view, instant))
+    return pa.Table.from_pylist(rows, schema=CLUSTERING)
+
+
+def pending_plans(view: TableView) -> Iterator[tuple[Instant, str, tuple[PlannedSlice, ...]]]:
+    """Yield the instant, action and input slices of each pending compaction and clustering."""
+    for instant, action in _compaction_instants(view):
+        compaction = None if instant.is_completed else compaction_plan(view, instant, action)
+        if compaction is not None:
+            yield instant, action, compaction.slices
+    for instant in _clustering_instants(view):
+        plan = None if instant.is_completed else replace_plan(view, instant)
+        if plan is not None:
+            yield instant, str(Action.CLUSTERING), tuple(plan.all_slices())
+
+
+def compaction_plan(view: TableView, instant: Instant, action: Action) -> CompactionPlan | None:
+    """Return the plan of a pending or completed compaction; None if its file is missing."""
+    body = read_requested(view, instant, action)
+    return parse_compaction_plan(body, path=instant_path(instant, view.config)) if body else None
+
+
+def replace_plan(view: TableView, instant: Instant) -> ReplacePlan | None:
+    """Return the plan of a replace commit or clustering; None if its file is missing or empty."""
+    for action in (Action.CLUSTERING, Action.REPLACE_COMMIT):
+        body = read_requested(view, instant, action)
+        if body:
+            return parse_replace_plan(body, path=instant_path(instant, view.config))
+    return None
+
+
+def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
+    """Yield the compactions of the active timeline, with the action that requested them."""
+    for instant in view.timeline.instants:
+        if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
+            yield instant, instant.action
+        elif not (instant.is_completed and view.config.is_merge_on_read):
+            continue
+        elif instant.action == Action.COMMIT:
+            # Writes to a MERGE_ON_READ table are delta commits; its commits are compactions.
+            yield instant, Action.COMPACTION
+        elif (
+            instant.action == Action.DELTA_COMMIT
+            and view.commit_metadata[instant.requested_time].operation_type == "LOG_COMPACT"
+        ):
+            yield instant, Action.LOG_COMPACTION
+
+
+def _clustering_instants(view: TableView) -> Iterator[Instant]:
+    for instant in view.timeline.instants:
+        if instant.action == Action.CLUSTERING:
+            yield instant
+        elif instant.action == Action.REPLACE_COMMIT:
+            if instant.is_completed:
+                operation = view.commit_metadata[instant.requested_time].operation_type
+                is_clustering = operation == "CLUSTER"
+            else:
+                plan = replace_plan(view, instant)
+                is_clustering = plan is not None and plan.is_clustering
+            if is_clustering:
+                yield instant
+
+
+def read_requested(view: TableView, instant: Instant, action: Action) -> bytes | None:
+    """Return the body of an action's plan; None if its file is missing."""
+    requested = Instant(instant.requested_time, action, InstantState.REQUESTED)
+    try:
+        return read_instant(view.storage, instant_path(requested, view.config))
+    except MissingFileError:
+        return None
+
+
+def _partition_paths(slices: tuple[PlannedSlice, ...]) -> list[str]:
+    return sorted({planned.partition_path for planned in slices})
+
+
+def _written(view: TableView, instant: Instant) -> dict[str, object]:
+    """Return what a completed action wrote; nothing while it is pending."""
+    if not instant.is_completed:
+        return {}
+    stats = [stat for _, stat in view.commit_metadata[instant.requested_time].all_stats()]
+    return {
+        "written_files": len(stats),
+        "written_bytes": sum(stat.total_write_bytes for stat in stats),
+        "records": sum(stat.num_writes for stat in stats),
+    }
