@@ -30,15 +30,26 @@ class HudiPartition(InputPartition):
 
 
 def read_partition(
-    partition: InputPartition, storage: Storage, schema: pa.Schema
+    partition: InputPartition, storage: Storage, schema: pa.Schema, limit: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of exactly the schema that Spark expects."""
+    """Yield batches of exactly the schema that Spark expects.
+
+    Args:
+        partition: of the reader's own.
+        storage: of the table.
+        schema: columns that the tasks do not have are null.
+        limit: rows after which reading stops; None for all.
+    """
     # Spark makes one None partition of an empty list of partitions.
     if not isinstance(partition, HudiPartition):
         return
     is_first = True
+    left = limit
     for task in partition.tasks:
-        for table in read_task(task, storage):
+        if left is not None and left <= 0:
+            return
+        for whole in read_task(task, storage):
+            table = whole.slice(0, left)
             # Spark compares the first batch's schema with its own to the letter.
             conformed = conform(table, schema, {}, source="the result")
             rows = conformed.replace_schema_metadata(None)
@@ -46,3 +57,7 @@ def read_partition(
                 yield from rows.slice(0, _FIRST_BATCH).to_batches()
                 rows, is_first = rows.slice(_FIRST_BATCH), False
             yield from rows.to_batches()
+            if left is not None:
+                left -= table.num_rows
+                if left <= 0:
+                    break
