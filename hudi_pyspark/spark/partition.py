@@ -30,9 +30,15 @@ class HudiPartition(InputPartition):
 
 
 def read_partition(
-    partition: InputPartition, storage: Storage, schema: pa.Schema
+    partition: InputPartition, storage: Storage, schema: pa.Schema, limit: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a partition, in exactly the given schema.
+
+    Args:
+        partition: one of the reader's own.
+        storage: of the table.
+        schema: columns that the tasks do not have are null.
+        limit: rows after which reading stops; None for all.
 
     Raises:
         HudiError: a file is missing, corrupt or not supported.
@@ -41,8 +47,12 @@ def read_partition(
     if not isinstance(partition, HudiPartition):
         return
     is_first = True
+    left = limit
     for task in partition.tasks:
-        for table in read_task(task, storage):
+        if left is not None and left <= 0:
+            return
+        for whole in read_task(task, storage):
+            table = whole.slice(0, left)
             # Spark accepts the first batch only if its schema is exactly the expected one.
             conformed = conform(table, schema, {}, source="the result")
             rows = conformed.replace_schema_metadata(None)
@@ -50,3 +60,7 @@ def read_partition(
                 yield from rows.slice(0, _FIRST_BATCH).to_batches()
                 rows, is_first = rows.slice(_FIRST_BATCH), False
             yield from rows.to_batches()
+            if left is not None:
+                left -= table.num_rows
+                if left <= 0:
+                    break

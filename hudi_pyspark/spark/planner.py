@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from pyspark.sql.types import StructType
 
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.query.filter.sql_text import parse_filter
 from hudi_pyspark.query.option_table import INSPECT
 from hudi_pyspark.query.stream import LAST_OFFSET, StreamOptions, schema_options
+from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.pushdown import is_pushdown_on
 from hudi_pyspark.spark.reader import FilteringReader, HudiReader
-from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, spark_schema
+from hudi_pyspark.spark.schema import (
+    arrow_schema_of,
+    requested_columns,
+    spark_schema,
+    unchanged_columns,
+)
 from hudi_pyspark.spark.stream import HudiStreamReader
 from hudi_pyspark.storage_options import storage_options_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql.datasource import DataSourceReader
-    from pyspark.sql.types import StructType
 
     from hudi_pyspark.inspection import InspectionCall
+    from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
 
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
@@ -69,8 +80,13 @@ class Planner:
                 arrow_schema_of(schema),
             )
         scan = self._table().scan_with(self._options, mergers)
+        hints = read_hints(schema)
+        requested = StructType([field for field in schema if field.name in hints.columns])
+        columns = requested_columns(requested, scan.schema)
+        for predicate in _predicates(hints.filters, scan.schema, arrow_schema_of(requested)):
+            scan = scan.where(predicate)
         reader = FilteringReader if is_pushdown_on() else HudiReader
-        return reader(scan, requested_columns(schema, scan.schema), arrow_schema_of(schema))
+        return reader(scan, columns, arrow_schema_of(schema), hints.limit)
 
     def stream_reader(
         self, schema: StructType, mergers: Mapping[str, PayloadMerger]
@@ -122,3 +138,13 @@ class Planner:
                 f"temporary view; {_NO_CATALOG_TABLES}"
             )
         return path
+
+
+def _predicates(
+    texts: Sequence[str], table: pa.Schema, requested: pa.Schema
+) -> Iterator[Predicate]:
+    """Yield the conditions that mean the same here; Spark applies all of them in any case."""
+    columns = unchanged_columns(table, requested)
+    for text in texts:
+        with suppress(InvalidOptionError):
+            yield parse_filter(text, columns)

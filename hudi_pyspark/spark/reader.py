@@ -25,10 +25,13 @@ class HudiReader(DataSourceReader):
     only the driver needs, is left out.
     """
 
-    def __init__(self, scan: Scan, columns: Sequence[str], schema: pa.Schema) -> None:
+    def __init__(
+        self, scan: Scan, columns: Sequence[str], schema: pa.Schema, limit: int | None = None
+    ) -> None:
         self._scan: Scan | None = scan
         self._columns = columns
         self._schema = schema
+        self._limit = limit
         self._storage: Storage = scan.storage
 
     def __getstate__(self) -> dict[str, object]:
@@ -45,7 +48,7 @@ class HudiReader(DataSourceReader):
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield from read_partition(partition, self._storage, self._schema)
+        yield from read_partition(partition, self._storage, self._schema, self._limit)
 
 
 class FilteringReader(HudiReader):

@@ -10,6 +10,7 @@ from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
 from hudi_pyspark.spark.datasource import HudiDataSource
+from hudi_pyspark.spark.optimizer import install_optimizer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -19,8 +20,13 @@ _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 def register(spark: SparkSession) -> None:
-    """Register the data source with a session, along with all registered payload mergers."""
-    spark.conf.set(_PUSHDOWN, "true")
+    """Register the data source with a session, along with all registered payload mergers.
+
+    Where Spark's optimizer can have a rule, it passes on the columns, conditions and limits of
+    queries. Elsewhere conditions are pushed down by Spark itself.
+    """
+    if install_optimizer(spark):
+        spark.conf.set(_PUSHDOWN, "true")
     mergers = registered_payloads()
     if not mergers:
         _try_to_register(spark, HudiDataSource)

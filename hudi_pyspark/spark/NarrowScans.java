@@ -1,0 +1,443 @@
+package hudi_pyspark;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Gives each scan of this data source only the columns that the query needs above it.
+ *
+ * <p>Spark asks a Python data source for every column. This rule replaces the scan by one of a
+ * narrower schema, as if the user had called .schema(...). Conditions and limits above the scan are
+ * written into the metadata of the schema's first field, where the planning process reads them: they
+ * are hints, and Spark still applies both. Whatever is unexpected leaves the plan as it was.
+ *
+ * <p>Compiled in the driver's JVM by Janino, which knows no lambdas and no generic inference.
+ */
+public class NarrowScans extends Rule {
+  public static final String ENABLED = "spark.hudi-py.optimizer.enabled";
+  public static final String FILTERS = "hudi-py.filters";
+  public static final String LIMIT = "hudi-py.limit";
+  public static final String PLACEHOLDER = "hudi-py.placeholder";
+
+  private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
+  private static final String SOURCE = "hudi-py";
+
+  /** Narrowed scans by data source and schema, so that a second action does not plan again. */
+  private final Map known = new WeakHashMap();
+
+  public TreeNode apply(TreeNode plan) {
+    try {
+      if (!SQLConf.get().getConfString(ENABLED, "true").equals("true")) {
+        return plan;
+      }
+      return visit((LogicalPlan) plan, null, new ArrayList(), -1);
+    } catch (Throwable error) {
+      LOG.debug("columns are not pruned: " + error);
+      return plan;
+    }
+  }
+
+  /**
+   * @param needed attributes that the plan above looks at; null for all
+   * @param conditions catalyst conditions above, which the plan above applies to every row
+   * @param limit rows that the plan above takes at most; -1 for all
+   */
+  private LogicalPlan visit(LogicalPlan plan, AttributeSet needed, List conditions, int limit)
+      throws Exception {
+    if (plan instanceof DataSourceV2ScanRelation) {
+      return narrow((DataSourceV2ScanRelation) plan, needed, conditions, limit);
+    }
+    List children = CollectionConverters.asJava(plan.children());
+    if (plan instanceof Project || plan instanceof Aggregate) {
+      boolean keepsRows = plan instanceof Project;
+      LogicalPlan child = (LogicalPlan) children.get(0);
+      return with(plan, visit(child, plan.references(), new ArrayList(), keepsRows ? limit : -1));
+    }
+    if (plan instanceof Filter) {
+      List more = new ArrayList(conditions);
+      more.add(((Filter) plan).condition());
+      LogicalPlan child = (LogicalPlan) children.get(0);
+      return with(plan, visit(child, and(needed, plan), more, -1));
+    }
+    if (plan instanceof LocalLimit || plan instanceof GlobalLimit) {
+      // What is filtered above a limit must not be left out below it.
+      LogicalPlan child = (LogicalPlan) children.get(0);
+      return with(plan, visit(child, and(needed, plan), new ArrayList(), smaller(limit, plan)));
+    }
+    if (plan instanceof Sort) {
+      return with(plan, visit((LogicalPlan) children.get(0), and(needed, plan), conditions, -1));
+    }
+    ArrayList changed = new ArrayList();
+    boolean isChanged = false;
+    for (int i = 0; i < children.size(); i++) {
+      LogicalPlan child = (LogicalPlan) children.get(i);
+      LogicalPlan visited = visit(child, null, new ArrayList(), -1);
+      isChanged = isChanged || visited != child;
+      changed.add(visited);
+    }
+    return isChanged ? (LogicalPlan) plan.withNewChildren(seq(changed)) : plan;
+  }
+
+  private static AttributeSet and(AttributeSet needed, LogicalPlan plan) {
+    return needed == null ? null : needed.$plus$plus(plan.references());
+  }
+
+  private static int smaller(int limit, LogicalPlan plan) {
+    Expression expression =
+        plan instanceof LocalLimit
+            ? ((LocalLimit) plan).limitExpr()
+            : ((GlobalLimit) plan).limitExpr();
+    if (!(expression instanceof Literal) || !(((Literal) expression).value() instanceof Integer)) {
+      return limit;
+    }
+    int own = ((Integer) ((Literal) expression).value()).intValue();
+    return limit < 0 ? own : Math.min(limit, own);
+  }
+
+  private LogicalPlan narrow(
+      DataSourceV2ScanRelation relation, AttributeSet needed, List conditions, int limit)
+      throws Exception {
+    if (!(relation.scan() instanceof PythonScan)) {
+      return relation;
+    }
+    PythonScan scan = (PythonScan) relation.scan();
+    if (!SOURCE.equals(get(scan, "shortName")) || hasPushedFilters(scan)) {
+      return relation; // of pushed filters Spark may have dropped the conditions: plan no second time
+    }
+    List output = CollectionConverters.asJava(relation.output());
+    StructType stored = scan.readSchema();
+    ArrayList attributes = new ArrayList();
+    ArrayList fields = new ArrayList();
+    for (int i = 0; i < output.size(); i++) {
+      AttributeReference attribute = (AttributeReference) output.get(i);
+      if (needed == null || needed.contains(attribute)) {
+        attributes.add(attribute);
+        fields.add(stored.apply(attribute.name()));
+      }
+    }
+    String filters = filtersOf(conditions);
+    if (attributes.isEmpty()) {
+      // No query of Spark is without columns: the smallest comes along, as nulls that nobody reads.
+      int smallest = smallest(output);
+      attributes.add(output.get(smallest));
+      StructField field = stored.apply(((AttributeReference) output.get(smallest)).name());
+      fields.add(marked(field, PLACEHOLDER, "true"));
+    } else if (attributes.size() == output.size() && filters.isEmpty() && limit < 0) {
+      return relation;
+    }
+    if (!filters.isEmpty()) {
+      fields.set(0, marked((StructField) fields.get(0), FILTERS, filters));
+    }
+    if (limit >= 0) {
+      fields.set(0, marked((StructField) fields.get(0), LIMIT, String.valueOf(limit)));
+    }
+    StructType schema = new StructType((StructField[]) fields.toArray(new StructField[0]));
+    if (schema.json().equals(stored.json())) {
+      return relation;
+    }
+    return copy(relation, narrowed(scan, schema), seq(attributes));
+  }
+
+  private static boolean hasPushedFilters(PythonScan scan) throws Exception {
+    Object[] pushed = (Object[]) get(scan, "supportedFilters");
+    return pushed != null && pushed.length > 0;
+  }
+
+  private static StructField marked(StructField field, String key, String value) {
+    MetadataBuilder metadata = new MetadataBuilder().withMetadata(field.metadata());
+    metadata.putString(key, value);
+    return new StructField(field.name(), field.dataType(), field.nullable(), metadata.build());
+  }
+
+  private static int smallest(List output) {
+    int best = 0;
+    for (int i = 1; i < output.size(); i++) {
+      if (size(output, i) < size(output, best)) {
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  private static int size(List output, int i) {
+    DataType type = ((AttributeReference) output.get(i)).dataType();
+    return type.defaultSize();
+  }
+
+  private synchronized PythonScan narrowed(PythonScan scan, StructType schema) throws Exception {
+    PythonDataSourceV2 source = (PythonDataSourceV2) get(scan, "ds");
+    Map scans = (Map) known.get(source);
+    if (scans == null) {
+      scans = new HashMap();
+      known.put(source, scans);
+    }
+    PythonScan found = (PythonScan) scans.get(schema.json());
+    if (found == null) {
+      found = planAnew(scan, source, schema);
+      scans.put(schema.json(), found);
+    }
+    return found;
+  }
+
+  /** The same scan over a source of its own, which has not planned yet. */
+  private static PythonScan planAnew(PythonScan scan, PythonDataSourceV2 source, StructType schema)
+      throws Exception {
+    PythonDataSourceV2 fresh = new PythonDataSourceV2();
+    fresh.setShortName(SOURCE);
+    set(fresh, "dataSourceInPython", get(source, "dataSourceInPython"));
+    Constructor constructor = PythonScan.class.getDeclaredConstructors()[0];
+    Class[] types = constructor.getParameterTypes();
+    Object[] arguments = new Object[types.length];
+    arguments[0] = fresh;
+    arguments[1] = SOURCE;
+    arguments[2] = schema;
+    arguments[3] = get(scan, "options");
+    for (int i = 4; i < types.length; i++) {
+      if (!types[i].isArray()) {
+        throw new IllegalStateException("PythonScan has an unknown parameter: " + types[i]);
+      }
+      arguments[i] = get(scan, "supportedFilters");
+    }
+    return (PythonScan) constructor.newInstance(arguments);
+  }
+
+  /** The relation with another scan and output; its other parameters differ between releases. */
+  private static LogicalPlan copy(DataSourceV2ScanRelation relation, Scan scan, Object output)
+      throws Exception {
+    Method[] methods = DataSourceV2ScanRelation.class.getMethods();
+    for (int m = 0; m < methods.length; m++) {
+      Method method = methods[m];
+      if (!method.getName().equals("copy")) {
+        continue;
+      }
+      Object[] arguments = new Object[method.getParameterTypes().length];
+      for (int i = 0; i < arguments.length; i++) {
+        Method current = DataSourceV2ScanRelation.class.getMethod("copy$default$" + (i + 1));
+        arguments[i] = current.invoke(relation);
+      }
+      arguments[1] = scan;
+      arguments[2] = output;
+      return (LogicalPlan) method.invoke(relation, arguments);
+    }
+    throw new IllegalStateException("DataSourceV2ScanRelation has no copy");
+  }
+
+  /** Conditions as texts of filters, one on each line; those that have no such text are left out. */
+  private static String filtersOf(List conditions) {
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < conditions.size(); i++) {
+      addFilters((Expression) conditions.get(i), text);
+    }
+    return text.toString();
+  }
+
+  private static void addFilters(Expression condition, StringBuilder text) {
+    if (condition instanceof And) {
+      addFilters(((And) condition).left(), text);
+      addFilters(((And) condition).right(), text);
+      return;
+    }
+    Option translated = DataSourceStrategy$.MODULE$.translateFilter(condition, false);
+    String filter =
+        translated.isDefined()
+            ? textOf((org.apache.spark.sql.sources.Filter) translated.get())
+            : null;
+    if (filter != null && filter.indexOf('\n') < 0) {
+      text.append(text.length() == 0 ? "" : "\n").append(filter);
+    }
+  }
+
+  private static String textOf(org.apache.spark.sql.sources.Filter filter) {
+    if (filter instanceof org.apache.spark.sql.sources.And) {
+      org.apache.spark.sql.sources.And both = (org.apache.spark.sql.sources.And) filter;
+      return joined(textOf(both.left()), " AND ", textOf(both.right()));
+    }
+    if (filter instanceof org.apache.spark.sql.sources.Or) {
+      org.apache.spark.sql.sources.Or either = (org.apache.spark.sql.sources.Or) filter;
+      return joined(textOf(either.left()), " OR ", textOf(either.right()));
+    }
+    if (filter instanceof org.apache.spark.sql.sources.Not) {
+      String inner = textOf(((org.apache.spark.sql.sources.Not) filter).child());
+      return inner == null ? null : "NOT (" + inner + ")";
+    }
+    if (filter instanceof org.apache.spark.sql.sources.IsNull) {
+      return name(((org.apache.spark.sql.sources.IsNull) filter).attribute()) + " IS NULL";
+    }
+    if (filter instanceof org.apache.spark.sql.sources.IsNotNull) {
+      return name(((org.apache.spark.sql.sources.IsNotNull) filter).attribute()) + " IS NOT NULL";
+    }
+    if (filter instanceof org.apache.spark.sql.sources.In) {
+      org.apache.spark.sql.sources.In in = (org.apache.spark.sql.sources.In) filter;
+      return listed(in.attribute(), in.values());
+    }
+    if (filter instanceof org.apache.spark.sql.sources.StringStartsWith) {
+      org.apache.spark.sql.sources.StringStartsWith like =
+          (org.apache.spark.sql.sources.StringStartsWith) filter;
+      return name(like.attribute()) + " LIKE " + quoted(pattern(like.value()) + "%");
+    }
+    return comparison(filter);
+  }
+
+  private static String comparison(org.apache.spark.sql.sources.Filter filter) {
+    if (filter instanceof org.apache.spark.sql.sources.EqualTo) {
+      org.apache.spark.sql.sources.EqualTo f = (org.apache.spark.sql.sources.EqualTo) filter;
+      return compared(f.attribute(), " = ", f.value());
+    }
+    if (filter instanceof org.apache.spark.sql.sources.EqualNullSafe) {
+      org.apache.spark.sql.sources.EqualNullSafe f =
+          (org.apache.spark.sql.sources.EqualNullSafe) filter;
+      return f.value() == null
+          ? name(f.attribute()) + " IS NULL"
+          : compared(f.attribute(), " <=> ", f.value());
+    }
+    if (filter instanceof org.apache.spark.sql.sources.LessThan) {
+      org.apache.spark.sql.sources.LessThan f = (org.apache.spark.sql.sources.LessThan) filter;
+      return compared(f.attribute(), " < ", f.value());
+    }
+    if (filter instanceof org.apache.spark.sql.sources.LessThanOrEqual) {
+      org.apache.spark.sql.sources.LessThanOrEqual f =
+          (org.apache.spark.sql.sources.LessThanOrEqual) filter;
+      return compared(f.attribute(), " <= ", f.value());
+    }
+    if (filter instanceof org.apache.spark.sql.sources.GreaterThan) {
+      org.apache.spark.sql.sources.GreaterThan f =
+          (org.apache.spark.sql.sources.GreaterThan) filter;
+      return compared(f.attribute(), " > ", f.value());
+    }
+    if (filter instanceof org.apache.spark.sql.sources.GreaterThanOrEqual) {
+      org.apache.spark.sql.sources.GreaterThanOrEqual f =
+          (org.apache.spark.sql.sources.GreaterThanOrEqual) filter;
+      return compared(f.attribute(), " >= ", f.value());
+    }
+    return null;
+  }
+
+  private static String joined(String left, String sign, String right) {
+    return left == null || right == null ? null : "(" + left + ")" + sign + "(" + right + ")";
+  }
+
+  private static String compared(String attribute, String sign, Object value) {
+    String literal = literal(value);
+    return literal == null ? null : name(attribute) + sign + literal;
+  }
+
+  private static String listed(String attribute, Object[] values) {
+    StringBuilder text = new StringBuilder(name(attribute)).append(" IN (");
+    for (int i = 0; i < values.length; i++) {
+      String literal = literal(values[i]);
+      if (literal == null) {
+        return null;
+      }
+      text.append(i == 0 ? "" : ", ").append(literal);
+    }
+    return values.length == 0 ? null : text.append(")").toString();
+  }
+
+  private static String name(String attribute) {
+    return "`" + attribute.replace("`", "``") + "`";
+  }
+
+  /** A literal as the filter's grammar has it; null for a type that it does not have. */
+  private static String literal(Object value) {
+    if (value instanceof String) {
+      return quoted((String) value);
+    }
+    if (value instanceof Byte
+        || value instanceof Short
+        || value instanceof Integer
+        || value instanceof Long
+        || value instanceof Boolean) {
+      return value.toString();
+    }
+    if (value instanceof java.math.BigDecimal) {
+      return ((java.math.BigDecimal) value).toPlainString();
+    }
+    if (value instanceof Double || value instanceof Float) {
+      double number = ((Number) value).doubleValue();
+      return Double.isNaN(number) || Double.isInfinite(number) ? null : String.valueOf(number);
+    }
+    if (value instanceof java.sql.Date || value instanceof java.time.LocalDate) {
+      return "DATE '" + value + "'";
+    }
+    if (value instanceof java.sql.Timestamp) {
+      return "TIMESTAMP '" + ((java.sql.Timestamp) value).toInstant() + "'";
+    }
+    if (value instanceof java.time.Instant || value instanceof java.time.LocalDateTime) {
+      return "TIMESTAMP '" + value + "'";
+    }
+    return null;
+  }
+
+  private static String pattern(String text) {
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_");
+  }
+
+  private static String quoted(String text) {
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'";
+  }
+
+  private static LogicalPlan with(LogicalPlan plan, LogicalPlan child) {
+    if (child == (LogicalPlan) plan.children().head()) {
+      return plan;
+    }
+    ArrayList only = new ArrayList();
+    only.add(child);
+    return (LogicalPlan) plan.withNewChildren(seq(only));
+  }
+
+  private static scala.collection.immutable.Seq seq(List items) {
+    return CollectionConverters.asScala(items).toList();
+  }
+
+  private static Object get(Object of, String name) throws Exception {
+    Class type = of.getClass();
+    Field[] fields = type.getDeclaredFields();
+    for (int i = 0; i < fields.length; i++) {
+      if (fields[i].getName().equals(name)) {
+        fields[i].setAccessible(true);
+        return fields[i].get(of);
+      }
+    }
+    return null;
+  }
+
+  private static void set(Object of, String name, Object value) throws Exception {
+    Field field = of.getClass().getDeclaredField(name);
+    field.setAccessible(true);
+    field.set(of, value);
+  }
+}

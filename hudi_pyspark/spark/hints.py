@@ -1,0 +1,40 @@
+"""What the optimizer's rule writes into the metadata of the columns that it asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+_FILTERS = "hudi-py.filters"
+_LIMIT = "hudi-py.limit"
+_PLACEHOLDER = "hudi-py.placeholder"
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What the rule says of a query, beyond its columns.
+
+    Attributes:
+        columns: names of the columns whose values matter.
+        filters: texts of conditions that Spark applies above the scan, each by itself.
+        limit: rows after which Spark stops; None for all.
+    """
+
+    columns: tuple[str, ...]
+    filters: tuple[str, ...] = ()
+    limit: int | None = None
+
+
+def read_hints(schema: StructType) -> Hints:
+    """Read the hints out of the schema that Spark asks for."""
+    first: dict[str, Any] = schema[0].metadata or {} if len(schema) else {}
+    text = first.get(_FILTERS, "")
+    limit = first.get(_LIMIT)
+    return Hints(
+        columns=tuple(f.name for f in schema if _PLACEHOLDER not in (f.metadata or {})),
+        filters=tuple(text.split("\n")) if text else (),
+        limit=int(limit) if limit is not None else None,
+    )

@@ -1,0 +1,223 @@
+"""Queries as users write them read only what they need: a rule of Spark's optimizer sees to it."""
+
+import random
+import re
+from collections import Counter
+
+import pytest
+from pyspark.sql import functions as sf
+
+from hudi_pyspark.query.task import read_task
+from hudi_pyspark.spark import partition as partition_module
+from hudi_pyspark.spark.hints import read_hints
+from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
+from tests.conftest import GOLDEN
+from tests.golden.case import load_case
+from tests.golden.filters import filters_of
+
+pytestmark = pytest.mark.spark
+
+MOR = "v9_mor_compaction_inline"
+TYPES = "v9_mor_all_types"
+CASES = [MOR, TYPES, "v6_mor_part_basic", "v8_mor_keygen_complex_hive", "v9_cow_keygen_slashes"]
+
+
+@pytest.fixture
+def ruled(spark):
+    """A session of its own with the rule; the shared one stays without."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    assert install_optimizer(session) == ""
+    return session
+
+
+def load(session, path, **options):
+    return session.read.format("hudi-py").options(**options).load(str(path))
+
+
+def scans(frame):
+    """The columns of each scan in the physical plan."""
+    plan = frame._jdf.queryExecution().executedPlan().toString()
+    return [
+        re.sub(r"#\d+L?", "", columns).split(", ")
+        for columns in re.findall(r"BatchScan hudi-py\[(.*?)\]", plan)
+    ]
+
+
+def rows(frame):
+    return Counter(map(str, frame.collect()))
+
+
+def test_rule_is_installed_once(ruled):
+    assert install_optimizer(ruled) == ""
+    assert ruled._jsparkSession.experimental().extraOptimizations().size() == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        (lambda t: t.select("id"), [["id"]]),
+        (lambda t: t.groupBy("region").count(), [["region"]]),
+        (lambda t: t.agg(sf.sum("ts")), [["ts"]]),
+        (lambda t: t.where("region = 'emea'").select("id"), [["id", "region"]]),
+        (lambda t: t.select("id").union(t.select("name")), [["id"], ["name"]]),
+        (lambda t: t.join(t.select("id", "name").distinct(), "id").select("ts"), None),
+        (lambda t: t.orderBy("ts").select("id").limit(3), [["id", "ts"]]),
+        (lambda t: t.withColumn("x", sf.upper("region")).select("x"), [["region"]]),
+        (lambda t: t.dropDuplicates(["region"]).select("region"), [["region"]]),
+        (lambda t: t.where("ts > 100 AND rand() < 2").select("id"), [["id", "ts"]]),
+    ],
+)
+def test_scan_has_the_columns_of_the_query(spark, ruled, golden_table, query, columns):
+    path = golden_table(MOR)
+    frame = query(load(ruled, path))
+    if columns is not None:
+        assert scans(frame) == columns
+    plain = query(load(spark, path))
+    if "LIMIT" not in str(frame._jdf.queryExecution().logical()).upper():
+        assert rows(frame) == rows(plain)
+
+
+def test_whole_rows_come_with_all_columns(ruled, golden_table):
+    frame = load(ruled, golden_table(MOR))
+    assert scans(frame) == [frame.columns]
+    assert rows(frame) == rows(frame.select("*"))
+
+
+def test_count_is_right_without_any_column(ruled, golden_table):
+    frame = load(ruled, golden_table(MOR))
+    expected = load_case(GOLDEN / MOR)
+    snapshot = next(q for q in expected.queries if q.name == "snapshot").expected_rows()
+    assert frame.count() == snapshot.num_rows
+    assert frame.where("region = 'emea'").count() == sum(
+        region == "emea" for region in snapshot["region"].to_pylist()
+    )
+
+
+def test_views_subqueries_and_caches_are_narrow(ruled, golden_table):
+    load(ruled, golden_table(MOR)).createOrReplaceTempView("trips")
+    frame = ruled.sql(
+        "SELECT a.region, count(*) FROM trips a WHERE a.ts >= (SELECT min(ts) FROM trips) "
+        "AND EXISTS (SELECT 1 FROM trips b WHERE b.id = a.id) GROUP BY a.region"
+    )
+    everything = load(ruled, golden_table(MOR)).groupBy("region").count()
+    assert rows(frame.toDF("region", "count")) == rows(everything)
+    for columns in scans(frame):
+        assert set(columns) <= {"region", "ts", "id"}
+    cached = load(ruled, golden_table(MOR)).select("id").cache()
+    assert cached.count() == load(ruled, golden_table(MOR)).count()
+    cached.unpersist()
+
+
+def test_filter_below_a_limit_and_above_one(ruled, golden_table):
+    table = load(ruled, golden_table(MOR))
+    assert table.where("region = 'emea'").limit(2).count() == 2
+    limited = table.limit(5)
+    assert limited.count() == 5
+    # What is filtered above a limit must not let other rows into it.
+    assert limited.where("region = 'nowhere'").count() == 0
+    assert table.orderBy("id").limit(1).collect() == [min(table.collect(), key=lambda r: r["id"])]
+
+
+def test_conditions_leave_out_what_they_can(ruled, golden_table):
+    """A filter on the partition column reads one partition, though Spark pushes no filter down."""
+    table = load(ruled, golden_table(MOR), task_bytes=1)
+    all_tasks = table.select("id").rdd.getNumPartitions()
+    assert table.where("region = 'emea'").select("id").rdd.getNumPartitions() < all_tasks
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_random_queries_answer_as_on_the_rows_of_apache_hudi(spark, ruled, golden_table, case):
+    """Projections, filters and aggregates, on ours and on Apache Hudi's own rows."""
+    query = next(q for q in load_case(GOLDEN / case).queries if q.name == "snapshot")
+    reference = spark.read.parquet(str(query.rows))
+    ours = load(ruled, golden_table(case))
+    simple = [
+        f.name for f in reference.schema if f.dataType.typeName() not in ("map", "array", "struct")
+    ]
+    dice = random.Random(case)
+    filters = list(filters_of(query.expected_rows(), per_column=2))
+    for made in dice.sample(filters, min(6, len(filters))):
+        columns = dice.sample(simple, dice.randint(1, 3))
+        left = ours.where(made.text).select(*columns)
+        right = reference.where(made.text).select(*columns)
+        assert rows(left) == rows(right), made.text
+        grouped = [f.where(made.text).groupBy(columns[0]).count() for f in (ours, reference)]
+        assert rows(grouped[0]) == rows(grouped[1]), made.text
+
+
+def test_switch_leaves_the_plan_as_it_was(ruled, golden_table):
+    ruled.conf.set(ENABLED, "false")
+    frame = load(ruled, golden_table(MOR)).select("id")
+    assert len(scans(frame)[0]) > 1
+    assert install_optimizer(ruled) == f"{ENABLED} is not true"
+
+
+def test_pushed_filters_keep_the_scan_that_took_them(ruled, golden_table):
+    ruled.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    frame = load(ruled, golden_table(TYPES)).where("c_int > 0").select("id")
+    plain = load(ruled, golden_table(TYPES)).select("id", sf.expr("c_int > 0").alias("keep"))
+    assert rows(frame) == Counter(
+        str(row)[: -len(", keep=True)")] + ")" for row in plain.collect() if row["keep"]
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"query_type": "read_optimized"},
+        {"query_type": "incremental", "begin": "earliest"},
+        {"columns": "id,ts,region"},
+        {"filter": "region = 'emea'"},
+        {"merge_type": "skip_merge"},
+    ],
+    ids=str,
+)
+def test_every_kind_of_query_is_narrowed(spark, ruled, golden_table, options):
+    path = golden_table(MOR)
+    frame = load(ruled, path, **options).where("ts > 0").select("id")
+    assert scans(frame) == [["id", "ts"]]
+    assert rows(frame) == rows(load(spark, path, **options).where("ts > 0").select("id"))
+
+
+def test_changes_and_inspection_are_narrowed(spark, ruled, golden_table):
+    path = golden_table("v9_cow_cdc_data_before")
+    given = {"cdc": "true", "begin": "earliest"}
+    counts = [load(s, path, **given).groupBy("op").count() for s in (ruled, spark)]
+    assert rows(counts[0]) == rows(counts[1])
+    commits = [load(s, path, inspect="commits").select("action") for s in (ruled, spark)]
+    assert rows(commits[0]) == rows(commits[1])
+    assert (
+        load(ruled, path, inspect="commits").count() == load(spark, path, inspect="commits").count()
+    )
+
+
+def test_second_action_does_not_plan_again(ruled, golden_table):
+    frame = load(ruled, golden_table(MOR)).select("id")
+    first = frame._jdf.queryExecution().optimizedPlan().toString()
+    assert frame.count() == frame.count()
+    assert frame._jdf.queryExecution().optimizedPlan().toString() == first
+
+
+def test_reading_stops_at_the_limit(golden_table, monkeypatch):
+    from hudi_pyspark import HudiTable
+
+    scan = HudiTable(str(golden_table(MOR))).scan(["id"])
+    (tasks,) = scan.plan_groups()
+    started = []
+
+    def counting(task, storage):
+        started.append(task)
+        yield from read_task(task, storage)
+
+    monkeypatch.setattr(partition_module, "read_task", counting)
+    partition = partition_module.HudiPartition(tasks)
+    batches = partition_module.read_partition(partition, scan.storage, scan.schema, limit=3)
+    assert sum(batch.num_rows for batch in batches) == 3
+    assert len(started) < len(tasks)
+
+
+def test_schema_without_hints_has_none(ruled, golden_table):
+    schema = load(ruled, golden_table(MOR)).schema
+    hints = read_hints(schema)
+    assert (hints.columns, hints.filters, hints.limit) == (tuple(schema.names), (), None)
