@@ -1,4 +1,4 @@
-"""Log file bytes → framed LogBlocks: header, content span and footer, nothing decoded."""
+"""Log file bytes → framed LogBlocks: header and content span, nothing decoded."""
 
 from __future__ import annotations
 
@@ -67,7 +67,6 @@ class LogBlock:
 
     block_type: LogBlockType
     header: Mapping[HeaderKey, str]  # empty for a CORRUPT_BLOCK
-    footer: Mapping[int, str]  # by ordinal: no release defines a key, so it is always empty
     content_offset: int  # bytes from the start of the log file to the content
     content_length: int  # bytes; for a CORRUPT_BLOCK all after its magic
     offset: int  # bytes from the start of the log file to the block's magic
@@ -241,7 +240,6 @@ def _corrupt_block(file: Octets, offset: int, end: int, path: str) -> LogBlock:
     return LogBlock(
         block_type=LogBlockType.CORRUPT_BLOCK,
         header={},
-        footer={},
         content_offset=start,
         content_length=end - start,
         offset=offset,
@@ -265,12 +263,11 @@ def _parse_block(file: Octets, offset: int, end: int, path: str) -> LogBlock:
     header = cursor.read_map("header")
     content_length = cursor.read_long("content length")
     content_offset = cursor.skip(content_length, "content")
-    footer = cursor.read_map("footer")
+    cursor.read_map("footer")  # always empty: no release defines a key of it
     cursor.expect_end()
     block = LogBlock(
         block_type=block_type,
         header={_HEADER_KEYS[key]: text for key, text in header.items() if key in _HEADER_KEYS},
-        footer=footer,
         content_offset=content_offset,
         content_length=content_length,
         offset=offset,
