@@ -32,8 +32,7 @@ class MergeSides:
 
     log: LoadedLog  # to be closed
     base: Iterable[pa.Table]  # of the same schema; read when it is iterated
-    # The slice that they are of.
-    task: ScanTask
+    task: ScanTask  # of the slice that both belong to
 
 
 def load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Storage) -> MergeSides:
@@ -52,8 +51,8 @@ def load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Storag
         HudiError: a file is missing, damaged, or not readable as the table's schema asks.
     """
     if task.shared.record_keys is not None and _has_positions(task, blocks, any):
-        # Positions say which of several rows of one key is meant, and keys do not; where no key
-        # comes twice they mean the same.
+        # Positions identify one of several rows with the same key, and keys do not. Where no key
+        # occurs twice, both identify the same row.
         rows = list(read_base_rows(task, storage))
         if not _has_duplicates(rows):
             return MergeSides(load_log_records(_by_key(task), blocks), rows, task)
@@ -63,7 +62,7 @@ def load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Storag
         try:
             log = load_log_records(without_keys, blocks)
         except PositionsMissing:
-            pass  # a block has another number of positions than of records: known once decoded
+            pass  # a block has more or fewer positions than records, which its header does not say
         else:
             return MergeSides(log, read_base_rows(without_keys, storage), task)
     return MergeSides(load_log_records(task, blocks), read_base_rows(task, storage), task)

@@ -101,17 +101,17 @@ def _read_pages(
     leaves = {column: file.footer.leaves(group, column) for column in columns}
     every = [leaf for of_column in leaves.values() for leaf in of_column]
     pages = file.pages(group, every)
-    chosen: dict[int, Mask] = {}
+    masks: dict[int, Mask] = {}
     for of_column in leaves.values():
-        masks = _choose_pages([pages[leaf] for leaf in of_column], rows)
-        chosen.update(zip(of_column, masks, strict=True))
-    size = sum(int(pages[leaf].sizes[chosen[leaf]].sum()) for leaf in every)
+        column_masks = _choose_pages([pages[leaf] for leaf in of_column], rows)
+        masks.update(zip(of_column, column_masks, strict=True))
+    size = sum(int(pages[leaf].sizes[masks[leaf]].sum()) for leaf in every)
     if size > _MOST_PAGES * sum(int(pages[leaf].sizes.sum()) for leaf in every):
         return {}
-    parts = file.parts(s for leaf in every for s in pages[leaf].spans(chosen[leaf]))
+    parts = file.parts(s for leaf in every for s in pages[leaf].spans(masks[leaf]))
     values: dict[str, pa.ChunkedArray] = {}
     for column, of_column in leaves.items():
-        chunks = {leaf: (pages[leaf], chosen[leaf]) for leaf in of_column}
+        chunks = {leaf: (pages[leaf], masks[leaf]) for leaf in of_column}
         small_file = file.footer.file_of(group, column, chunks, parts)
         first_pages, mask = chunks[of_column[0]]
         whole = _read_column(small_file, int(first_pages.row_counts[mask].sum()))
@@ -122,15 +122,15 @@ def _read_pages(
 def _choose_pages(leaves: Sequence[ColumnPages], rows: Rows) -> list[Mask]:
     """Choose the pages of a column's leaves that hold the rows, and all the same other rows."""
     while True:
-        chosen = [pages.holding(rows) for pages in leaves]
+        masks = [pages.holding(rows) for pages in leaves]
         if len(leaves) == 1:
-            return chosen
+            return masks
         rows_of_pages = [
             np.flatnonzero(np.repeat(mask, pages.row_counts))
-            for pages, mask in zip(leaves, chosen, strict=True)
+            for pages, mask in zip(leaves, masks, strict=True)
         ]
         if all(np.array_equal(rows_of_pages[0], others) for others in rows_of_pages[1:]):
-            return chosen
+            return masks
         rows = np.unique(np.concatenate(rows_of_pages))
 
 

@@ -102,8 +102,8 @@ class _Parser:
         while position < end:
             match = _TOKEN.match(self._text, position)
             if match is None:
-                found = self._text[position:].lstrip()
-                raise InvalidOptionError(f"filter {self._text!r}: unexpected {found!r}")
+                rest = self._text[position:].lstrip()
+                raise InvalidOptionError(f"filter {self._text!r}: unexpected {rest!r}")
             kind = match.lastgroup or ""
             tokens.append(_Token(kind, match[kind], match.start(kind)))
             position = match.end()
@@ -264,10 +264,10 @@ class _Parser:
 
     def _wrong(self, expected: str) -> InvalidOptionError:
         token = self._peek()
-        found = repr(token.text) if token.kind != "end" else "the end"
+        actual = repr(token.text) if token.kind != "end" else "the end"
         return InvalidOptionError(
             f"filter {self._text!r}: expected {expected} at character {token.position + 1}, found "
-            f"{found}"
+            f"{actual}"
         )
 
 
@@ -286,9 +286,9 @@ def _resolve(written: str, schema: pa.Schema) -> str | None:
         return written
     head, dot, rest = written.partition(".")
     for name, tail in ((written, ""), (head, dot + rest)):
-        found = [n for n in schema.names if n.lower() == name.lower()]
-        if len(found) == 1 and field_type(schema, found[0] + tail) is not None:
-            return str(found[0] + tail)
+        columns = [n for n in schema.names if n.lower() == name.lower()]
+        if len(columns) == 1 and field_type(schema, columns[0] + tail) is not None:
+            return str(columns[0] + tail)
     return None
 
 

@@ -100,10 +100,10 @@ def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: Mer
     # Deletes need no function: without an older row, or with a delete, the newer record counts.
     deletes = older.marks.is_delete | newer.marks.is_delete
     by_function = older.has_row & newer.has_row & ~deletes
-    picked = Decision.pick(older, newer, ~by_function).apply(older, newer)
+    others = Decision.pick(older, newer, ~by_function).apply(older, newer)
     pairs = np.flatnonzero(by_function)
     if not len(pairs):
-        return picked
+        return others
     names = older.rows.schema.names
     taken = pa.array(pairs)
     returned = merger.merge(older.rows.take(taken), newer.rows.take(taken))
@@ -113,7 +113,7 @@ def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: Mer
     merged = replace(merged, marks=replace(merged.marks, is_delete=_deleted(returned)))
     source = np.arange(len(older))
     source[pairs] = len(older) + np.arange(len(pairs))
-    return Records.concat([picked, merged]).take(source)
+    return Records.concat([others, merged]).take(source)
 
 
 def _deleted(merged: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

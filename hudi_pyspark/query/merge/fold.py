@@ -53,8 +53,8 @@ def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = No
     """
     codes, keys, positions = _identify(log)
     if not winners_take_values(log, rule):
-        chosen = _find_winners(codes, log, rule)
-        row, marks = log.row[chosen], log.marks.take(chosen)
+        winners = _find_winners(codes, log, rule)
+        row, marks = log.row[winners], log.marks.take(winners)
         return replace(log, row=row, keys=keys, positions=positions, marks=marks)
     if rule.needs_fold and len(log.column_sets):
         # Apache Hudi's payload classes do not know of them, and a partial update mode counts only
