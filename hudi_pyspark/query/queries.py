@@ -109,29 +109,44 @@ class SnapshotQuery(Query):
 
     @property
     def title(self) -> str:
+        """The query in a few words."""
         kind = QueryType.READ_OPTIMIZED if self.read_optimized else QueryType.SNAPSHOT
         when = f" as of {self.as_of}" if self.as_of else ""
         return f"{kind.value} of {self.view.storage.describe('')}{when}"
 
     @property
     def schema_instant(self) -> str | None:
+        """Instant whose schema the answer has; None for the latest."""
         return self.as_of
 
     @cached_property
     def slices(self) -> Sequence[FileSlice]:
+        """File slices that the answer is made of.
+
+        Raises:
+            MissingFileError: a committed file is not on the storage.
+            IncrementalRangeError: files of the range are gone, and it must not fall back.
+        """
         return self.view.file_slices(self.as_of, read_optimized=self.read_optimized)
 
     @property
     def reads_latest(self) -> bool:
+        """Whether the answer is about the latest state."""
         return self.as_of is None
 
     def tasks(
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
     ) -> Sequence[ScanTask]:
+        """Plan the query; see `Query.tasks`.
+
+        Raises:
+            HudiError: as there.
+        """
         until = self.as_of if self.as_of is not None else self.view.last_instant
         return planner.plan(self.slices, result, until, predicate=predicate)
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
+        """Return which instants the answer covers, in words."""
         if self.as_of:
             return f"up to {self.as_of}, inclusive (requested times)"
         last = self.view.last_instant
@@ -147,16 +162,28 @@ class RangeQuery(Query):
 
     @property
     def schema_instant(self) -> str | None:
+        """Instant whose schema the answer has; None for the latest."""
         commits = self.commit_range.commits
         return commits[-1] if self.options.use_end_schema and commits else None
 
     @property
     def slices(self) -> Sequence[FileSlice]:
+        """File slices that the answer is made of.
+
+        Raises:
+            MissingFileError: a committed file is not on the storage.
+            IncrementalRangeError: files of the range are gone, and it must not fall back.
+        """
         return self._range_and_slices[1]
 
     def tasks(
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
     ) -> Sequence[ScanTask]:
+        """Plan the query; see `Query.tasks`.
+
+        Raises:
+            HudiError: as there.
+        """
         commit_range, slices = self._range_and_slices
         reads_range = bool(commit_range.commits) and not commit_range.full_scan
         return planner.plan(
@@ -169,6 +196,7 @@ class RangeQuery(Query):
         )
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
+        """Return which instants the answer covers, in words."""
         return str(self._range_and_slices[0])
 
     @cached_property
@@ -199,13 +227,16 @@ class ChangesQuery(Query):
 
     @property
     def slices(self) -> None:
+        """None, since the answer is made of changes."""
         return None
 
     @property
     def reads_latest(self) -> bool:
+        """Whether the answer is about the latest state."""
         return True
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
+        """Return the columns of changes."""
         return cdc_schema(table_schema, as_struct=self.options.cdc_as_struct)
 
     def tasks(
@@ -214,6 +245,12 @@ class ChangesQuery(Query):
         result: pa.Schema,  # noqa: ARG002  (changes have all of their columns)
         predicate: Predicate | None,
     ) -> Sequence[CdcTask]:
+        """Plan the query; see `Query.tasks`.
+
+        Raises:
+            HudiError: as there.
+        """
+
         def plan(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
             return planner.plan(slices, planner.table_schema, until, from_files=True)
 
@@ -221,5 +258,6 @@ class ChangesQuery(Query):
         return [replace(task, predicate=predicate) for task in tasks]
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:
+        """Return which instants the answer covers, in words."""
         times = sorted({task.instant for task in tasks if isinstance(task, CdcTask)})
         return f"commits {times[0]} to {times[-1]}, both inclusive" if times else "no commit"

@@ -35,7 +35,7 @@ REFUSED = {
     "v6_mor_clean_only/as_of_c5": (TimeTravelError, "earliest commit that the cleaner kept"),
     "v9_cow_incr_options/incr_no_begin": (
         InvalidOptionError,
-        "an incremental query needs its begin",
+        r"an incremental query needs hoodie\.datasource\.read\.begin\.instanttime \(begin\)",
     ),
     "v9_cow_incr_options/as_of_bad": (InvalidInstantError, "'yesterday' is not an instant"),
     "v9_mor_archived/as_of_archived": (TimeTravelError, "earliest commit that the cleaner kept"),
