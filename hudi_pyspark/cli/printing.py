@@ -55,7 +55,8 @@ class Output(str, Enum):
 class ByteSink(Protocol):
     """A destination of text as UTF-8."""
 
-    def write(self, data: bytes, /) -> object: ...
+    def write(self, data: bytes, /) -> object:
+        """Write some text."""
 
 
 def show(

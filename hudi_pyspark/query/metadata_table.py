@@ -82,6 +82,7 @@ class MetadataRecord:
 
     @property
     def type_name(self) -> str:
+        """Name of the record type, or its number where it has none."""
         return _TYPES.get(self.type, str(self.type))
 
 

@@ -38,6 +38,7 @@ class DirectoryListing:
         self._files: dict[str, list[FileInfo]] = {}
 
     def partitions(self) -> list[str]:
+        """Return the paths of all partitions, sorted; each folder is listed once."""
         if not self._is_partitioned:
             return [""]
         partitions: list[str] = []
@@ -57,6 +58,7 @@ class DirectoryListing:
         return sorted(partitions)
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
+        """Return the files of some partitions, by partition path."""
         unlisted = [path for path in partition_paths if path not in self._files]
         with ThreadPoolExecutor(_LISTING_THREADS) as pool:
             for path, entries in zip(

@@ -42,10 +42,12 @@ class Timeline:
 
     @cached_property
     def completed(self) -> tuple[Instant, ...]:
+        """Completed instants, in order of requested time."""
         return tuple(i for i in self.instants if i.state is InstantState.COMPLETED)
 
     @cached_property
     def pending(self) -> tuple[Instant, ...]:
+        """Instants that are requested or inflight."""
         return tuple(i for i in self.instants if i.state is not InstantState.COMPLETED)
 
     @cached_property
@@ -59,6 +61,7 @@ class Timeline:
         return tuple(i for i in self.instants if i.action in actions)
 
     def completed_commits(self, *, merge_on_read: bool) -> tuple[Instant, ...]:
+        """Return the completed commits, delta commits and replace commits."""
         return tuple(
             i
             for i in self.commits(merge_on_read=merge_on_read)
@@ -66,14 +69,17 @@ class Timeline:
         )
 
     def of_action(self, action: Action) -> tuple[Instant, ...]:
+        """Return the instants of one action, in every state."""
         return tuple(i for i in self.instants if i.action is action)
 
     @cached_property
     def pending_compactions(self) -> tuple[Instant, ...]:
+        """Compactions that are planned or running."""
         return tuple(i for i in self.pending if i.action is Action.COMPACTION)
 
     @cached_property
     def savepoint_times(self) -> frozenset[str]:
+        """Requested times of the commits that savepoints keep."""
         return frozenset(i.requested_time for i in self.instants if i.action is Action.SAVEPOINT)
 
 
@@ -97,6 +103,7 @@ class CommittedTimes:
         savepoint_times: frozenset[str],
         pending: Iterable[Instant] = (),
     ) -> CommittedTimes:
+        """Return the committed times of some instants; see the class."""
         times = frozenset(i.requested_time for i in instants)
         first = min((t for t in times if t not in savepoint_times), default="")
         return cls(times, first, frozenset(i.requested_time for i in pending))

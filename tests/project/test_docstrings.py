@@ -7,8 +7,8 @@ import pytest
 from tests.project.docstring_measures import Measures, measure, table
 
 # Raise these as docstrings are written; never lower them.
-MOST_WITHOUT_DOCSTRING = 97
-LEAST_RAISES_SHARE = 0.40
+MOST_WITHOUT_DOCSTRING = 0
+LEAST_RAISES_SHARE = 0.60
 
 
 @pytest.fixture(scope="module")

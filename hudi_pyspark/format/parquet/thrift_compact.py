@@ -57,24 +57,44 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
     """
 
     def integer(self, number: int) -> int:
+        """Return the integer of a field.
+
+        Raises:
+            ThriftError: the field is missing or has another type.
+        """
         kind, value = self.get(number, _NOTHING)
         if kind not in _INTEGERS:
             raise ThriftError(f"field {number} is not an integer")
         return cast("int", value)
 
     def list(self, number: int) -> ThriftList:
+        """Return the list of a field.
+
+        Raises:
+            ThriftError: the field is missing or has another type.
+        """
         value = self.get(number, _NOTHING)[1]
         if not isinstance(value, ThriftList):
             raise ThriftError(f"field {number} is not a list")
         return value
 
     def struct(self, number: int) -> ThriftStruct:
+        """Return the struct of a field.
+
+        Raises:
+            ThriftError: the field is missing or has another type.
+        """
         value = self.get(number, _NOTHING)[1]
         if not isinstance(value, ThriftStruct):
             raise ThriftError(f"field {number} is not a struct")
         return value
 
     def structs(self, number: int) -> tuple[ThriftStruct, ...]:
+        """Return the structs of a list field.
+
+        Raises:
+            ThriftError: the field is missing or has another type.
+        """
         structs = self.list(number)
         if structs.kind is not ThriftType.STRUCT:
             raise ThriftError(f"field {number} is not a list of structs")
