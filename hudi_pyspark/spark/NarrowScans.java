@@ -52,6 +52,7 @@ public class NarrowScans extends Rule {
   public static final String FILTERS = "hudi-py.filters";
   public static final String LIMIT = "hudi-py.limit";
   public static final String PLACEHOLDER = "hudi-py.placeholder";
+  public static final String PINNED = "hudi-py.pinned";
 
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
@@ -156,9 +157,9 @@ public class NarrowScans extends Rule {
       attributes.add(output.get(smallest));
       StructField field = stored.apply(((AttributeReference) output.get(smallest)).name());
       fields.add(marked(field, PLACEHOLDER, "true"));
-    } else if (attributes.size() == output.size() && filters.isEmpty() && limit < 0) {
-      return relation;
     }
+    // Scans of one DataFrame are planned apart, so all of them read the table as it was loaded.
+    fields.set(0, marked((StructField) fields.get(0), PINNED, "true"));
     if (!filters.isEmpty()) {
       fields.set(0, marked((StructField) fields.get(0), FILTERS, filters));
     }

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _FILTERS = "hudi-py.filters"
 _LIMIT = "hudi-py.limit"
 _PLACEHOLDER = "hudi-py.placeholder"
+_PINNED = "hudi-py.pinned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,14 @@ class Hints:
         columns: names of the columns whose values matter.
         filters: texts of conditions that Spark applies above the scan, each by itself.
         limit: rows after which Spark stops; None for all.
+        is_pinned: the table is read as it was when the DataFrame was loaded, since the scans of a
+            DataFrame are planned one by one and must agree.
     """
 
     columns: tuple[str, ...]
     filters: tuple[str, ...] = ()
     limit: int | None = None
+    is_pinned: bool = False
 
 
 def read_hints(schema: StructType) -> Hints:
@@ -37,4 +41,5 @@ def read_hints(schema: StructType) -> Hints:
         columns=tuple(f.name for f in schema if _PLACEHOLDER not in (f.metadata or {})),
         filters=tuple(text.split("\n")) if text else (),
         limit=int(limit) if limit is not None else None,
+        is_pinned=_PINNED in first,
     )

@@ -27,9 +27,9 @@ def install_optimizer(spark: SparkSession) -> str:
     Returns:
         Why the session cannot have it, "" where it has.
     """
-    if spark.conf.get(ENABLED, "true") != "true":
-        return f"{ENABLED} is not true"
     try:
+        if spark.conf.get(ENABLED, "true") != "true":
+            return f"{ENABLED} is not true"
         _install(spark)
     except (Py4JError, AttributeError, TypeError) as error:
         # Spark Connect, shared clusters that forbid py4j, a Spark whose classes have changed.

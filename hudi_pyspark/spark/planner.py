@@ -79,8 +79,8 @@ class Planner:
                 self._inspection(),
                 arrow_schema_of(schema),
             )
-        scan = self._table().scan_with(self._options, mergers)
         hints = read_hints(schema)
+        scan = self._table(is_pinned=hints.is_pinned).scan_with(self._options, mergers)
         requested = StructType([field for field in schema if field.name in hints.columns])
         columns = requested_columns(requested, scan.schema)
         for predicate in _predicates(hints.filters, scan.schema, arrow_schema_of(requested)):
@@ -118,9 +118,13 @@ class Planner:
 
         return InspectionCall.parse(self._options)
 
-    def _table(self) -> HudiTable:
-        """Return the current table; unless it has grown, only its timeline is listed again."""
-        if self._opened is None or not self._opened.is_current():
+    def _table(self, *, is_pinned: bool = False) -> HudiTable:
+        """Return the current table; unless it has grown, only its timeline is listed again.
+
+        Args:
+            is_pinned: return the table as it was when the schema was asked for, if it was.
+        """
+        if self._opened is None or not (is_pinned or self._opened.is_current()):
             settings = storage_options_of(self._options)
             self._opened = HudiTable(self._path(), storage_options=settings)
         return self._opened

@@ -14,6 +14,8 @@ from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.filters import filters_of
+from tests.growing_table import table_at
+from tests.test_growing_table import BEFORE_COMPACTION, differs_from
 
 pytestmark = pytest.mark.spark
 
@@ -27,6 +29,7 @@ def ruled(spark):
     """A session of its own with the rule; the shared one stays without."""
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "UTC")
+    session.conf.set(ENABLED, "true")
     assert install_optimizer(session) == ""
     return session
 
@@ -215,6 +218,18 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
     batches = partition_module.read_partition(partition, scan.storage, scan.schema, limit=3)
     assert sum(batch.num_rows for batch in batches) == 3
     assert len(started) < len(tasks)
+
+
+def test_all_queries_of_a_data_frame_read_the_table_as_it_was_loaded(ruled, tmp_path):
+    case, instant, query = BEFORE_COMPACTION
+    growing = table_at(case, instant, tmp_path)
+    frame = load(ruled, growing.path)
+    growing.grow()
+    assert differs_from(frame.toArrow(), case, query) == []
+    assert differs_from(frame.filter("id IS NOT NULL").toArrow(), case, query) == []
+    assert frame.select("id").count() == frame.count() == frame.toArrow().num_rows
+    again = load(ruled, growing.path)
+    assert differs_from(again.toArrow(), case, "snapshot") == []
 
 
 def test_schema_without_hints_has_none(ruled, golden_table):
