@@ -87,15 +87,12 @@ def test_small_slices_share_a_task(spark, golden_table):
 @pytest.mark.parametrize("optimizer", ["true", "false"])
 def test_register_turns_pushdown_on_where_the_optimizer_has_no_rule(spark, golden_table, optimizer):
     key = "spark.sql.python.filterPushdown.enabled"
-    spark.conf.unset(key)
-    spark.conf.set("spark.hudi-py.optimizer.enabled", optimizer)
+    session = spark.newSession()  # the shared one stays without the rule
+    session.conf.set("spark.hudi-py.optimizer.enabled", optimizer)
     known = expected(MOR)
     name = known[0]["_hoodie_record_key"]
     condition = f"_hoodie_record_key = '{name}'"
-    frame = hudi_pyspark.read(spark, str(golden_table(MOR)), ["id"], filter=condition)
-    pushdown = spark.conf.get(key)
-    spark.conf.unset(key)
-    spark.conf.unset("spark.hudi-py.optimizer.enabled")
-    assert pushdown == ("false" if optimizer == "true" else "true")
+    frame = hudi_pyspark.read(session, str(golden_table(MOR)), ["id"], filter=condition)
+    assert session.conf.get(key) == ("false" if optimizer == "true" else "true")
     assert frame.columns == ["id"]
     assert frame.count() == 1
