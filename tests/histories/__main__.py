@@ -51,6 +51,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--hudi", default=NEWEST, help="releases that write, commas between")
     parser.add_argument("--out", default="build/histories", help="folder for results and tables")
     parser.add_argument("--shrink", type=int, default=120, help="seconds per failure; 0: do not")
+    parser.add_argument("--queries", type=int, default=20, help="at most, per history")
     parser.add_argument("--replay", help="the file of a failure, or a history's own")
     return parser.parse_args(arguments)
 
@@ -62,7 +63,7 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
     suspects = []
     with (folder / f"{hudi}-{given.seed}-{given.first}.jsonl").open("w") as results:
         for number in range(given.first, given.first + given.count):
-            found = examine(random_history(given.seed, number, hudi), worker, tables)
+            found = examine(random_history(given.seed, number, hudi), worker, tables, given.queries)
             if hudi != NEWEST and _is_open(found):
                 suspects.append(found)
                 print(f"{_line(found)}; to be asked of {NEWEST}", flush=True)

@@ -169,7 +169,11 @@ def _session(jar: str, folder: str) -> SparkSession:
     os.chdir(folder)
     from pyspark.sql import SparkSession
 
-    java = f"-Duser.timezone=UTC -XX:ErrorFile={folder}/hs_err_%p.log"
+    # Many small queries: to compile them well takes longer than to run them.
+    java = (
+        f"-Duser.timezone=UTC -XX:ErrorFile={folder}/hs_err_%p.log "
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    )
     settings = {
         "spark.jars": jar,
         "spark.ui.enabled": "false",
@@ -181,6 +185,7 @@ def _session(jar: str, folder: str) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
