@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
 from hudi_pyspark.query.option_table import CdcFormat, IncrementalFormat
+from hudi_pyspark.query.metadata_table.listing import MetadataListing
+from hudi_pyspark.query.metadata_table.table import FILES
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.stream import range_options
 from hudi_pyspark.scan import Scan
@@ -276,9 +278,10 @@ class HudiTable:
             IncrementalRangeError: commits of a range are gone, or not completed yet.
             UnsupportedTableError: the table does not have what the query needs.
         """
+        parsed = ReadOptions.parse(options, from_environment(os.environ))
         return Scan.of(
-            self._view,
-            ReadOptions.parse(options, from_environment(os.environ)),
+            self._view_for(parsed),
+            parsed,
             registered_payloads() if mergers is None else mergers,
             limit=limit,
             spark_options=self._spark_options(options),
@@ -307,7 +310,18 @@ class HudiTable:
         assert parsed.incremental is not None  # range_options asks for it
         by_offset = replace(parsed.incremental, by_offset=True)
         known_mergers = registered_payloads() if mergers is None else mergers
-        return Scan.of(self._view, replace(parsed, incremental=by_offset), known_mergers)
+        return Scan.of(
+            self._view_for(parsed), replace(parsed, incremental=by_offset), known_mergers
+        )
+
+    def _view_for(self, options: ReadOptions) -> TableView:
+        """Return the table with the source of files that the options allow."""
+        has_files = FILES in self.config.metadata_partitions
+        return self._listed_by_metadata if options.use_metadata_table and has_files else self._view
+
+    @cached_property
+    def _listed_by_metadata(self) -> TableView:
+        return self._view.with_listing(MetadataListing(self._view))
 
     def _spark_options(self, options: Mapping[str, object]) -> Mapping[str, object] | None:
         """Return the options that open this table in Spark; None if it has a file system object."""

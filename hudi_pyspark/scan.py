@@ -55,7 +55,7 @@ class Scan:
         limit: int | None = None,
         spark_options: Mapping[str, object] | None = None,
     ) -> None:
-        self._query = query
+        self._query = query.choosing(planner.partition_choice(predicate))
         self._planner = planner
         self._result = result
         self._predicate = predicate

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError, TableNotFoundError
-from hudi_pyspark.query.metadata_table import FILES_PARTITION, listed_files
+from hudi_pyspark.query.metadata_table.records import listed_files
+from hudi_pyspark.query.metadata_table.table import FILES
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.open import open_table
 
@@ -52,7 +53,7 @@ def check_metadata_table(
     findings = [
         *_missing_partitions(view, names),
         *_missing_commits(view, metadata),
-        *(_differences(view, committed, stored) if FILES_PARTITION in names else ()),
+        *(_differences(view, committed, stored) if FILES in names else ()),
     ]
     yield from findings
     if not findings:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
-from hudi_pyspark.query.metadata_table import load_metadata
+from hudi_pyspark.query.metadata_table.records import load_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

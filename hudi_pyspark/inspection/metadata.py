@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.query.metadata_table import load_metadata
+from hudi_pyspark.query.metadata_table.records import load_metadata
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView

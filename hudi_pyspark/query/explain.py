@@ -6,9 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import HudiError
 from hudi_pyspark.query.cdc import CdcTask
-from hudi_pyspark.query.metadata_table import FILES_PARTITION, listed_files
 from hudi_pyspark.query.plan import ScanTask
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.query.slice_planner import SlicePlanner
     from hudi_pyspark.query.task import ReadTask
     from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.view import TableView
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +85,10 @@ def _pruned(scan: ExplainedScan) -> str:
     read = {(t.file_slice.partition_path, t.file_slice.file_id) for t in scan.scans}
     parts = []
     slices = scan.query.slices
-    if slices is not None:
-        count = len(slices) - len(read)
-        parts.append(f"{count} of {len(slices)} file slices, by their partition paths")
+    if slices is not None and scan.query.choice is not None:
+        parts.append("partitions by their paths, before their files are listed")
+        if len(slices) > len(read):
+            parts.append(f"{len(slices) - len(read)} of {len(slices)} file slices of others")
     keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
     if keys:
         parts.append(
@@ -127,36 +125,11 @@ def _base_bytes(task: ScanTask) -> int:
 
 def _listing(scan: ExplainedScan) -> str:
     view = scan.planner.view
+    line = view.listing.summary()
     partitions = view.config.metadata_partitions
-    if not partitions:
-        return "folders of the storage; the table has no metadata table that may be read"
-    has = ", ".join(partitions)
-    line = f"folders of the storage; the metadata table ({has}) is not used: files are listed"
-    gap = _metadata_gap(view, scan.query.slices or ()) if scan.query.reads_latest else ""
-    return f"{line}\nwarning    {gap}" if gap else line
-
-
-def _metadata_gap(view: TableView, slices: Sequence[FileSlice]) -> str:
-    """Describe which files of some slices the metadata table lacks; "" if it has all of them."""
-    if FILES_PARTITION not in view.config.metadata_partitions:
-        return ""
-    try:
-        listed = listed_files(view)
-    except HudiError as error:
-        return f"the metadata table cannot be read: {error.reason()}"
-    unlisted = [path for s in slices for path in _listed_paths(s) if path not in listed]
-    if not unlisted:
-        return ""
-    return (
-        f"the metadata table lacks {len(unlisted)} committed files of these, e.g. {unlisted[0]}: "
-        "Apache Hudi reads the table without them unless hoodie.metadata.enable=false"
-    )
-
-
-def _listed_paths(file_slice: FileSlice) -> list[str]:
-    base = file_slice.base_file
-    paths = [base.path] if base is not None and base.is_listed else []
-    return paths + [log.path for log in file_slice.log_files if log.is_listed]
+    if partitions and not scan.planner.options.use_metadata_table:
+        return f"{line}; the metadata table ({', '.join(partitions)}) is turned off"
+    return line if partitions else f"{line}; the table has no metadata table that may be read"
 
 
 def _changes(tasks: Sequence[CdcTask]) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.query.options import IncrementalOptions
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
 
 _FIRST_COMPLETION_TIME_VERSION = 8
@@ -120,7 +121,10 @@ def check_order(begin: str, end: str) -> None:
 
 
 def range_slices(
-    view: TableView, commit_range: CommitRange, options: IncrementalOptions
+    view: TableView,
+    commit_range: CommitRange,
+    options: IncrementalOptions,
+    choice: PartitionChoice | None = None,
 ) -> tuple[CommitRange, list[FileSlice]]:
     """Return the slices to read, and the range as it is answered.
 
@@ -144,7 +148,7 @@ def range_slices(
             reason = f"a file that commit {min(incomplete)} wrote is gone"
             commit_range = _answerable(view, commit_range, options, reason, incomplete)
     if commit_range.full_scan:
-        slices = view.file_slices()
+        slices = view.file_slices(choice=choice)
     _announce(commit_range)
     return commit_range, _matching(view, slices, options.path_glob)
 

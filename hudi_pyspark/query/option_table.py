@@ -503,19 +503,19 @@ MAX_BYTES = Option(
     meaning="stream: most bytes that the commits of one batch wrote, but one commit at least",
     stream=StreamUse.ONLY,
 )
-_USE_METADATA_TABLE = Option(
+USE_METADATA_TABLE = Option(
     "hoodie.metadata.enable",
     _BOOLEAN,
     alias="use_metadata_table",
     default=True,
-    meaning="accepted without effect: files are found by listing, which gives the same ones",
+    meaning="find files in the metadata table where it can be relied upon; else list folders",
 )
-_DATA_SKIPPING = Option(
+DATA_SKIPPING = Option(
     "hoodie.enable.data.skipping",
     _BOOLEAN,
     alias="data_skipping",
     default=True,
-    meaning="accepted without effect: what statistics rule out is always skipped",
+    meaning="skip files by the statistics and indexes of the metadata table, if it is used",
 )
 # All options above, in their order, which is that of the docs.
 OPTIONS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))

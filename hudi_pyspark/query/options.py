@@ -163,6 +163,8 @@ class ReadOptions:
     as_of: str | None = None  # as the user wrote it; see instants.resolve_as_of
     filter: str = ""  # see sql_text.parse_filter; "" for all rows
     columns: tuple[str, ...] | None = None  # None for all
+    use_metadata_table: bool = True
+    data_skipping: bool = True  # by the metadata table's statistics and indexes
     use_record_positions: bool = True
     partition_values_from_path: bool = False
     schema_on_read: bool | None = None  # None: the table decides
@@ -221,6 +223,8 @@ class ReadOptions:
             as_of=given[table.AS_OF],
             filter=given[table.FILTER].strip(),
             columns=given[table.COLUMNS],
+            use_metadata_table=given[table.USE_METADATA_TABLE],
+            data_skipping=given[table.DATA_SKIPPING],
             use_record_positions=given[table.USE_RECORD_POSITIONS],
             partition_values_from_path=given[table.PARTITION_VALUES_FROM_PATH],
             schema_on_read=given[table.SCHEMA_ON_READ],

@@ -126,7 +126,7 @@ def resolve_partition_values(
         CorruptTableError: the path has to decide, and does not parse.
     """
     names = [name for name in config.partition_fields if name in schema.names]
-    types = {name: _path_type(schema.field(name)) for name in names}
+    types = {name: path_type(schema.field(name)) for name in names}
     try:
         values = partition_scalars(partition_path, config, types)
     except CorruptTableError:
@@ -137,7 +137,7 @@ def resolve_partition_values(
         # Files of such a table may hold the columns all the same, null (rewritten by a merge).
         given = tuple(values)
         return PartitionValues(config.partition_fields, tuple(values.items()), given, (), given)
-    certain = _certain(names, partition_path, config, schema, ordering_fields)
+    certain = decided_by_path(names, partition_path, config, schema, ordering_fields)
     ambiguous = tuple(n for n in certain if not values[n].is_valid and _is_text(types[n]))
     from_path = tuple(n for n in certain if n not in ambiguous)
     return PartitionValues(
@@ -154,14 +154,22 @@ def stored_partition_values(partition: PartitionValues) -> PartitionValues:
     return PartitionValues(partition.columns, partition.path_values)
 
 
-def _certain(
+def decided_by_path(
     names: Iterable[str],
     partition_path: str,
     config: TableConfig,
     schema: pa.Schema,
     ordering_fields: Collection[str],
 ) -> list[str]:
-    """Return the columns whose value the text of their folder gives without loss."""
+    """Return the columns whose value the text of their folder gives without loss.
+
+    Args:
+        names: the table's partition columns.
+        partition_path: or the beginning of one.
+        config: the table's properties.
+        schema: the table's columns.
+        ordering_fields: names of fields whose stored values order records.
+    """
     if "%" in partition_path and not config.url_encode_partitions:
         return []  # the value itself may hold what looks like an escape
     return [
@@ -190,7 +198,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind))
 
 
-def _path_type(field: pa.Field) -> pa.DataType:
+def path_type(field: pa.Field) -> pa.DataType:
     """Return the type of the number that a partition path shows."""
     if pa.types.is_timestamp(field.type) and (field.metadata or {}).items() >= MILLISECONDS.items():
         return pa.timestamp("ms", field.type.tz)

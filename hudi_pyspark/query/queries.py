@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.query.slice_planner import SlicePlanner
     from hudi_pyspark.query.task import ReadTask
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
 
 
@@ -33,7 +34,12 @@ class Query(ABC):
     """What a scan reads of a table; files are listed when its slices or tasks are asked for."""
 
     view: TableView
+    choice: PartitionChoice | None = field(default=None, kw_only=True)  # partitions; None: all
     is_ordered: ClassVar[bool] = False  # the order of the tasks is that of the answer
+
+    def choosing(self, choice: PartitionChoice | None) -> Query:
+        """Return the same query of some partitions only; changes do not depend on them."""
+        return replace(self, choice=choice)
 
     @property
     def title(self) -> str:
@@ -127,7 +133,9 @@ class SnapshotQuery(Query):
             MissingFileError: a committed file is not on the storage.
             IncrementalRangeError: files of the range are gone, and it must not fall back.
         """
-        return self.view.file_slices(self.as_of, read_optimized=self.read_optimized)
+        return self.view.file_slices(
+            self.as_of, read_optimized=self.read_optimized, choice=self.choice
+        )
 
     @property
     def reads_latest(self) -> bool:
@@ -201,7 +209,7 @@ class RangeQuery(Query):
 
     @cached_property
     def _range_and_slices(self) -> tuple[CommitRange, Sequence[FileSlice]]:
-        return range_slices(self.view, self.commit_range, self.options)
+        return range_slices(self.view, self.commit_range, self.options, self.choice)
 
     def _whole_slices(
         self, commit_range: CommitRange, slices: Sequence[FileSlice]

@@ -7,6 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.query.columns.schema_on_read import SchemaOnRead
+from hudi_pyspark.query.filter.predicate import columns_of
+from hudi_pyspark.query.partition_pruning import PartitionPruner
 from hudi_pyspark.query.plan import PlanContext, plan
 from hudi_pyspark.query.projection import scan_schema
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
@@ -88,6 +90,14 @@ class SlicePlanner:
             whole_slices=whole_slices,
             from_files=from_files,
         )
+
+    def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
+        """Return the partitions whose rows can pass a filter; None for all."""
+        config = self.view.config
+        if predicate is None or columns_of(predicate).isdisjoint(config.partition_fields):
+            return None
+        from_path = self.options.partition_values_from_path or config.drop_partition_columns
+        return PartitionPruner(predicate, config, self.table_schema, from_path)
 
     @cached_property
     def context(self) -> PlanContext:

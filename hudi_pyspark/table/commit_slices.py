@@ -25,10 +25,7 @@ def written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
     Raises:
         MissingFileError: one of these files is needed and not on the storage.
     """
-    slices = _written_slices(view, times)
-    for file_slice in slices:
-        view.slices.check_files(file_slice)
-    return slices
+    return view.slices.checked(lambda: _written_slices(view, times))
 
 
 def commits_without_files(view: TableView, times: Collection[str]) -> list[str]:
@@ -97,7 +94,9 @@ def slices_of_groups(
         committed = committed_files(view.commit_metadata.of(times))
     else:
         committed = view.groups.committed_files
-    slices = _slices_of(view, file_groups, partitions, committed, until)
+    slices = view.slices.completed(
+        lambda: _slices_of(view, file_groups, partitions, committed, until)
+    )
     if completed_by:
         completion_time = view.history.completion_time
         slices = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.data_files import CommittedFile
     from hudi_pyspark.table.file_group import FileGroup, LogFile
-    from hudi_pyspark.table.listing import FileListing
+    from hudi_pyspark.table.listing import FileListing, PartitionChoice
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,16 @@ class FileGroups:
         """Partition path to file name to what completed commits record of the file."""
         return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
 
-    def all(self) -> Iterator[FileGroup]:
-        """Yield the groups of all partitions, by partition path and file id."""
+    def all(self, choice: PartitionChoice | None = None) -> Iterator[FileGroup]:
+        """Yield the groups of all partitions, by partition path and file id.
+
+        Args:
+            choice: only of these partitions.
+        """
         # A partition that commits name but the listing does not has lost its files, or its marker.
-        partitions = sorted({*self.listing.partitions(), *self.committed_files})
+        named = sorted(self.committed_files)
+        named = named if choice is None else choice.choose(named)
+        partitions = sorted({*self.listing.partitions(choice), *named})
         yield from self.of(partitions, self.committed_files)
 
     def of(
@@ -79,6 +85,13 @@ class FileGroups:
                 group.file_id: group for group in self.of([partition_path], self.committed_files)
             }
         return self._by_partition[partition_path].get(file_id)
+
+    def relist(self, partition_path: str, missing_file: str) -> bool:
+        """List a partition anew, since a committed file is missing; see `FileListing.relist`."""
+        is_relisted = self.listing.relist(partition_path, missing_file)
+        if is_relisted:
+            self._by_partition.pop(partition_path, None)
+        return is_relisted
 
     @cached_property
     def _by_partition(self) -> dict[str, dict[str, FileGroup]]:

@@ -10,13 +10,14 @@ from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.table.timeline import CommittedTimes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.commit_history import CommitHistory
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileGroup, FileSlice, LogFile
     from hudi_pyspark.table.file_groups import FileGroups
+    from hudi_pyspark.table.listing import PartitionChoice
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,12 @@ class FileSlices:
         return max(self._base_instants.times, default="")
 
     def as_of(
-        self, instant: str | None = None, *, read_optimized: bool = False, check_files: bool = True
+        self,
+        instant: str | None = None,
+        *,
+        read_optimized: bool = False,
+        check_files: bool = True,
+        choice: PartitionChoice | None = None,
     ) -> list[FileSlice]:
         """Return the slices that make up the table, by partition path and file id.
 
@@ -54,6 +60,7 @@ class FileSlices:
             instant: inclusive, compared with requested times; None for the latest.
             read_optimized: slices with a base file only, without their log files.
             check_files: refuse where files are missing; else see `is_listed` of each file.
+            choice: only of these partitions; others are not listed.
 
         Raises:
             MissingFileError: a committed file that the slices need is not on the storage.
@@ -62,17 +69,42 @@ class FileSlices:
         until = instant if instant is not None else self.last_instant
         replaced = self.history.replaced_file_groups(until)
         choose = self._base_only if read_optimized else self.merged
-        slices = []
-        for group in self.groups.all():
-            if (group.partition_path, group.file_id) in replaced:
-                continue
-            file_slice = choose(group, until)
-            if file_slice is None or file_slice.is_empty:
-                continue
-            if check_files:
-                self.check_files(file_slice)
-            slices.append(file_slice)
+
+        def slices() -> Iterator[FileSlice]:
+            for group in self.groups.all(choice):
+                if (group.partition_path, group.file_id) not in replaced:
+                    file_slice = choose(group, until)
+                    if file_slice is not None and not file_slice.is_empty:
+                        yield file_slice
+
+        return self.checked(slices) if check_files else list(slices())
+
+    def checked(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
+        """Return slices that have all their files.
+
+        Args:
+            make: returns them; called again where the listing lacked a file and was completed.
+
+        Raises:
+            MissingFileError: a committed file is not on the storage.
+        """
+        slices = self.completed(make)
+        for file_slice in slices:
+            self.check_files(file_slice)
         return slices
+
+    def completed(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
+        """Return slices as `checked` does, with files that are missing all the same."""
+        slices = list(make())
+        is_relisted = [self._relist(file_slice) for file_slice in slices]
+        return list(make()) if any(is_relisted) else slices
+
+    def _relist(self, file_slice: FileSlice) -> bool:
+        """List a slice's partition anew if a file is missing; whether that may change the slice."""
+        missing = next(self.missing_files(file_slice), None)
+        if missing is None:
+            return False
+        return self.groups.relist(file_slice.partition_path, missing[0])
 
     def all(self) -> list[FileSlice]:
         """Return every slice that was or will be part of the table and has files.
@@ -94,16 +126,17 @@ class FileSlices:
             MissingFileError: a file of that slice is not on the storage any more.
         """
         earlier = self.history.instant_before(time)
-        group = self.groups.find(partition_path, file_id) if earlier else None
-        file_slice = self.merged(group, earlier) if group is not None else None
-        if file_slice is None or file_slice.is_empty:
-            return None
-        # Log files of later commits belong to the same slice; their blocks are skipped anyway.
-        file_slice = file_slice.with_logs(
-            log for log in file_slice.log_files if not self._is_later(log, time)
-        )
-        self.check_files(file_slice)
-        return file_slice
+
+        def slices() -> Iterator[FileSlice]:
+            group = self.groups.find(partition_path, file_id) if earlier else None
+            file_slice = self.merged(group, earlier) if group is not None else None
+            if file_slice is not None and not file_slice.is_empty:
+                # Log files of later commits belong to the same slice; their blocks are skipped.
+                yield file_slice.with_logs(
+                    log for log in file_slice.log_files if not self._is_later(log, time)
+                )
+
+        return next(iter(self.checked(slices)), None)
 
     def _is_later(self, log: LogFile, time: str) -> bool:
         if self.config.log_file_has_one_commit:

@@ -18,14 +18,38 @@ if TYPE_CHECKING:
 _LISTING_THREADS = 16
 
 
+class PartitionChoice(Protocol):
+    """The partitions that a query needs."""
+
+    def choose(self, partition_paths: Sequence[str]) -> list[str]:
+        """Return those of some partitions, in their order."""
+
+    def may_contain(self, folder: str) -> bool:
+        """Return whether a folder can be or contain such a partition."""
+
+
 class FileListing(Protocol):
     """The source of partitions and files: directories, or the metadata table."""
 
-    def partitions(self) -> list[str]:
-        """List raw partition paths, sorted; [""] for an unpartitioned table."""
+    def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
+        """List raw partition paths, sorted; [""] for an unpartitioned table.
+
+        Args:
+            choice: the partitions to list; None for all.
+        """
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         """List the files directly in each partition, in any order."""
+
+    def relist(self, partition_path: str, missing_file: str) -> bool:
+        """List a partition anew, in a more reliable way, since a committed file is missing.
+
+        Returns:
+            Whether its files may be others now; False where there is no such way.
+        """
+
+    def summary(self) -> str:
+        """Say in a few words what has been listed so far, and how."""
 
 
 class DirectoryListing:
@@ -36,9 +60,14 @@ class DirectoryListing:
         # Version 1 does not name its partition columns yet, so only the folders show them.
         self._is_partitioned = bool(config.partition_fields) or config.version < 2
         self._files: dict[str, list[FileInfo]] = {}
+        self._folders = 0  # listed so far
 
-    def partitions(self) -> list[str]:
-        """Return the paths of all partitions, sorted; each folder is listed once."""
+    def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
+        """Return the paths of the partitions, sorted; lists each folder that leads to one once.
+
+        Args:
+            choice: the partitions to list; None for all.
+        """
         if not self._is_partitioned:
             return [""]
         partitions: list[str] = []
@@ -46,6 +75,7 @@ class DirectoryListing:
         with ThreadPoolExecutor(_LISTING_THREADS) as pool:
             while level:
                 entries_of = pool.map(self._storage.list_directory, level)
+                self._folders += len(level)
                 listed, level = list(zip(level, entries_of, strict=True)), []
                 for folder, entries in listed:
                     is_partition = any(is_partition_marker(e.name) for e in entries)
@@ -54,18 +84,28 @@ class DirectoryListing:
                         self._files[folder] = [e for e in entries if not e.is_directory]
                     # A marker in the base path, left by a writer without partitions, hides nothing.
                     if folder == "" or not is_partition:
-                        level += [path_in(folder, e.name) for e in entries if _is_descended(e)]
-        return sorted(partitions)
+                        below = [path_in(folder, e.name) for e in entries if _is_descended(e)]
+                        level += below if choice is None else filter(choice.may_contain, below)
+        return sorted(partitions if choice is None else choice.choose(partitions))
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         """Return the files of some partitions, by partition path."""
         unlisted = [path for path in partition_paths if path not in self._files]
+        self._folders += len(unlisted)
         with ThreadPoolExecutor(_LISTING_THREADS) as pool:
             for path, entries in zip(
                 unlisted, pool.map(self._storage.list_directory, unlisted), strict=True
             ):
                 self._files[path] = [e for e in entries if not e.is_directory]
         return {path: self._files[path] for path in partition_paths}
+
+    def relist(self, partition_path: str, missing_file: str) -> bool:  # noqa: ARG002
+        """Return False: the storage itself has been listed."""
+        return False
+
+    def summary(self) -> str:
+        """Say how many folders have been listed so far."""
+        return f"folders of the storage, {self._folders} listed"
 
 
 def _is_descended(entry: FileInfo) -> bool:

@@ -34,9 +34,7 @@ def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str |
     names = config.partition_fields
     if not names:
         return {}
-    folders = partition_path.split("/")
-    if len(names) == 1:
-        folders = [partition_path]
+    folders = partition_folders(partition_path, config)
     if len(folders) != len(names):
         raise CorruptTableError(
             f"partition path {partition_path!r} has {len(folders)} folders, but "
@@ -46,6 +44,21 @@ def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str |
         name: _folder_value(name, folder, config)
         for name, folder in zip(names, folders, strict=True)
     }
+
+
+def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
+    """Split a path into the folders of its columns; the value of a single one may have slashes."""
+    is_single = len(config.partition_fields) == 1
+    return [partition_path] if is_single else partition_path.split("/")
+
+
+def partition_scalar(name: str, folder: str, kind: pa.DataType, config: TableConfig) -> pa.Scalar:
+    """Return the typed value of one partition column in the folder of its own.
+
+    Raises:
+        CorruptTableError: the folder's text cannot be cast to the column's type.
+    """
+    return _cast(name, _folder_value(name, folder, config), kind, folder)
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:

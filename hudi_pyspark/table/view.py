@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.lazy_metadata import LazyMetadata
-    from hudi_pyspark.table.listing import FileListing
+    from hudi_pyspark.table.listing import FileListing, PartitionChoice
     from hudi_pyspark.table.timeline import CommittedTimes, Timeline
 
 
@@ -51,6 +51,12 @@ class TableView:
         """The table's file slices, by instant."""
         return FileSlices(self.storage, self.config, self.history, self.groups)
 
+    def with_listing(self, listing: FileListing) -> TableView:
+        """Return the same state of the table, its files found in another way."""
+        other = replace(self, listing=listing)
+        other.__dict__["history"] = self.history  # what has been read of it is kept
+        return other
+
     @property
     def commits(self) -> tuple[Instant, ...]:
         """Completed commits, delta commits and replace commits in order of requested time."""
@@ -72,7 +78,12 @@ class TableView:
         return self.slices.last_instant
 
     def file_slices(
-        self, as_of: str | None = None, *, read_optimized: bool = False, check_files: bool = True
+        self,
+        as_of: str | None = None,
+        *,
+        read_optimized: bool = False,
+        check_files: bool = True,
+        choice: PartitionChoice | None = None,
     ) -> list[FileSlice]:
         """Return the slices that make up the table; see `FileSlices.as_of`.
 
@@ -80,7 +91,9 @@ class TableView:
             MissingFileError: a committed file that the slices need is not on the storage.
             CorruptTableError: commits, plans or files contradict each other.
         """
-        return self.slices.as_of(as_of, read_optimized=read_optimized, check_files=check_files)
+        return self.slices.as_of(
+            as_of, read_optimized=read_optimized, check_files=check_files, choice=choice
+        )
 
     @cached_property
     def data_file_schema(self) -> pa.Schema | None:

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.query.metadata_table import listed_files
+from hudi_pyspark.query.metadata_table.records import listed_files
 
 MOR = "v9_mor_compaction_inline"
 
