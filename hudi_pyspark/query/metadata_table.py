@@ -21,7 +21,9 @@ from hudi_pyspark.errors import (
     MissingFileError,
     TableNotFoundError,
 )
-from hudi_pyspark.format.hfile import SCHEMA_INFO, HFileError, read_hfile
+from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile.reader import read_hfile
+from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
 from hudi_pyspark.format.log.delete_block import decode_delete_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.timeline.instant import Action
