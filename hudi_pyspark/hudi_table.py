@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
-from hudi_pyspark.query.option_table import CdcFormat, IncrementalFormat
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.table import FILES
+from hudi_pyspark.query.option_table import CdcFormat, IncrementalFormat
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.stream import range_options
 from hudi_pyspark.scan import Scan

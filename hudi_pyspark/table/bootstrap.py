@@ -13,7 +13,8 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.hfile import HFileError, read_hfile
+from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
 from hudi_pyspark.table.config import METADATA_FOLDER
 

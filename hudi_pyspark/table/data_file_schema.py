@@ -14,7 +14,8 @@ from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.avro.annotation import avro_schema_text
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.file_name import is_log_file_name
-from hudi_pyspark.format.hfile import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.hfile.reader import read_hfile
+from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.table.log_file import LogFiles
 

@@ -1,5 +1,6 @@
 import gzip
 import struct
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.hfile import HFileError, read_hfile
+from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.log.log_block import frame_blocks
 
 LOGS = Path(__file__).parents[1] / "golden" / "logs"
@@ -33,20 +35,31 @@ def message(fields: dict[int, int | bytes]) -> bytes:
     return varint(len(octets)) + octets
 
 
-def block(magic: bytes, content: bytes, codec: int = NONE, *, size: int | None = None) -> bytes:
+def block(
+    magic: bytes,
+    content: bytes,
+    codec: int = NONE,
+    *,
+    size: int | None = None,
+    checksum_type: int = 0,
+) -> bytes:
+    """Checksums are of the type NULL, as Hudi's own writer leaves them, or CRC32."""
     stored = gzip.compress(content) if codec == GZIP else content
-    checksums = b"\xaa" * 4
+    checksum_count = -(-(33 + len(stored)) // 16384)
     header = struct.pack(
         ">8siiqBii",
         magic,
-        len(stored) + len(checksums),
+        len(stored) + 4 * checksum_count,
         len(content) if size is None else size,
         -1,
-        2,
+        checksum_type,
         16384,
         33 + len(stored),
     )
-    return header + stored + checksums
+    summed = header + stored
+    pieces = (summed[16384 * i : 16384 * (i + 1)] for i in range(checksum_count))
+    checksum = zlib.crc32 if checksum_type else lambda _: 0
+    return summed + b"".join(struct.pack(">I", checksum(piece)) for piece in pieces)
 
 
 def entry(row: bytes, value: bytes) -> bytes:
@@ -66,10 +79,15 @@ def hfile(
     if info is None:
         info = b"PBUF" + message({1: pair[1:]})
     data = b"".join(blocks)
-    root_index = block(b"IDXROOT2", b"", codec)
+    offsets = [sum(map(len, blocks[:i])) for i in range(len(blocks))]
+    holders = [(o, b) for o, b in zip(offsets, blocks, strict=True) if b.startswith(b"DATABLK")]
+    # An empty row is a lower bound of every key.
+    entries = [struct.pack(">qi", o, len(b)) + b"\2\0\0" for o, b in holders]
+    root_index = block(b"IDXROOT2", b"".join(entries), codec)
     fields: dict[int, int | bytes] = {
         1: len(data) + len(root_index),
         2: len(data),
+        5: len(entries),
         7: entry_count,
         9: 0,
         11: b"org.apache.hudi.io.storage.HoodieHBaseKVComparator",
@@ -172,8 +190,8 @@ WHOLE = hfile([DATA_BLOCK], entry_count=3)
             id="entry-count",
         ),
         pytest.param(
-            hfile([block(b"PAR1PAR1", b"")], entry_count=1),
-            "^at byte 0: expected the magic of an HFile block, found b'PAR1PAR1'",
+            hfile([block(b"PAR1PAR1", b""), DATA_BLOCK], entry_count=3),
+            "^at byte 0: expected HFile block b'DATABLK\\*', found b'PAR1PAR1'",
             id="unknown-block",
         ),
         pytest.param(

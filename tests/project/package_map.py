@@ -46,7 +46,8 @@ PLACES = {
     "table": (2, 9, "which files are the table"),
     "format/log": (1, 10, "blocks of log files"),
     "format/parquet": (0, 10, "pages of Parquet files"),
-    "format": (1, 11, "HFile, names, properties"),
+    "format/hfile": (0, 11, "HFile by key or whole"),
+    "format": (1, 11, "names, properties, filters"),
     "format/avro": (2, 11, "Avro records to Arrow"),
     "format/timeline": (3, 11, "instants, commit metadata"),
 }

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
-from hudi_pyspark.format.hfile import HFileError, read_hfile
+from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.log.hfile_records import decode_hfile_records
 from hudi_pyspark.format.log.log_block import LogBlockType
 

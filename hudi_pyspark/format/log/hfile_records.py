@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hudi_pyspark.format.avro.schema import AvroRecord
-    from hudi_pyspark.format.hfile import HFile
+    from hudi_pyspark.format.hfile.entries import HFile
 
 # Hudi blanks a field of that name in HFile values, since the HFile's key repeats it.
 _KEY_FIELD = "key"

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptAvroError, CorruptBaseFileError
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.hfile import SCHEMA_INFO, HFileError, read_hfile
+from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile.reader import read_hfile
+from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
 from hudi_pyspark.format.log.hfile_records import decode_hfile_records
 
 if TYPE_CHECKING:

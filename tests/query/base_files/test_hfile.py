@@ -44,7 +44,8 @@ def base_file(rows: list[dict[str, Any]], **options: Any) -> bytes:
     """An HFile as Hudi writes it: the field `key` is blank, since the HFile's key repeats it."""
     entries = [entry(row["key"].encode(), avro({**row, "key": ""})) for row in rows]
     options = {"info": info("schema", json.dumps(SCHEMA).encode()), **options}
-    return hfile([block(b"DATABLK*", b"".join(entries))], entry_count=len(rows), **options)
+    blocks = [block(b"DATABLK*", b"".join(entries))] if rows else []
+    return hfile(blocks, entry_count=len(rows), **options)
 
 
 def read(content: bytes, columns, batch_rows: int = 10) -> list[pa.Table]:

@@ -1,0 +1,119 @@
+"""Hashes of texts that Hudi's indexes are keyed by, for many texts at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+    UInt64s = npt.NDArray[np.uint64]
+
+_P1, _P2, _P3, _P4, _P5 = (
+    np.uint64(p)
+    for p in (
+        0x9E3779B185EBCA87,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0x85EBCA77C2B2AE63,
+        0x27D4EB2F165667C5,
+    )
+)
+_TEXTS_AT_A_TIME = 16_384  # their characters are held as a matrix
+
+
+def java_hash_codes(texts: Sequence[str]) -> npt.NDArray[np.int32]:
+    """Return what Java's ``String.hashCode`` returns: 31 · h + c over UTF-16 code units.
+
+    Args:
+        texts: of any characters.
+    """
+    units = [text.encode("utf-16-le", "surrogatepass") for text in texts]
+    hashes = np.zeros(len(texts), np.uint32)
+    for rows, octets in _by_length(units):
+        matrix = octets.view("<u2").astype(np.uint32)
+        found = np.zeros(len(rows), np.uint32)
+        for column in matrix.T:
+            found = found * np.uint32(31) + column
+        hashes[rows] = found
+    return hashes.view(np.int32)
+
+
+def xxhash64(texts: Sequence[bytes], seed: int) -> UInt64s:
+    """Return the 64-bit xxHash of each text.
+
+    Args:
+        texts: as bytes.
+        seed: 64 bits, unsigned.
+
+    Source: the specification of xxHash.
+    """
+    hashes = np.zeros(len(texts), np.uint64)
+    for rows, octets in _by_length(texts):
+        hashes[rows] = _xxhash64_of_one_length(octets, np.uint64(seed))
+    return hashes
+
+
+def _by_length(
+    texts: Sequence[bytes],
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]:
+    """Yield the numbers of texts of one length, and their bytes, one text a row."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    order = np.argsort(lengths, kind="stable")
+    for same in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+        for start in range(0, len(same), _TEXTS_AT_A_TIME):
+            rows = same[start : start + _TEXTS_AT_A_TIME]
+            joined = b"".join(texts[row] for row in rows)
+            yield rows, np.frombuffer(joined, np.uint8).reshape(len(rows), -1)
+
+
+def _xxhash64_of_one_length(octets: npt.NDArray[np.uint8], seed: np.uint64) -> UInt64s:
+    count, length = octets.shape
+    position = 0
+    with np.errstate(over="ignore"):
+        if length >= 32:
+            lanes = [seed + _P1 + _P2, seed + _P2, seed, seed - _P1]
+            sums = [np.full(count, lane, np.uint64) for lane in lanes]
+            while length - position >= 32:
+                words = _words(octets, position, 32, "<u8")
+                sums = [_round(total, words[:, i]) for i, total in enumerate(sums)]
+                position += 32
+            result = sum(
+                (_rotated(total, bits) for total, bits in zip(sums, (1, 7, 12, 18), strict=True)),
+                np.zeros(count, np.uint64),
+            )
+            for total in sums:
+                result = (result ^ _round(np.zeros(count, np.uint64), total)) * _P1 + _P4
+        else:
+            result = np.full(count, seed + _P5, np.uint64)
+        result = result + np.uint64(length)
+        while length - position >= 8:
+            word = _words(octets, position, 8, "<u8")[:, 0]
+            result = result ^ _round(np.zeros(count, np.uint64), word)
+            result = _rotated(result, 27) * _P1 + _P4
+            position += 8
+        if length - position >= 4:
+            word = _words(octets, position, 4, "<u4")[:, 0].astype(np.uint64)
+            result = _rotated(result ^ (word * _P1), 23) * _P2 + _P3
+            position += 4
+        for column in range(position, length):
+            result = _rotated(result ^ (octets[:, column].astype(np.uint64) * _P5), 11) * _P1
+        result = (result ^ (result >> np.uint64(33))) * _P2
+        result = (result ^ (result >> np.uint64(29))) * _P3
+        return result ^ (result >> np.uint64(32))
+
+
+def _words(octets: npt.NDArray[np.uint8], start: int, width: int, dtype: str) -> UInt64s:
+    return np.ascontiguousarray(octets[:, start : start + width]).view(dtype)
+
+
+def _round(total: UInt64s, word: UInt64s) -> UInt64s:
+    return _rotated(total + word * _P2, 31) * _P1
+
+
+def _rotated(number: UInt64s, bits: int) -> UInt64s:
+    return (number << np.uint64(bits)) | (number >> np.uint64(64 - bits))

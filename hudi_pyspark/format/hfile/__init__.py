@@ -1,0 +1,1 @@
+"""HFiles: sorted keys and their values, in blocks that an index finds."""

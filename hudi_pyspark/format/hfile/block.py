@@ -1,0 +1,213 @@
+"""Blocks, the units in which an HFile is compressed and read."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.crc32c import crc32c
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hudi_pyspark.format.hfile.source import ByteSource
+
+# Magic; on-disk and uncompressed size, both without the header; offset of the previous block;
+# checksum type; bytes per checksum; on-disk size with the header and without the checksums.
+_HEADER = struct.Struct(">8siiqBii")
+HEADER_SIZE = _HEADER.size
+
+DATA_MAGIC = b"DATABLK*"
+ROOT_INDEX_MAGIC = b"IDXROOT2"
+FILE_INFO_MAGIC = b"FILEINF2"
+META_MAGIC = b"METABLKc"
+_ENCODED_DATA_MAGIC = b"DATABLKE"
+_ENCODINGS = {2: "PREFIX", 3: "DIFF", 4: "FAST_DIFF", 6: "PREFIX_TREE", 7: "ROW_INDEX_V1"}
+
+GZIP, NO_COMPRESSION = 1, 2
+_UNREADABLE_CODECS = {0: "lzo", 3: "snappy", 4: "lz4", 5: "bz2", 6: "zstd"}
+_GZIP_WINDOW = 31  # zlib's code for a gzip header and trailer around the stream
+_MOST_INFLATION = 1032  # bytes that a byte of deflate makes at most
+
+_CHECKSUM_SIZE = 4
+_NO_CHECKSUM = 0
+_CHECKSUMS: Mapping[int, Callable[[memoryview], int]] = {1: zlib.crc32, 2: crc32c}
+
+
+class HFileError(ValueError):
+    """Bytes that are not an HFile; `offset` counts from the start of the HFile."""
+
+    def __init__(self, problem: str, offset: int) -> None:
+        super().__init__(problem, offset)
+        self.problem, self.offset = problem, offset
+
+    def __str__(self) -> str:
+        return f"at byte {self.offset}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block as it is stored."""
+
+    offset: int  # from the start of the HFile
+    stored: memoryview  # from its header to the end of its checksums
+
+    @classmethod
+    def frame(cls, octets: memoryview, offset: int) -> Block:
+        """Cut out the block that begins the octets.
+
+        Args:
+            octets: begin at the block, and may go on after it.
+            offset: of the block in the HFile.
+
+        Raises:
+            HFileError: the block does not fit.
+        """
+        if len(octets) < HEADER_SIZE:
+            raise HFileError("expected an HFile block, found the end of the HFile", offset)
+        _, size, *_ = _HEADER.unpack_from(octets)
+        if not 0 <= size <= len(octets) - HEADER_SIZE:
+            raise HFileError(f"HFile block of {size} bytes does not fit", offset)
+        return cls(offset, octets[: HEADER_SIZE + size])
+
+    @staticmethod
+    def stored_size(octets: memoryview) -> int:
+        """Return how many bytes a block takes of which the header begins the octets."""
+        size: int = _HEADER.unpack_from(octets)[1]
+        return HEADER_SIZE + max(0, size)
+
+    @property
+    def magic(self) -> bytes:
+        """Eight bytes that name the kind of block."""
+        return bytes(self.stored[: len(DATA_MAGIC)])
+
+    @property
+    def content_size(self) -> int:
+        """Bytes of the inflated content, as the header has it."""
+        size: int = _HEADER.unpack_from(self.stored)[2]
+        return size
+
+    @property
+    def end(self) -> int:
+        """Offset of the byte after the block in the HFile."""
+        return self.offset + len(self.stored)
+
+    def check_magic(self, magic: bytes, path: str) -> None:
+        """Check the kind of the block.
+
+        Raises:
+            HFileError: it is another one.
+            UnsupportedTableError: its entries are encoded.
+        """
+        if self.magic == _ENCODED_DATA_MAGIC:
+            code = int.from_bytes(self.stored[HEADER_SIZE : HEADER_SIZE + 2], "big")
+            raise UnsupportedTableError(
+                f"{path}: the HFile has encoded data blocks ({_ENCODINGS.get(code, code)}); "
+                "only plain ones can be read"
+            )
+        if self.magic != magic:
+            raise self.corrupt(f"expected HFile block {magic!r}, found {self.magic!r}")
+
+    def content(self, codec: int, path: str) -> bytes | memoryview:
+        """Verify the checksums and inflate the content.
+
+        Args:
+            codec: of the HFile, as its trailer has it.
+            path: of the file; used only in errors.
+
+        Raises:
+            HFileError: the content contradicts its header or its checksums.
+            UnsupportedTableError: another compression codec than gzip.
+        """
+        _, _, size, _, checksum_type, per_checksum, end = _HEADER.unpack_from(self.stored)
+        if not HEADER_SIZE <= end <= len(self.stored):
+            raise self.corrupt(f"HFile block content of {end} bytes does not fit")
+        self._verify(checksum_type, per_checksum, end)
+        stored = self.stored[HEADER_SIZE:end]
+        if codec == NO_COMPRESSION:
+            content: bytes | memoryview = stored
+        elif codec == GZIP:
+            content = self._inflate(stored, size)
+        else:
+            name = _UNREADABLE_CODECS.get(codec, str(codec))
+            raise UnsupportedTableError(
+                f"{path}: HFile compression codec {name!r} cannot be read; supported: gz, none"
+            )
+        if len(content) != size:
+            raise self.corrupt(f"expected {size} bytes in the HFile block, found {len(content)}")
+        return content
+
+    def corrupt(self, problem: str) -> HFileError:
+        """Return the error for this block."""
+        return HFileError(problem, self.offset)
+
+    def _verify(self, kind: int, per_checksum: int, end: int) -> None:
+        """Compare the checksums that follow the content: one for each piece, header included."""
+        if kind == _NO_CHECKSUM:
+            return  # Hudi's own writer leaves zeros in their place
+        checksum = _CHECKSUMS.get(kind)
+        if checksum is None or per_checksum < HEADER_SIZE:  # HBase refuses to write such pieces
+            problem = f"HFile checksums of type {kind}, of {per_checksum} bytes each"
+            raise self.corrupt(f"{problem}: expected NULL, CRC32 or CRC32C")
+        pieces = range(0, end, per_checksum)
+        if len(self.stored) - end != len(pieces) * _CHECKSUM_SIZE:
+            problem = f"expected {len(pieces)} checksums after the HFile block"
+            raise self.corrupt(f"{problem}, found {len(self.stored) - end} bytes")
+        for index, start in enumerate(pieces):
+            piece = self.stored[start : min(start + per_checksum, end)]
+            expected = int.from_bytes(self.stored[end + 4 * index : end + 4 * index + 4], "big")
+            if checksum(piece) != expected:
+                raise self.corrupt(f"HFile block with a wrong checksum at {start} bytes into it")
+
+    def _inflate(self, stored: memoryview, size: int) -> bytes:
+        if not 0 <= size <= len(stored) * _MOST_INFLATION:
+            raise self.corrupt(f"{len(stored)} bytes of gzip cannot inflate to {size}")
+        inflater = zlib.decompressobj(_GZIP_WINDOW)
+        try:
+            content = inflater.decompress(stored, size + 1)
+        except zlib.error as error:
+            raise self.corrupt(f"HFile block is not valid gzip: {error}") from error
+        if len(content) <= size and (not inflater.eof or inflater.unused_data):
+            raise self.corrupt("HFile block is not valid gzip: its stream does not end with it")
+        return content
+
+
+@dataclass(frozen=True, slots=True)
+class BlockReader:
+    """Reads ranges of an HFile, and never outside of it."""
+
+    source: ByteSource
+    path: str  # of the file that holds it; used only in errors
+    codec: int
+
+    def read(self, offset: int, length: int) -> memoryview:
+        """Return a range of the HFile.
+
+        Raises:
+            HFileError: the range is not within the HFile, or the source ends before.
+        """
+        return read_range(self.source, offset, length)
+
+    def block(self, octets: memoryview, offset: int, magic: bytes) -> bytes | memoryview:
+        """Return the content of the block that begins the octets; see `Block`."""
+        block = Block.frame(octets, offset)
+        block.check_magic(magic, self.path)
+        return block.content(self.codec, self.path)
+
+
+def read_range(source: ByteSource, offset: int, length: int) -> memoryview:
+    """Read a range of an HFile.
+
+    Raises:
+        HFileError: the range is not within the HFile, or the source ends before.
+    """
+    if not (0 <= offset <= source.size and 0 <= length <= source.size - offset):
+        problem = f"expected {length} bytes of the HFile of {source.size}"
+        raise HFileError(problem, max(0, min(offset, source.size)))
+    octets = memoryview(source.read(offset, length))
+    if len(octets) != length:
+        raise HFileError(f"expected {length} bytes of the HFile, found {len(octets)}", offset)
+    return octets

@@ -1,0 +1,174 @@
+"""Content of data blocks → keys, and where their values lie."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.format.hfile.block import HFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    Offsets = npt.NDArray[np.int64]
+
+_LENGTHS = struct.Struct(">II")
+_OVERHEAD = _LENGTHS.size + 1  # the two lengths before, one zero byte after
+_ROW_OFFSET = _LENGTHS.size + 2  # the row's own length lies between
+_KEY_OVERHEAD = 12  # 2 row length, 1 family length, 8 timestamp, 1 type
+_SMALLEST = _OVERHEAD + _KEY_OVERHEAD
+_FEW_BLOCKS = 64  # below, a loop over single entries is faster than one over all blocks at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # arrays have no equality that is a bool
+class HFile:
+    """Entries of an HFile, in file order: ascending by key.
+
+    The order is that of unsigned bytes, but for HFiles that Hudi sorted as Java's strings.
+    """
+
+    keys: pa.BinaryArray  # rows of the HBase keys: the UTF-8 record keys of a Hudi table
+    values_data: bytes  # holds the values, and other bytes between them
+    value_starts: Offsets  # value i is values_data[value_starts[i]:value_ends[i]]
+    value_ends: Offsets
+    file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values
+
+    def filter(self, mask: pa.BooleanArray) -> HFile:
+        """Return the entries for which a mask is true, without the bytes between their values."""
+        rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        values = _spans(self.values_data, self.value_starts, self.value_ends, rows)
+        edges = np.frombuffer(values.buffers()[1], np.int64)[: len(rows) + 1]
+        data = bytes(values.buffers()[2] or b"") if len(rows) else b""
+        return HFile(self.keys.take(pa.array(rows)), data, edges[:-1], edges[1:], self.file_info)
+
+
+def concat_hfiles(parts: Sequence[HFile], file_info: Mapping[str, bytes]) -> HFile:
+    """Return the entries of all parts."""
+    if len(parts) == 1:
+        return parts[0]
+    empty = np.empty(0, np.int64)
+    bases = np.cumsum([0, *(len(part.values_data) for part in parts)])[:-1].tolist()
+    pairs = list(zip(parts, bases, strict=True))
+    return HFile(
+        keys=pa.concat_arrays([pa.array([], pa.binary()), *(part.keys for part in parts)]),
+        values_data=b"".join(part.values_data for part in parts),
+        value_starts=np.concatenate([empty, *(part.value_starts + base for part, base in pairs)]),
+        value_ends=np.concatenate([empty, *(part.value_ends + base for part, base in pairs)]),
+        file_info=file_info,
+    )
+
+
+def decode_entries(
+    contents: Sequence[bytes | memoryview],
+    offsets: Sequence[int],
+    file_info: Mapping[str, bytes],
+) -> HFile:
+    """Decode the entries of some data blocks.
+
+    Args:
+        contents: of the blocks, inflated.
+        offsets: of the blocks in the HFile; used only in errors.
+        file_info: of the HFile.
+
+    Raises:
+        HFileError: entries that do not fill their block, or that are of another form.
+    """
+    data = b"".join(contents)
+    blocks = _Blocks(np.cumsum([0, *map(len, contents)]), offsets)
+    starts = _entry_starts(data, blocks)
+    lengths = _unsigned(data, ">u4")
+    key_lengths = lengths[starts].astype(np.int64)
+    value_starts = starts + _LENGTHS.size + key_lengths
+    value_ends = value_starts + lengths[starts + 4]
+    row_lengths = _unsigned(data, ">u2")[starts + _LENGTHS.size].astype(np.int64)
+    wrong = np.flatnonzero(row_lengths + _KEY_OVERHEAD != key_lengths)
+    if wrong.size:
+        row = f"a row of {row_lengths[wrong[0]]} in a key of {key_lengths[wrong[0]]} bytes"
+        problem = f"HFile entry {wrong[0]} has {row}: expected 12 bytes more"
+        raise blocks.corrupt(problem, starts[wrong[0]])
+    marked = np.flatnonzero(np.frombuffer(data, np.uint8)[value_ends])
+    if marked.size:
+        problem = f"HFile entry {marked[0]} has a version mark after its value: expected none"
+        raise blocks.corrupt(problem, starts[marked[0]])
+    row_starts = starts + _ROW_OFFSET
+    keys = _spans(data, row_starts, row_starts + row_lengths, np.arange(len(starts)))
+    return HFile(keys.cast(pa.binary()), data, value_starts, value_ends, file_info)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Blocks:
+    edges: Offsets  # block i is [edges[i], edges[i + 1]) of the inflated bytes
+    offsets: Sequence[int]  # of the blocks in the HFile
+
+    def corrupt(self, problem: str, position: int) -> HFileError:
+        """Return the error for an entry, by its position in the inflated bytes."""
+        block = int(np.searchsorted(self.edges, position, "right")) - 1
+        return HFileError(problem, self.offsets[min(block, len(self.offsets) - 1)])
+
+
+def _entry_starts(data: bytes, blocks: _Blocks) -> Offsets:
+    """Return the offsets of the entries, which follow each other without gaps.
+
+    Where an entry starts is known only once the lengths of the one before it are: such a chain
+    cannot be followed in columns. But every block begins a chain of its own, so the chains of many
+    blocks are followed side by side, and the last few one after the other.
+    """
+    filled = np.flatnonzero(np.diff(blocks.edges))
+    positions, ends = blocks.edges[:-1][filled], blocks.edges[1:][filled]
+    lengths = _unsigned(data, ">u4")
+    steps: list[Offsets] = []
+    while len(positions) >= _FEW_BLOCKS:
+        fits = positions <= ends - _SMALLEST
+        if not fits.all():
+            wrong = np.flatnonzero(~fits & (positions != ends))
+            if wrong.size:
+                raise blocks.corrupt("HFile entries end after their block", ends[wrong[0]] - 1)
+            positions, ends = positions[fits], ends[fits]
+            continue
+        steps.append(positions)
+        positions = positions + lengths[positions] + lengths[positions + 4] + _OVERHEAD
+    for position, end in zip(positions.tolist(), ends.tolist(), strict=True):
+        steps.append(_chain(data, position, end, blocks))
+    starts = np.concatenate([np.empty(0, np.int64), *steps])
+    starts.sort()
+    return starts
+
+
+def _chain(data: bytes, position: int, end: int, blocks: _Blocks) -> Offsets:
+    """Return the offsets of the entries from a position to the end of its block."""
+    starts: list[int] = []
+    first, lengths_at, last = position, _LENGTHS.unpack_from, end - _SMALLEST
+    while position <= last:
+        starts.append(position)
+        key_length, value_length = lengths_at(data, position)
+        position += _OVERHEAD + key_length + value_length
+    if position != end:
+        problem = f"HFile entries end at {position - first} of {end - first} decompressed bytes"
+        raise blocks.corrupt(problem, first)
+    return np.array(starts, np.int64)
+
+
+def _spans(data: bytes, starts: Offsets, ends: Offsets, rows: Offsets) -> pa.LargeBinaryArray:
+    """Return the bytes of some spans, which ascend and do not overlap.
+
+    Spans and the gaps between them are one Arrow array over the data, with the spans in the even
+    places.
+    """
+    if len(starts) == 0:
+        return pa.array([], pa.large_binary())
+    edges = np.stack([starts, ends], axis=1).ravel()
+    buffers = [None, pa.py_buffer(edges), pa.py_buffer(data)]
+    spans = pa.Array.from_buffers(pa.large_binary(), len(edges) - 1, buffers)
+    return spans.take(pa.array(rows * 2))
+
+
+def _unsigned(data: bytes, dtype: str) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Return the unsigned integers that begin at every offset."""
+    count = max(len(data) - np.dtype(dtype).itemsize + 1, 0)
+    return np.ndarray((count,), dtype, data, strides=(1,))

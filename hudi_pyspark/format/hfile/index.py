@@ -1,0 +1,220 @@
+"""Indexes of an HFile: the first key and the place of each block."""
+
+from __future__ import annotations
+
+import operator
+import re
+import struct
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.format.hfile.block import HFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Place = tuple[int, int]  # offset and size of a block, its header and checksums included
+
+_ENTRY = struct.Struct(">qi")  # a place
+_COUNT = struct.Struct(">i")
+_ROW_LENGTH = struct.Struct(">H")
+_MIDDLE_KEY_SIZE = 16  # of what HBase appends to the root of an index of several levels
+# Hudi sorts the keys of some HFiles as Java's strings: by units of UTF-16, where U+E000 to U+FFFF
+# come after all that lies above. In UTF-8 the former begin with 0xEE and 0xEF, the latter with
+# 0xF0 to 0xF4, and none of these bytes lies elsewhere in a character.
+_AS_UTF16 = bytes.maketrans(b"\xee\xef", b"\xfe\xff")
+_AMBIGUOUS = re.compile(rb"[\xee-\xff]")
+_AFTER_EVERY_KEY = b"\xff" * 0x10000  # longer than any row
+
+
+@dataclass(frozen=True, slots=True)
+class BlockIndex:
+    """Blocks in file order, and a lower bound for the keys of each.
+
+    A bound may be a key that no entry has, and blocks that share a key have the same bound.
+    """
+
+    keys: list[bytes]
+    places: list[Place]
+    _as_utf16: list[bytes]  # the keys, so that bytes compare like units of UTF-16
+    _is_sorted: bool  # as bytes
+    _is_utf16_sorted: bool
+
+    @classmethod
+    def of(cls, keys: list[bytes], places: list[Place], offset: int) -> BlockIndex:
+        """Return the index of some blocks.
+
+        Args:
+            keys: a lower bound for the keys of each block.
+            places: of the blocks.
+            offset: of the index in the HFile; used only in errors.
+
+        Raises:
+            HFileError: the keys do not ascend in either order that Hudi writes.
+        """
+        as_utf16 = [key.translate(_AS_UTF16) for key in keys]
+        orders = _ascends(keys), _ascends(as_utf16)
+        if not any(orders):
+            raise HFileError("HFile index whose keys do not ascend", offset)
+        return cls(keys, places, as_utf16, *orders)
+
+    @classmethod
+    def merge(cls, indexes: Sequence[BlockIndex], offset: int) -> BlockIndex:
+        """Return the index of the blocks of some indexes, which follow each other.
+
+        Raises:
+            HFileError: the keys do not ascend from one index to the next.
+        """
+        if len(indexes) == 1:
+            return indexes[0]
+        keys = [key for index in indexes for key in index.keys]
+        return cls.of(keys, [place for index in indexes for place in index.places], offset)
+
+    def blocks_of_keys(self, keys: Sequence[bytes]) -> list[Place]:
+        """Return all blocks that may hold one of some keys."""
+        touched: set[int] = set()
+        for bounds, wanted in self._searches(keys):
+            touched.update(_touched(bounds, wanted, [key + b"\0" for key in wanted]))
+        return [self.places[i] for i in sorted(touched)]
+
+    def blocks_of_prefixes(self, prefixes: Sequence[bytes]) -> list[Place]:
+        """Return all blocks that may hold keys with one of some prefixes.
+
+        Args:
+            prefixes: of which none begins with another one.
+        """
+        touched: set[int] = set()
+        for bounds, wanted in self._searches(prefixes):
+            touched.update(_touched(bounds, wanted, [_after(prefix) for prefix in wanted]))
+        return [self.places[i] for i in sorted(touched)]
+
+    def _searches(self, wanted: Sequence[bytes]) -> Iterator[tuple[list[bytes], list[bytes]]]:
+        """Yield bounds and what is wanted, both sorted, in each order that the file may have.
+
+        Texts of which one has no character from U+E000 on compare alike in both orders.
+        """
+        if self._is_sorted:
+            yield self.keys, sorted(wanted)
+            wanted = list(filter(_AMBIGUOUS.search, wanted))
+        if self._is_utf16_sorted and wanted:
+            yield self._as_utf16, sorted(text.translate(_AS_UTF16) for text in wanted)
+
+
+def parse_root_index(
+    content: bytes | memoryview, count: int, offset: int
+) -> tuple[list[bytes], list[Place]]:
+    """Parse the entries of a root index or of the index of meta blocks.
+
+    Args:
+        content: of the block.
+        count: of entries, from the trailer.
+        offset: of the block in the HFile; used only in errors.
+
+    Returns:
+        Key and place of each block; a key of data follows its length, see `row_of`.
+
+    Raises:
+        HFileError: the content does not have that many entries.
+    """
+    keys: list[bytes] = []
+    places: list[Place] = []
+    position = 0
+    while len(keys) < count and position + _ENTRY.size < len(content):
+        place = _ENTRY.unpack_from(content, position)
+        length, start = _parse_vint(content, position + _ENTRY.size)
+        position = start + length
+        if length < 0 or position > len(content):
+            break
+        keys.append(bytes(content[start:position]))
+        places.append(place)
+    if len(keys) != count or len(content) - position not in (0, _MIDDLE_KEY_SIZE):
+        problem = f"expected {count} entries in the HFile index, found {len(keys)}"
+        raise HFileError(f"{problem} in {position} of {len(content)} bytes", offset)
+    return keys, places
+
+
+def parse_lower_index(content: bytes | memoryview, offset: int) -> BlockIndex:
+    """Parse an intermediate or leaf index: entry count, where each entry begins, the entries.
+
+    Raises:
+        HFileError: the content is of another form.
+    """
+    count = _COUNT.unpack_from(content)[0] if len(content) >= _COUNT.size else -1
+    base = _COUNT.size * (count + 2)  # after the count and one place more than there are entries
+    if not count > 0 or base > len(content):
+        raise HFileError(f"HFile index of {count} entries does not fit", offset)
+    edges = struct.unpack_from(f">{count + 1}i", content, _COUNT.size)
+    if edges[0] or edges[-1] != len(content) - base:
+        raise HFileError("HFile index whose entries do not fill it", offset)
+    keys, places = [], []
+    for start, end in pairwise(edges):
+        if not start + _ENTRY.size <= end <= edges[-1]:
+            raise HFileError("HFile index with overlapping entries", offset)
+        places.append(_ENTRY.unpack_from(content, base + start))
+        keys.append(row_of(bytes(content[base + start + _ENTRY.size : base + end]), offset))
+    return BlockIndex.of(keys, places, offset)
+
+
+def outermost(prefixes: Sequence[bytes]) -> list[bytes]:
+    """Return the prefixes that begin with no other one, ascending."""
+    kept: list[bytes] = []
+    for prefix in sorted(prefixes):
+        if not kept or not prefix.startswith(kept[-1]):
+            kept.append(prefix)
+    return kept
+
+
+def _touched(bounds: list[bytes], lows: list[bytes], highs: list[bytes]) -> list[int]:
+    """Return the blocks that may hold a key from a low to before its high, both ascending.
+
+    A block may hold keys from its own bound to the bound of the next block, both included. Each
+    round takes the blocks of one range and passes over the ranges that need no other block.
+    """
+    touched: list[int] = []
+    covered, i = 0, 0
+    while i < len(lows):
+        end = bisect_left(bounds, highs[i])
+        touched.extend(range(max(bisect_left(bounds, lows[i]) - 1, covered), end))
+        covered = max(covered, end)
+        i = len(lows) if covered == len(bounds) else bisect_right(highs, bounds[covered], i + 1)
+    return touched
+
+
+def _after(prefix: bytes) -> bytes:
+    """Return the first text after all that have a prefix."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else _AFTER_EVERY_KEY
+
+
+def row_of(key: bytes, offset: int) -> bytes:
+    """Return the row of a key, which follows its length; HBase writes more after it.
+
+    Raises:
+        HFileError: the row does not fit.
+    """
+    end = _ROW_LENGTH.size + (_ROW_LENGTH.unpack_from(key)[0] if len(key) > 1 else len(key))
+    if end > len(key):
+        raise HFileError(f"HFile index with a key of {len(key)} bytes that has no row", offset)
+    return key[_ROW_LENGTH.size : end]
+
+
+def _ascends(keys: Sequence[bytes]) -> bool:
+    return all(map(operator.le, keys, keys[1:]))
+
+
+def _parse_vint(content: bytes | memoryview, position: int) -> tuple[int, int]:
+    """Parse a number as Hadoop's WritableUtils writes it, and return the offset after it.
+
+    Returns:
+        -1 for a number that is negative or does not fit.
+    """
+    first = content[position]
+    if first <= 0x7F:
+        return first, position + 1
+    size = 0x90 - first  # 0x8F to 0x88: that many bytes follow, beginning with the highest
+    end = position + 1 + size
+    if not 1 <= size <= 8 or end > len(content):
+        return -1, position
+    return int.from_bytes(content[position + 1 : end], "big"), end

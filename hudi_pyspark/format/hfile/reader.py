@@ -1,0 +1,340 @@
+"""HFile (version 3) → entries: all of them, or those of some keys, by the HFile's index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.format.bloom_filter import BloomFilter
+from hudi_pyspark.format.hfile.block import (
+    DATA_MAGIC,
+    FILE_INFO_MAGIC,
+    HEADER_SIZE,
+    META_MAGIC,
+    ROOT_INDEX_MAGIC,
+    Block,
+    BlockReader,
+    HFileError,
+    read_range,
+)
+from hudi_pyspark.format.hfile.entries import HFile, concat_hfiles, decode_entries
+from hudi_pyspark.format.hfile.index import (
+    BlockIndex,
+    outermost,
+    parse_lower_index,
+    parse_root_index,
+    row_of,
+)
+from hudi_pyspark.format.hfile.source import MemorySource
+from hudi_pyspark.format.hfile.trailer import (
+    TRAILER_SIZE,
+    Trailer,
+    parse_file_info,
+    parse_trailer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from hudi_pyspark.format.hfile.index import Place
+    from hudi_pyspark.format.hfile.source import ByteSource
+
+    Keys: TypeAlias = Iterable[bytes | str] | pa.Array | pa.ChunkedArray
+
+_LEAF_MAGIC = b"IDXLEAF2"
+_INTERMEDIATE_MAGIC = b"IDXINTE2"
+# Blocks that may lie between data blocks, or between them and the root index: index levels below
+# the root, meta blocks and HBase's Bloom filters. None of them holds entries.
+_SKIPPED_MAGICS = frozenset(
+    {_LEAF_MAGIC, _INTERMEDIATE_MAGIC, META_MAGIC, b"BLMFBLK2", b"BLMFMET2", b"DFBLMET2"}
+)
+_BLOOM_BLOCK = "bloomFilter"  # meta block with a Bloom filter of the record keys, as Hudi writes it
+_BLOOM_KIND_INFO = "bloomFilterTypeCode"
+
+_TAIL = 64 << 10  # read at first: it has the trailer, and mostly all that the trailer points to
+_READ = 4 << 20  # at most that much is read at once, unless a block is larger
+_GAP = 256 << 10  # blocks that are nearer to each other are read at once, with what is between
+_PART = 32 << 20  # inflated bytes that are decoded together
+
+
+def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
+    """Read every entry of an HFile, as HBase's or Hudi's own writer made it.
+
+    Args:
+        data: the whole HFile.
+        path: of the file that holds it; used only in errors.
+
+    Raises:
+        HFileError: bytes that are not an HFile, or that contradict its trailer. Base files, log
+            blocks and the bootstrap index are HFiles, so the caller knows which of them is corrupt.
+        UnsupportedTableError: a compression codec or data block encoding that is not covered.
+
+    Source: "HFile format" in the Apache HBase reference guide; checked by the HFile log blocks and
+    the metadata tables of the golden tables.
+    """
+    reader = HFileReader.open(MemorySource(data), path=path)
+    return concat_hfiles(list(reader.entries(part_size=len(data) << 11)), reader.file_info)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HFileReader:
+    """An HFile that is read in ranges: what is asked for, and no more than whole blocks of it.
+
+    Its methods raise HFileError for bytes that contradict the format, UnsupportedTableError for a
+    compression codec or data block encoding that is not covered, and OSError as the source does.
+    """
+
+    trailer: Trailer
+    file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values
+    _blocks: BlockReader
+    _root: BlockIndex
+    _meta_blocks: Mapping[str, Place]  # by name
+    _lower_indexes: dict[int, BlockIndex] = field(default_factory=dict)  # by offset; read once
+
+    @classmethod
+    def open(cls, source: ByteSource, *, path: str) -> HFileReader:
+        """Read trailer, root index and file info, by at most two reads.
+
+        Args:
+            source: of the whole HFile.
+            path: of the file that holds it; used only in errors.
+
+        Raises:
+            HFileError: bytes that are not an HFile.
+            UnsupportedTableError: a compression codec that is not covered, or encryption.
+        """
+        trailer_at = source.size - TRAILER_SIZE
+        if trailer_at < 0:
+            problem = f"expected an HFile trailer of {TRAILER_SIZE} bytes"
+            raise HFileError(f"{problem}, found {source.size} bytes in all", 0)
+        tail_at = max(0, source.size - _TAIL)
+        tail = read_range(source, tail_at, source.size - tail_at)
+        trailer = parse_trailer(tail[trailer_at - tail_at :], trailer_at, path)
+        start, info_at = trailer.load_on_open_offset, trailer.file_info_offset
+        if not start <= info_at <= trailer_at:
+            problem = f"expected the root index at {start}, the file info at {info_at}"
+            raise HFileError(f"{problem} before the trailer at {trailer_at}", trailer_at)
+        if start >= tail_at:
+            octets = tail[start - tail_at : trailer_at - tail_at]
+        else:
+            octets = read_range(source, start, trailer_at - start)
+        blocks = BlockReader(source, path, trailer.codec)
+        root = blocks.block(octets, start, ROOT_INDEX_MAGIC)
+        keys, places = parse_root_index(root, trailer.index_count, start)
+        if bool(keys) != bool(trailer.entry_count):
+            problem = f"expected {trailer.entry_count} entries in the HFile"
+            raise HFileError(f"{problem}, found {len(keys)} in its root index", start)
+        info = blocks.block(octets[info_at - start :], info_at, FILE_INFO_MAGIC)
+        return cls(
+            trailer,
+            parse_file_info(info, info_at, path),
+            blocks,
+            BlockIndex.of([row_of(key, start) for key in keys], places, start),
+            _parse_meta_index(octets, trailer, blocks),
+        )
+
+    @property
+    def entry_count(self) -> int:
+        """Number of entries, as the trailer has it."""
+        return self.trailer.entry_count
+
+    def find(self, keys: Keys) -> HFile:
+        """Read the entries of some keys, all that a key has, in file order.
+
+        Only the data blocks that may hold them are read, neighbours by one read.
+
+        Args:
+            keys: in any order, as bytes or as text; those that the HFile lacks have no entry.
+
+        Raises:
+            HFileError: bytes that contradict the format.
+            UnsupportedTableError: encoded data blocks.
+        """
+        wanted = _encoded(keys)
+        values = pa.array(wanted, pa.binary())
+        return self._select(
+            lambda index: index.blocks_of_keys(wanted),
+            lambda part: pc.is_in(part.keys, value_set=values),
+        )
+
+    def find_prefixes(self, prefixes: Keys) -> HFile:
+        """Read the entries whose keys begin with one of some prefixes, in file order.
+
+        Args:
+            prefixes: in any order, as bytes or as text; an empty one is that of all keys.
+
+        Raises:
+            HFileError: bytes that contradict the format.
+            UnsupportedTableError: encoded data blocks.
+        """
+        wanted = outermost(_encoded(prefixes))
+        by_length = [
+            (length, pa.array([w for w in wanted if len(w) == length], pa.binary()))
+            for length in sorted({len(prefix) for prefix in wanted})
+        ]
+
+        def begins(part: HFile) -> pa.BooleanArray:
+            mask = pc.is_in(part.keys, value_set=pa.array([], pa.binary()))
+            for length, values in by_length:
+                start = pc.binary_slice(part.keys, 0, length)
+                mask = pc.or_(mask, pc.is_in(start, value_set=values))
+            return mask
+
+        return self._select(lambda index: index.blocks_of_prefixes(wanted), begins)
+
+    def entries(self, part_size: int = _PART) -> Iterator[HFile]:
+        """Yield every entry, in parts of whole data blocks.
+
+        The data blocks are walked in file order. That needs no index, so it makes no difference how
+        many levels the index has; the trailer's entry count proves that no entry is missed.
+
+        Args:
+            part_size: inflated bytes of a part, about.
+
+        Raises:
+            HFileError: bytes that contradict the format or the entry count.
+            UnsupportedTableError: encoded data blocks.
+        """
+        found = 0
+        for part in self._decode(self._data_blocks(), part_size):
+            found += len(part.keys)
+            yield part
+        if found != self.entry_count:
+            problem = f"expected {self.entry_count} entries in the HFile, found {found}"
+            raise HFileError(problem, 0)
+
+    def meta_block(self, name: str) -> bytes | None:
+        """Read the content of a meta block; None if there is none of that name.
+
+        Raises:
+            HFileError: bytes that contradict the format.
+        """
+        if name not in self._meta_blocks:
+            return None
+        offset, size = self._meta_blocks[name]
+        return bytes(self._blocks.block(self._blocks.read(offset, size), offset, META_MAGIC))
+
+    def bloom_filter(self) -> BloomFilter | None:
+        """Read the Bloom filter of the record keys; None if the writer made none.
+
+        Raises:
+            HFileError: bytes that contradict the format.
+            BloomFilterError: the filter is of an unknown form.
+        """
+        content = self.meta_block(_BLOOM_BLOCK)
+        kind = self.file_info.get(_BLOOM_KIND_INFO)
+        if content is None or kind is None:
+            return None
+        return BloomFilter.parse(content.decode("latin-1"), kind.decode("latin-1"))
+
+    def _select(
+        self,
+        blocks_of: Callable[[BlockIndex], list[Place]],
+        mask_of: Callable[[HFile], pa.BooleanArray],
+    ) -> HFile:
+        places = self._data_places(blocks_of)
+        blocks = self._fetch(places, DATA_MAGIC)
+        parts = [part.filter(mask_of(part)) for part in self._decode(blocks, _PART)]
+        return concat_hfiles(parts, self.file_info)
+
+    def _data_places(self, blocks_of: Callable[[BlockIndex], list[Place]]) -> list[Place]:
+        """Return the data blocks that may hold what is wanted, by the index."""
+        places = blocks_of(self._root)
+        for level in range(self.trailer.index_levels - 1, 0, -1):
+            if not places:
+                break
+            self._load_indexes(places, _LEAF_MAGIC if level == 1 else _INTERMEDIATE_MAGIC)
+            indexes = [self._lower_indexes[offset] for offset, _ in places]
+            places = blocks_of(BlockIndex.merge(indexes, places[0][0]))
+        return places
+
+    def _load_indexes(self, places: Sequence[Place], magic: bytes) -> None:
+        missing = [place for place in places if place[0] not in self._lower_indexes]
+        for block in self._fetch(missing, magic):
+            content = block.content(self.trailer.codec, self._blocks.path)
+            self._lower_indexes[block.offset] = parse_lower_index(content, block.offset)
+
+    def _fetch(self, places: Sequence[Place], magic: bytes) -> Iterator[Block]:
+        """Yield the blocks at some offsets and of some sizes, ascending, neighbours by one read."""
+        for run in _runs(places):
+            start = run[0][0]
+            octets = self._blocks.read(start, run[-1][0] + run[-1][1] - start)
+            for offset, size in run:
+                block = Block.frame(octets[offset - start : offset - start + size], offset)
+                block.check_magic(magic, self._blocks.path)
+                if len(block.stored) != size:
+                    problem = f"expected an HFile block of {size} bytes, found {len(block.stored)}"
+                    raise HFileError(problem, offset)
+                yield block
+
+    def _data_blocks(self) -> Iterator[Block]:
+        """Yield the data blocks in file order."""
+        if self.entry_count == 0:
+            return  # the offset of the first data block then means nothing
+        offset, end = self.trailer.first_data_block_offset, self.trailer.load_on_open_offset
+        window, window_at = memoryview(b""), offset
+        while offset < end:
+            rest = window[offset - window_at :]
+            needed = Block.stored_size(rest) if len(rest) >= HEADER_SIZE else HEADER_SIZE
+            if needed > len(rest) and window_at + len(window) < end:
+                length = min(max(_READ, needed), end - offset)
+                window, window_at = self._blocks.read(offset, length), offset
+                continue
+            block = Block.frame(rest, offset)
+            if block.magic not in _SKIPPED_MAGICS:
+                block.check_magic(DATA_MAGIC, self._blocks.path)
+                yield block
+            offset = block.end
+
+    def _decode(self, blocks: Iterable[Block], part_size: int) -> Iterator[HFile]:
+        """Yield the entries of data blocks, in parts of about some inflated bytes."""
+        contents: list[bytes | memoryview] = []
+        offsets: list[int] = []
+        size = 0
+        for block in blocks:
+            if contents and size + block.content_size > part_size:
+                yield decode_entries(contents, offsets, self.file_info)
+                contents, offsets, size = [], [], 0
+            contents.append(block.content(self.trailer.codec, self._blocks.path))
+            offsets.append(block.offset)
+            size += len(contents[-1])
+        if contents:
+            yield decode_entries(contents, offsets, self.file_info)
+
+
+def _parse_meta_index(
+    octets: memoryview, trailer: Trailer, blocks: BlockReader
+) -> dict[str, Place]:
+    """Parse the index of meta blocks, which follows the root index."""
+    if trailer.meta_index_count == 0:
+        return {}
+    start = trailer.load_on_open_offset
+    offset = Block.frame(octets, start).end
+    content = blocks.block(octets[offset - start :], offset, ROOT_INDEX_MAGIC)
+    names, places = parse_root_index(content, trailer.meta_index_count, offset)
+    return dict(zip((name.decode("utf-8", "replace") for name in names), places, strict=True))
+
+
+def _runs(places: Sequence[Place]) -> Iterator[list[Place]]:
+    """Yield the places that one read covers."""
+    run: list[Place] = []
+    for offset, size in places:
+        if size < HEADER_SIZE:
+            raise HFileError(f"HFile index with a block of {size} bytes", max(offset, 0))
+        if run and (offset - sum(run[-1]) > _GAP or offset + size - run[0][0] > _READ):
+            yield run
+            run = []
+        if run and offset < sum(run[-1]):
+            raise HFileError("HFile index with overlapping blocks", offset)
+        run.append((offset, size))
+    if run:
+        yield run
+
+
+def _encoded(keys: Keys) -> list[bytes]:
+    """Return the keys in UTF-8, each once, ascending."""
+    given = keys if isinstance(keys, pa.Array | pa.ChunkedArray) else pa.array(keys, pa.binary())
+    return sorted(pc.drop_null(pc.unique(given.cast(pa.binary()))).to_pylist())
