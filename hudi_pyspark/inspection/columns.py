@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import decimal
-from datetime import date, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.query.metadata_table.column_stats import bound_value
 from hudi_pyspark.query.metadata_table.records import load_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
@@ -35,11 +34,6 @@ COLUMN_STATISTICS = pa.schema(
 
 METADATA_TABLE, PARQUET_FOOTER = "metadata_table", "parquet_footer"
 _INDEX = "column_stats"
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-# Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
-_DECIMAL, _DATE = 10, 12
-_TIMES = {15: 1_000, 16: 1, 18: 1_000, 19: 1}  # microseconds of one unit; 18 and 19 have no zone
-_ZONED = frozenset({15, 16})
 
 
 def column_statistics(view: TableView) -> pa.Table:
@@ -72,8 +66,8 @@ def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
         value = record.value
         row = {
             "column": value["columnName"],
-            "min": _wrapped_text(value, "minValue"),
-            "max": _wrapped_text(value, "maxValue"),
+            "min": _text_or_none(bound_value(value, "minValue")),
+            "max": _text_or_none(bound_value(value, "maxValue")),
             "values": value["valueCount"],
             "nulls": value["nullCount"],
             "bytes": value["totalSize"],
@@ -82,25 +76,6 @@ def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
         }
         rows.setdefault(value["fileName"], []).append(row)
     return rows
-
-
-def _wrapped_text(statistics: Mapping[str, Any], bound: str) -> str | None:
-    """Return a minimum or maximum as text, by the logical type of the column."""
-    wrapper = statistics[bound]
-    if wrapper is None:
-        return None
-    value = wrapper["value"]
-    kind = statistics.get("valueType") or {}
-    ordinal = kind.get("typeOrdinal", 0)
-    if ordinal == _DATE and isinstance(value, int):
-        return str(date(1970, 1, 1) + timedelta(days=value))
-    if ordinal in _TIMES and isinstance(value, int):
-        moment = _EPOCH + timedelta(microseconds=value * _TIMES[ordinal])
-        return _text(moment if ordinal in _ZONED else moment.replace(tzinfo=None))
-    if ordinal == _DECIMAL and isinstance(value, bytes):
-        scale = int((kind.get("additionalInfo") or "0,0").split(",")[1])
-        return str(decimal.Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale))
-    return _text(value)
 
 
 def _footer(storage: Storage, path: str) -> pq.FileMetaData:
@@ -138,6 +113,10 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
             "uncompressed_bytes": sum(chunk.total_uncompressed_size for chunk in chunks),
             "source": PARQUET_FOOTER,
         }
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)
 
 
 def _text(value: object) -> str:

@@ -82,13 +82,10 @@ def _files(slices: Sequence[FileSlice]) -> str:
 
 def _pruned(scan: ExplainedScan) -> str:
     """Say what the filter skips; row groups and log blocks are only known to the read itself."""
-    read = {(t.file_slice.partition_path, t.file_slice.file_id) for t in scan.scans}
     parts = []
-    slices = scan.query.slices
-    if slices is not None and scan.query.choice is not None:
+    if scan.query.slices is not None and scan.query.choice is not None:
         parts.append("partitions by their paths, before their files are listed")
-        if len(slices) > len(read):
-            parts.append(f"{len(slices) - len(read)} of {len(slices)} file slices of others")
+    parts += scan.planner.skipping.notes
     keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
     if keys:
         parts.append(

@@ -68,6 +68,13 @@ class RangeMerge(enum.Enum):
     TABLE = "table"
 
 
+class RecordIndexUse(enum.Enum):
+    """When a filter on record keys is answered by the record index."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+
+
 class HollowCommits(enum.Enum):
     """What to do if a commit inside a range of requested times is still pending."""
 
@@ -516,6 +523,14 @@ DATA_SKIPPING = Option(
     alias="data_skipping",
     default=True,
     meaning="skip files by the statistics and indexes of the metadata table, if it is used",
+)
+RECORD_INDEX = Option(
+    "record_index",
+    _word(RecordIndexUse),
+    default=RecordIndexUse.AUTO,
+    meaning="filter on record keys: by the record index where the timeline proves that no two file "
+    "groups hold one key (`auto`), or wherever there is one (`always`): quicker, but as in Apache "
+    "Hudi one row is found of several that an insert gave the same key",
 )
 # All options above, in their order, which is that of the docs.
 OPTIONS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))

@@ -17,6 +17,7 @@ from hudi_pyspark.query.option_table import (
     OnMissing,
     QueryType,
     RangeMerge,
+    RecordIndexUse,
     as_text,
 )
 from hudi_pyspark.query.other_options import check_other_option
@@ -165,6 +166,7 @@ class ReadOptions:
     columns: tuple[str, ...] | None = None  # None for all
     use_metadata_table: bool = True
     data_skipping: bool = True  # by the metadata table's statistics and indexes
+    record_index: RecordIndexUse = RecordIndexUse.AUTO
     use_record_positions: bool = True
     partition_values_from_path: bool = False
     schema_on_read: bool | None = None  # None: the table decides
@@ -225,6 +227,7 @@ class ReadOptions:
             columns=given[table.COLUMNS],
             use_metadata_table=given[table.USE_METADATA_TABLE],
             data_skipping=given[table.DATA_SKIPPING],
+            record_index=given[table.RECORD_INDEX],
             use_record_positions=given[table.USE_RECORD_POSITIONS],
             partition_values_from_path=given[table.PARTITION_VALUES_FROM_PATH],
             schema_on_read=given[table.SCHEMA_ON_READ],

@@ -155,9 +155,6 @@ def plan(
         if not options.skip_merge:
             _check_mergeable(config, context.rule, merger)
         working = merge_schema(table_schema, unmerged, context.rule, context.key_fields, merger)
-    # A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files
-    # do not hold the key, delete blocks spell it in another way than its fields do.
-    has_fixed_keys = merger is None and not context.key_fields
     shared = SharedPlan(
         options=options,
         result=result,
@@ -170,9 +167,7 @@ def plan(
         merger=merger,
         schema_on_read=context.schema_on_read,
         commit_range=commit_range,
-        record_keys=(
-            wanted_record_keys(predicate, config, table_schema) if has_fixed_keys else None
-        ),
+        record_keys=admitted_record_keys(predicate, context, merger),
         merges_whole_table=(
             options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
         ),
@@ -188,6 +183,19 @@ def plan(
         )
         for file_slice, partition, remaining in kept
     ]
+
+
+def admitted_record_keys(
+    predicate: Predicate | None, context: PlanContext, merger: PayloadMerger | None
+) -> tuple[str, ...] | None:
+    """Return the only record keys that can pass a filter before records are merged; None for any.
+
+    A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files do
+    not hold the key, delete blocks spell it in another way than its fields do.
+    """
+    if merger is not None or context.key_fields:
+        return None
+    return wanted_record_keys(predicate, context.config, context.table_schema)
 
 
 def _partition_resolver(

@@ -56,11 +56,6 @@ class Query(ABC):
     def slices(self) -> Sequence[FileSlice] | None:
         """File slices that the answer is made of; None if it is made of changes."""
 
-    @property
-    def reads_latest(self) -> bool:
-        """Whether the answer is about the latest state, which the metadata table describes."""
-        return False
-
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return all columns that the answer may have."""
         return table_schema
@@ -137,11 +132,6 @@ class SnapshotQuery(Query):
             self.as_of, read_optimized=self.read_optimized, choice=self.choice
         )
 
-    @property
-    def reads_latest(self) -> bool:
-        """Whether the answer is about the latest state."""
-        return self.as_of is None
-
     def tasks(
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
     ) -> Sequence[ScanTask]:
@@ -151,7 +141,10 @@ class SnapshotQuery(Query):
             HudiError: as there.
         """
         until = self.as_of if self.as_of is not None else self.view.last_instant
-        return planner.plan(self.slices, result, until, predicate=predicate)
+        slices = self.slices
+        if self.as_of is None:
+            slices = planner.narrowed(slices, predicate, by_key=not self.read_optimized)
+        return planner.plan(slices, result, until, predicate=predicate)
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
         """Return which instants the answer covers, in words."""
@@ -237,11 +230,6 @@ class ChangesQuery(Query):
     def slices(self) -> None:
         """None, since the answer is made of changes."""
         return None
-
-    @property
-    def reads_latest(self) -> bool:
-        """Whether the answer is about the latest state."""
-        return True
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return the columns of changes."""

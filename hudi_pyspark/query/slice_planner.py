@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.query.columns.schema_on_read import SchemaOnRead
 from hudi_pyspark.query.filter.predicate import columns_of
+from hudi_pyspark.query.merge.custom_merger import find_merger
+from hudi_pyspark.query.metadata_table.skipping import DataSkipping
+from hudi_pyspark.query.option_table import RecordIndexUse
 from hudi_pyspark.query.partition_pruning import PartitionPruner
-from hudi_pyspark.query.plan import PlanContext, plan
+from hudi_pyspark.query.plan import PlanContext, admitted_record_keys, plan
 from hudi_pyspark.query.projection import scan_schema
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
@@ -98,6 +101,34 @@ class SlicePlanner:
             return None
         from_path = self.options.partition_values_from_path or config.drop_partition_columns
         return PartitionPruner(predicate, config, self.table_schema, from_path)
+
+    def narrowed(
+        self, slices: Sequence[FileSlice], predicate: Predicate | None, *, by_key: bool
+    ) -> Sequence[FileSlice]:
+        """Return the slices of the latest state that can have rows which pass a filter.
+
+        Args:
+            slices: of the latest state.
+            predicate: the filter; None for all rows.
+            by_key: a key has rows in its latest file group only.
+        """
+        options = self.options
+        if predicate is None or not (options.use_metadata_table and options.data_skipping):
+            return slices
+        context = self.context
+        if context.schema_on_read is not None:
+            return slices  # files may have other names for the columns
+        merger = find_merger(context.rule, options.payload_merger, context.mergers)
+        keys = None
+        if by_key and not options.skip_merge:
+            keys = admitted_record_keys(predicate, context, merger)
+        return self.skipping.narrow(slices, predicate, keys)
+
+    @cached_property
+    def skipping(self) -> DataSkipping:
+        """How indexes of the metadata table narrow the slices, and what they did."""
+        trusts_index = self.options.record_index is RecordIndexUse.ALWAYS
+        return DataSkipping(self.view, self.table_schema, trusts_index)
 
     @cached_property
     def context(self) -> PlanContext:

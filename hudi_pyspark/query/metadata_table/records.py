@@ -17,7 +17,7 @@ from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import path_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hudi_pyspark.format.hfile.entries import HFile
     from hudi_pyspark.query.metadata_table.entries import Entries, MetadataSlice
@@ -85,9 +85,22 @@ def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRe
 
 
 def _slice_records(metadata_slice: MetadataSlice) -> Iterator[MetadataRecord]:
-    state: dict[str, dict[str, Any]] = {}
     file_slice = metadata_slice.file_slice
-    for entries in metadata_slice.all():
+    for key, kind, value in merged_values(metadata_slice.all()):
+        yield MetadataRecord(file_slice.partition_path, file_slice.file_id, key, kind, value)
+
+
+def merged_values(found: Iterable[Entries]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """Yield key, type and value of the merged records of one slice, by key.
+
+    Args:
+        found: entries of the slice, those that apply first coming first.
+
+    Raises:
+        CorruptTableError: a value cannot be decoded.
+    """
+    state: dict[str, dict[str, Any]] = {}
+    for entries in found:
         if entries.hfile is None:
             for key in entries.keys.to_pylist():
                 state.pop(key, None)
@@ -97,9 +110,8 @@ def _slice_records(metadata_slice: MetadataSlice) -> Iterator[MetadataRecord]:
     for key in sorted(state):
         record = state[key]
         value = record.get(_VALUE_FIELDS.get(record["type"], "")) or {}
-        if not (record["type"] not in _LISTINGS and value.get("isDeleted")):
-            partition = file_slice.partition_path
-            yield MetadataRecord(partition, file_slice.file_id, key, record["type"], value)
+        if record["type"] in _LISTINGS or not value.get("isDeleted"):
+            yield key, record["type"], value
 
 
 def _decoded(entries: Entries, hfile: HFile) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
+from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.query.metadata_table.entries import MetadataSlice
 from hudi_pyspark.table.config import METADATA_FOLDER
@@ -16,8 +20,9 @@ from hudi_pyspark.table.table_services import known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import CommittedTimes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
+    from hudi_pyspark.query.metadata_table.entries import Entries
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
@@ -27,6 +32,7 @@ PARTITION_STATS = "partition_stats"
 RECORD_INDEX = "record_index"
 _FOLDER = f"{METADATA_FOLDER}/metadata"
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
+_FILE_ID_NUMBER = re.compile(r"^[a-z_-]+-([0-9]{4})-0$")  # not of partitioned record indexes
 _INITIAL_INSTANTS = "00000000000000"
 
 
@@ -85,6 +91,27 @@ class MetadataTable:
         """
         slices = self._checked(partition) if check_files else self._listed(partition)
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
+
+    def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
+        """Yield the entries with some keys, slice by slice; see `MetadataSlice.find`.
+
+        Args:
+            partition: one whose slices share keys by their hash codes: an index.
+            keys: in any order.
+
+        Raises:
+            CorruptTableError: files are missing or cannot be read.
+        """
+        slices = self.slices(partition, check_files=True)
+        numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
+        if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):
+            codes = np.abs(java_hash_codes(keys).astype(np.int64)) % len(slices)
+            for number, metadata_slice in enumerate(slices):
+                mine = [keys[row] for row in np.flatnonzero(codes == number).tolist()]
+                if mine:
+                    yield metadata_slice.find(mine)
+        else:
+            yield from (metadata_slice.find(keys) for metadata_slice in slices)
 
     def _listed(self, partition: str) -> list[FileSlice]:
         until = self.view.last_instant

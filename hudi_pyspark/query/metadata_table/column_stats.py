@@ -1,0 +1,194 @@
+"""Bounds of the columns of data files, from the metadata table's column statistics."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hudi_pyspark.format.hashes import xxhash64
+from hudi_pyspark.query.filter.bounds import Bounds, may_match
+from hudi_pyspark.query.filter.predicate import columns_of, field_type
+from hudi_pyspark.query.metadata_table.records import merged_values
+from hudi_pyspark.query.metadata_table.table import COLUMN_STATS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from hudi_pyspark.query.filter.predicate import Predicate
+    from hudi_pyspark.query.metadata_table.table import MetadataTable
+    from hudi_pyspark.table.file_group import FileSlice
+
+_SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
+_UNPARTITIONED = "."
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
+_DECIMAL, _DATE = 10, 12
+_TIMES = {15: 1_000, 16: 1, 18: 1_000, 19: 1}  # microseconds of one unit; 18 and 19 have no zone
+_ZONED = frozenset({15, 16})
+# Java compares texts by UTF-16 units, Parquet by bytes: from here on the two orders differ.
+_FIRST_SURROGATE = "\ud800"
+
+
+def slices_within_bounds(
+    metadata: MetadataTable,
+    slices: Sequence[FileSlice],
+    predicate: Predicate,
+    schema: pa.Schema,
+    not_stored: Collection[str],
+) -> list[FileSlice]:
+    """Return the slices whose rows can pass a filter by the statistics of their base files.
+
+    Slices with log files are kept, since a log record may change what the base file holds.
+
+    Args:
+        metadata: has a partition of column statistics.
+        slices: as of the latest instant.
+        predicate: the filter.
+        schema: the table's columns.
+        not_stored: columns whose values do not come from the files.
+
+    Raises:
+        CorruptTableError: the metadata table cannot be read.
+    """
+    names = sorted(
+        name
+        for name in columns_of(predicate)
+        if name.partition(".")[0] not in not_stored and _has_bounds(field_type(schema, name))
+    )
+    files = [s for s in slices if s.base_file is not None and not s.log_files]
+    if not names or not files:
+        return list(slices)
+    keys = _keys(names, files)
+    found = {
+        key: value
+        for entries in metadata.find(COLUMN_STATS, [key for of_file in keys for key in of_file])
+        for key, _, value in merged_values(entries)
+    }
+    ruled_out = set()
+    for file_slice, of_file in zip(files, keys, strict=True):
+        bounds = {
+            name: column_bounds(found[key], field_type(schema, name))
+            for name, key in zip(names, of_file, strict=True)
+            if key in found
+        }
+        if not may_match(predicate, bounds.get):
+            ruled_out.add((file_slice.partition_path, file_slice.file_id))
+    return [s for s in slices if (s.partition_path, s.file_id) not in ruled_out]
+
+
+def _keys(names: Sequence[str], files: Sequence[FileSlice]) -> list[list[str]]:
+    """Return, for each file, the keys of the statistics of some columns."""
+    partitions = sorted({s.partition_path for s in files})
+    of_column = _hashed(names)
+    of_partition = dict(
+        zip(partitions, _hashed([path or _UNPARTITIONED for path in partitions]), strict=True)
+    )
+    keys = []
+    for file_slice in files:
+        assert file_slice.base_file is not None  # the caller has chosen them so
+        name = file_slice.base_file.path.rpartition("/")[2].encode()
+        digest = hashlib.md5(name, usedforsecurity=False).digest()
+        rest = of_partition[file_slice.partition_path] + b64encode(digest).decode()
+        keys.append([column + rest for column in of_column])
+    return keys
+
+
+def _hashed(texts: Sequence[str]) -> list[str]:
+    hashes = xxhash64([text.encode() for text in texts], _SEED).astype(">u8")
+    return [b64encode(value.tobytes()).decode() for value in hashes]
+
+
+def _has_bounds(kind: pa.DataType | None) -> bool:
+    return kind is not None and not pa.types.is_nested(kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrapped:
+    """A minimum or maximum as the metadata table holds it, and its logical type."""
+
+    value: Any
+    ordinal: int  # of Hudi's ValueType; 0 where the record does not name it
+    details: str  # e.g. precision and scale
+
+    @classmethod
+    def of(cls, statistics: Mapping[str, Any], bound: str) -> _Wrapped | None:
+        wrapper = statistics[bound]
+        if wrapper is None:
+            return None
+        kind = statistics.get("valueType") or {}
+        return cls(wrapper["value"], kind.get("typeOrdinal", 0), kind.get("additionalInfo") or "")
+
+
+def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN401  (of any type)
+    """Return a minimum or maximum of a column as a Python value; None if there is none.
+
+    Args:
+        statistics: value of a record of column statistics.
+        bound: ``minValue`` or ``maxValue``.
+    """
+    wrapped = _Wrapped.of(statistics, bound)
+    if wrapped is None:
+        return None
+    value, ordinal = wrapped.value, wrapped.ordinal
+    if ordinal == _DATE and isinstance(value, int):
+        return date(1970, 1, 1) + timedelta(days=value)
+    if ordinal in _TIMES and isinstance(value, int):
+        moment = _EPOCH + timedelta(microseconds=value * _TIMES[ordinal])
+        return moment if ordinal in _ZONED else moment.replace(tzinfo=None)
+    if ordinal == _DECIMAL and isinstance(value, bytes):
+        scale = int((wrapped.details or "0,0").split(",")[1])
+        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale)
+    return value
+
+
+def column_bounds(statistics: Mapping[str, Any], kind: pa.DataType | None) -> Bounds:
+    """Return what a record of column statistics says about a column.
+
+    Args:
+        statistics: value of a record of column statistics.
+        kind: the type that the table's schema gives the column.
+    """
+    low = _typed(bound_value(statistics, "minValue"), kind)
+    high = _typed(bound_value(statistics, "maxValue"), kind)
+    if low is None or high is None:
+        low = high = None
+    nulls, values = statistics["nullCount"], statistics["valueCount"]
+    has_only_nulls = nulls is not None and bool(values) and nulls == values
+    return Bounds(low, high, may_be_null=nulls != 0, may_have_value=not has_only_nulls)
+
+
+def _typed(value: object, kind: pa.DataType | None) -> pa.Scalar | None:
+    """Return a bound in the column's type; None if it is not certain to be one in that order."""
+    if value is None or kind is None or not _is_certain(value, kind):
+        return None
+    try:
+        return pa.scalar(value, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return None
+
+
+def _is_certain(value: object, kind: pa.DataType) -> bool:
+    if isinstance(value, float) and isnan(value):
+        return False
+    if isinstance(value, str) and max(value, default="") >= _FIRST_SURROGATE:
+        return False
+    if isinstance(value, datetime) and pa.types.is_timestamp(kind):
+        return (value.tzinfo is None) == (kind.tz is None)
+    return any(fits(kind) and type(value) is python for fits, python in _CERTAIN)
+
+
+_CERTAIN: Sequence[tuple[Any, type]] = (
+    (pa.types.is_boolean, bool),
+    (pa.types.is_integer, int),
+    (pa.types.is_floating, float),
+    (pa.types.is_string, str),
+    (pa.types.is_date, date),
+    (pa.types.is_decimal, Decimal),
+)
