@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,12 +103,12 @@ def main(count: int, rounds: int) -> None:
         for block_size in (1 << 20, 64 << 10):
             write(path, keys, block_size, rng)
             tasks: dict[str, Callable[[], int]] = {
-                "whole": lambda: read_whole(path),
-                "in parts": lambda: read_parts(path),
+                "whole": partial(read_whole, path),
+                "in parts": partial(read_parts, path),
             }
             for wanted in (1, 100, 100_000):
                 sample = rng.sample(keys, min(wanted, count))
-                tasks[f"{wanted:,} keys"] = lambda sample=sample: find(path, sample)
+                tasks[f"{wanted:,} keys"] = partial(find, path, sample)
             print(f"{count:,} entries in blocks of {block_size >> 10} KiB")
             measure(tasks, rounds)
 

@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -78,6 +79,23 @@ def test_every_key_is_found_with_all_its_entries(name):
     reader = opened(name)
     for key in {key for key, _ in written(name)}:
         assert entries_of(reader.find([key])) == [e for e in written(name) if e[0] == key]
+
+
+@pytest.mark.parametrize("case", ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"])
+def test_metadata_tables_are_searched_like_they_are_read_whole(case):
+    golden = Path(__file__).parents[1] / "golden" / case / "table.zip"
+    with zipfile.ZipFile(golden) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".hfile")]
+        files = {name: archive.read(name) for name in names}
+    assert len(files) > 5
+    for name, data in files.items():
+        entries = entries_of(read_hfile(data, path=name))
+        reader = opened(name, MemorySource(data))
+        for key, _ in entries:
+            assert entries_of(reader.find([key])) == [e for e in entries if e[0] == key]
+        bloom = reader.bloom_filter()
+        if bloom is not None:
+            assert bloom.may_contain([key.decode() for key, _ in entries]).all()
 
 
 @pytest.mark.parametrize("name", BY_HBASE[1:])
