@@ -2,6 +2,7 @@ import gzip
 import struct
 import zlib
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,6 +63,13 @@ def block(
     return summed + b"".join(struct.pack(">I", checksum(piece)) for piece in pieces)
 
 
+def counted(row: bytes) -> bytes:
+    """A row after its length, after the length of both as Hadoop writes it."""
+    key = struct.pack(">H", len(row)) + row
+    length = bytes([len(key)]) if len(key) < 128 else b"\x8e" + struct.pack(">H", len(key))
+    return length + key
+
+
 def entry(row: bytes, value: bytes) -> bytes:
     key = struct.pack(">H", len(row)) + row + b"\0" + b"\x7f" + b"\xff" * 7 + b"\4"
     return struct.pack(">ii", len(key), len(value)) + key + value + b"\0"
@@ -73,21 +81,23 @@ def hfile(
     entry_count: int,
     codec: int = NONE,
     info: bytes | None = None,
+    index: Sequence[tuple[bytes, int, int]] | None = None,
     version: int = 3,
 ) -> bytes:
     pair = message({1: b"schema", 2: b"{}"})
     if info is None:
         info = b"PBUF" + message({1: pair[1:]})
     data = b"".join(blocks)
-    offsets = [sum(map(len, blocks[:i])) for i in range(len(blocks))]
-    holders = [(o, b) for o, b in zip(offsets, blocks, strict=True) if b.startswith(b"DATABLK")]
-    # An empty row is a lower bound of every key.
-    entries = [struct.pack(">qi", o, len(b)) + b"\2\0\0" for o, b in holders]
-    root_index = block(b"IDXROOT2", b"".join(entries), codec)
+    if index is None:
+        offsets = accumulate(map(len, blocks), initial=0)
+        holders = [(b, o) for b, o in zip(blocks, offsets, strict=False) if b[:7] == b"DATABLK"]
+        index = [(b"", o, len(b)) for b, o in holders]  # an empty row is a bound of every key
+    entries = b"".join(struct.pack(">qi", o, size) + counted(key) for key, o, size in index)
+    root_index = block(b"IDXROOT2", entries, codec)
     fields: dict[int, int | bytes] = {
         1: len(data) + len(root_index),
         2: len(data),
-        5: len(entries),
+        5: len(index),
         7: entry_count,
         9: 0,
         11: b"org.apache.hudi.io.storage.HoodieHBaseKVComparator",

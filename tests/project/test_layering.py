@@ -49,7 +49,8 @@ ROOMS = {
         "avro": set(),
         "timeline": set(),
         "parquet": {""},
-        "log": {"", "avro"},
+        "hfile": {""},
+        "log": {"", "avro", "hfile"},
     },
     "query": {room: set(QUERY_ROOMS[:floor]) for floor, room in enumerate(QUERY_ROOMS)},
 }

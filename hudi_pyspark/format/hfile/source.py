@@ -27,9 +27,11 @@ class MemorySource:
 
     @property
     def size(self) -> int:
+        """Number of bytes in all."""
         return len(self._view)
 
     def read(self, offset: int, length: int) -> memoryview:
+        """Return a range."""
         return self._view[offset : offset + length]
 
 
@@ -42,9 +44,15 @@ class FileSource:
 
     @property
     def size(self) -> int:
+        """Number of bytes in all."""
         return self._size
 
     def read(self, offset: int, length: int) -> bytes:
+        """Read a range.
+
+        Raises:
+            OSError: the storage fails.
+        """
         self._file.seek(offset)
         octets: bytes = self._file.read(length)
         return octets
