@@ -7,11 +7,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.query.filter.predicate import is_in
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.table import FILES
-from hudi_pyspark.query.option_table import CdcFormat, IncrementalFormat
+from hudi_pyspark.query.option_table import CdcFormat, IncrementalFormat, RecordIndexUse
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.stream import range_options
 from hudi_pyspark.scan import Scan
@@ -29,8 +32,6 @@ from hudi_pyspark.table.timeline import load_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
 
     from hudi_pyspark.description import Description
     from hudi_pyspark.doctor.finding import Finding
@@ -159,6 +160,33 @@ class HudiTable:
         }
         given = {name: value for name, value in named.items() if value is not None}
         return self.scan_with({**options, **given}, limit=limit)
+
+    def lookup(self, keys: Sequence[str | int], columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows with some record keys, in no promised order.
+
+        The record index, where the table has one, finds their file groups; as in Apache Hudi it has
+        one place for a key, also if inserts have repeated it. Otherwise Bloom filters and key
+        ranges of the base files decide what is read.
+
+        Args:
+            keys: as in ``_hoodie_record_key``; of a single key field its value is enough.
+            columns: names of the columns to read, in this order; all by default.
+
+        Raises:
+            UnsupportedQueryError: the table's files do not hold record keys.
+            InvalidOptionError: no key, or a column that does not exist.
+        """
+        if not self.config.populate_meta_fields:
+            raise UnsupportedQueryError(
+                f"table {self.config.name!r} has no column {RECORD_KEY_COLUMN} "
+                "(hoodie.populate.meta.fields=false): filter on its key fields instead"
+            )
+        texts = [str(key) for key in keys]
+        fields = self.config.record_key_fields
+        if len(fields) == 1:  # releases differ in whether they put its name before the value
+            texts += [f"{fields[0]}:{text}" for text in texts]
+        scan = self.scan(columns, record_index=RecordIndexUse.ALWAYS)
+        return scan.where(is_in(RECORD_KEY_COLUMN, pa.string(), texts)).to_arrow()
 
     def changes(
         self, begin: str = "earliest", end: str | None = None, *, as_struct: bool = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -138,7 +140,8 @@ class Scan:
         """
         names = self._result.names if columns is None else columns
         result = pa.schema([self._result.field(name) for name in names])
-        return list(self._query.tasks(self._planner, result, self._predicate))
+        with _collection_paused():
+            return list(self._query.tasks(self._planner, result, self._predicate))
 
     def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
         """Return the tasks in groups of about equal cost (option ``task_bytes``).
@@ -151,7 +154,9 @@ class Scan:
         Raises:
             HudiError: as for `plan`.
         """
-        return group_tasks(self.plan(columns), self._planner.options.task_bytes)
+        tasks = self.plan(columns)
+        with _collection_paused():
+            return group_tasks(tasks, self._planner.options.task_bytes)
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
         """Stream the answer; rows come in no promised order, but changes commit by commit.
@@ -290,3 +295,15 @@ class Scan:
 
     def __repr__(self) -> str:
         return f"Scan({self._query.title})"
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Keep the garbage collector from walking the growing plan, which has no cycles, many times."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -75,7 +74,7 @@ def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
         return
     cuts = [size * number // count for number in range(count + 1)]
     for byte_range in pairwise(cuts):
-        yield replace(task, byte_range=byte_range)
+        yield task.part(byte_range)
 
 
 def _divisible_bytes(task: ScanTask) -> int:

@@ -75,6 +75,18 @@ class ScanTask:
         """The options that all tasks of the plan share."""
         return self.shared.options
 
+    def part(self, byte_range: tuple[int, int]) -> ScanTask:
+        """Return the read of a part of the base file; a plan may have very many."""
+        return ScanTask(
+            self.file_slice,
+            self.shared,
+            self.working,
+            self.partition,
+            self.predicate,
+            byte_range,
+            self.whole_slice,
+        )
+
     @property
     def stored_columns(self) -> list[str]:
         """Names of the working columns whose values are read from the files."""

@@ -1,11 +1,8 @@
 """What a scan says of its cost and its listing, against the files of golden tables."""
 
-import shutil
-
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.query.metadata_table.records import listed_files
 
 MOR = "v9_mor_compaction_inline"
 
@@ -38,7 +35,7 @@ def test_cost_is_that_of_the_partitions_that_a_filter_leaves(path):
     base = size_of(path, "amer/*_20261121062703875.parquet", "amer/*_20261121062701516.parquet")
     logs = size_of(path, "amer/.*_20261121062707028.log.*", "amer/.*_20261121062710569.log.*")
     text = HudiTable(str(path)).scan(filter="region = 'amer'").explain()
-    assert fact(text, "files").startswith("5 file slices in 3 partitions")
+    assert fact(text, "files").startswith("2 file slices in 1 partitions")
     assert fact(text, "cost") == (
         f"1 Spark task; at most {base:,} bytes of base files, {logs:,} of log files"
     )
@@ -62,10 +59,19 @@ def test_changes_count_their_own_files(golden_table):
     assert f"{changes:,} of change files" in fact(text, "cost")
 
 
-def test_metadata_table_is_named_with_the_reason_why_it_is_not_used(path):
-    listing = fact(HudiTable(str(path)).scan().explain(), "listing")
-    assert listing.startswith("folders of the storage; the metadata table (")
-    assert listing.endswith("is not used: files are listed")
+def test_source_of_files_is_named(path):
+    table = HudiTable(str(path))
+    assert fact(table.scan().explain(), "listing") == "metadata table, 3 partitions"
+    listing = fact(table.scan(use_metadata_table=False).explain(), "listing")
+    assert listing == (
+        "folders of the storage, 4 listed; "
+        "the metadata table (column_stats, files, partition_stats) is turned off"
+    )
+
+
+def test_only_folders_of_partitions_that_a_filter_leaves_are_listed(path):
+    text = HudiTable(str(path)).scan(filter="region = 'amer'", use_metadata_table=False).explain()
+    assert fact(text, "listing").startswith("folders of the storage, 2 listed")
 
 
 def test_table_without_metadata_table_says_so(golden_table):
@@ -80,30 +86,6 @@ def test_filter_is_told_with_what_it_spares(path):
     text = HudiTable(str(path)).scan(filter="region = 'amer' and id = 'k1'").explain()
     assert fact(text, "filter") == "region = 'amer' AND id = 'k1'"
     pruned = fact(text, "pruned")
-    assert pruned.startswith("3 of 5 file slices, by their partition paths; all but ")
+    assert pruned.startswith("partitions by their paths, before their files are listed; ")
     assert "possible record keys, by Bloom filters" in pruned
     assert "pruned" not in HudiTable(str(path)).scan().explain()
-
-
-INDEXED = "v9_mor_mdt_indexes"
-
-
-def test_metadata_table_that_lacks_files_is_named(golden_table, monkeypatch):
-    table = HudiTable(str(golden_table(INDEXED)))
-    assert "warning" not in table.scan().explain()
-
-    def without_logs(view):
-        return {path: size for path, size in listed_files(view).items() if ".log." not in path}
-
-    monkeypatch.setattr("hudi_pyspark.query.explain.listed_files", without_logs)
-    told = fact(table.scan().explain(), "warning")
-    assert told.startswith("the metadata table lacks ")
-    assert "unless hoodie.metadata.enable=false" in told
-
-
-def test_metadata_table_that_cannot_be_read_does_not_hinder(golden_table, tmp_path):
-    path = shutil.copytree(golden_table(INDEXED), tmp_path / "table")
-    for file in (path / ".hoodie/metadata/files").glob("*.hfile"):
-        file.write_bytes(b"x")
-    told = fact(HudiTable(str(path)).scan().explain(), "warning")
-    assert told.startswith("the metadata table cannot be read: ")

@@ -101,8 +101,8 @@ def _keys(names: Sequence[str], files: Sequence[FileSlice]) -> list[list[str]]:
 
 
 def _hashed(texts: Sequence[str]) -> list[str]:
-    hashes = xxhash64([text.encode() for text in texts], _SEED).astype(">u8")
-    return [b64encode(value.tobytes()).decode() for value in hashes]
+    hashes = xxhash64([text.encode() for text in texts], _SEED).tolist()
+    return [b64encode(number.to_bytes(8, "big")).decode() for number in hashes]
 
 
 def _has_bounds(kind: pa.DataType | None) -> bool:

@@ -1,0 +1,128 @@
+"""Files from the metadata table, beside those in the folders: the same slices, or a fallback."""
+
+import logging
+import shutil
+
+import pytest
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.query.metadata_table import listing as listing_module
+from hudi_pyspark.query.metadata_table.listing import MetadataListing
+from hudi_pyspark.query.metadata_table.records import listed_files
+from tests.conftest import GOLDEN
+from tests.golden.case import load_cases
+
+INDEXED = "v9_mor_mdt_indexes"
+LISTED = [
+    case.name
+    for case in load_cases(GOLDEN)
+    if "hoodie.table.metadata.partitions=" in (case.folder / "case.json").read_text()
+    or case.name in {INDEXED, "v6_mor_mdt_indexes", "v9_mor_compaction_inline"}
+]
+
+
+def rows_of(scan):
+    return sorted(map(str, scan.to_arrow().to_pylist()))
+
+
+@pytest.fixture
+def path(golden_table, tmp_path):
+    return shutil.copytree(golden_table(INDEXED), tmp_path / "table")
+
+
+@pytest.fixture
+def expected(golden_table):
+    return rows_of(HudiTable(str(golden_table(INDEXED))).scan(use_metadata_table=False))
+
+
+def listing_of(path, **options):
+    text = HudiTable(str(path)).scan(**options).explain()
+    return next(line for line in text.splitlines() if line.startswith("listing"))
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_slices_are_those_of_the_folders(golden_table, name):
+    view = HudiTable(str(golden_table(name))).view
+    by_metadata = view.with_listing(MetadataListing(view))
+    assert by_metadata.listing.summary().startswith("metadata table, ")
+    assert by_metadata.file_slices() == view.file_slices()
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_merged_listing_is_that_of_single_records(golden_table, name):
+    view = HudiTable(str(golden_table(name))).view
+    listing = MetadataListing(view)
+    files = {
+        f"{partition}/{file.name}".lstrip("/"): file.size
+        for partition, entries in listing.files(listing.partitions()).items()
+        for file in entries
+    }
+    assert files == listed_files(view)
+
+
+def test_no_folder_of_a_partition_is_listed(path, expected):
+    view = HudiTable(str(path)).view
+    folders = []
+
+    class Watched(type(view.storage)):
+        def list_directory(self, directory):
+            folders.append((self.base_path, directory))
+            return super().list_directory(directory)
+
+    object.__setattr__(view.storage, "__class__", Watched)
+    table = HudiTable(str(path))
+    object.__setattr__(table.storage, "__class__", Watched)
+    assert rows_of(table.scan()) == expected
+    assert [f for f in folders if ".hoodie" not in f[0] + f[1]] == []
+
+
+def test_files_that_it_lacks_are_found_in_their_folder(path, expected, monkeypatch, caplog):
+    original = listing_module._FilesPartition.files
+
+    def without_logs(self, partition_paths):
+        return {
+            partition: [file for file in files if ".log." not in file.name]
+            for partition, files in original(self, partition_paths).items()
+        }
+
+    monkeypatch.setattr(listing_module._FilesPartition, "files", without_logs)
+    with caplog.at_level(logging.WARNING):
+        assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert "the metadata table lacks " in caplog.text
+    assert "it lacks committed files" in listing_of(path)
+
+
+def test_partition_that_it_lacks_is_found_in_its_folder(path, expected, monkeypatch):
+    original = listing_module._FilesPartition.partition_paths.func
+
+    def all_but_the_first(self):
+        return original(self)[1:]
+
+    monkeypatch.setattr(
+        listing_module._FilesPartition, "partition_paths", property(all_but_the_first)
+    )
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"\0" * 5000])
+def test_damaged_one_is_left_aside(path, expected, damage):
+    for file in (path / ".hoodie/metadata/files").glob("*.hfile"):
+        file.write_bytes(damage)
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert "not the metadata table: " in listing_of(path)
+
+
+def test_missing_one_is_left_aside(path, expected):
+    shutil.rmtree(path / ".hoodie/metadata")
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert "is not a table" in listing_of(path)
+
+
+def test_one_that_lags_behind_is_left_aside(path, expected):
+    timeline = path / ".hoodie/metadata/.hoodie/timeline"
+    newest = max(timeline.glob("*.deltacommit"), key=lambda file: file.name)
+    instant = newest.name.split("_")[0]
+    for file in timeline.glob(f"{instant}*"):
+        file.unlink()
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert "lacks commit " in listing_of(path)

@@ -1,0 +1,97 @@
+"""File slices that statistics and the record index rule out: fewer files, the same rows."""
+
+import pytest
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.errors import UnsupportedQueryError
+
+INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
+WITHOUT = {"use_metadata_table": False, "data_skipping": False}
+
+
+def rows_of(table):
+    return sorted(map(str, table.to_pylist()))
+
+
+@pytest.fixture(params=INDEXED)
+def table(request, golden_table):
+    return HudiTable(str(golden_table(request.param)))
+
+
+def pruned(scan):
+    lines = dict(line.split(maxsplit=1) for line in scan.explain().splitlines())
+    return lines["pruned"]
+
+
+def test_every_filter_of_stored_values_finds_the_rows_of_plain_python(table):
+    rows = table.scan().to_arrow().to_pylist()
+    checked = 0
+    for column in rows[0]:
+        values = {row[column] for row in rows if isinstance(row[column], str | int)}
+        for value in sorted(values, key=str)[:8]:
+            literal = (
+                repr(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+            )
+            for sign, keep in (("=", value.__eq__), ("<", value.__gt__), (">=", value.__le__)):
+                found = table.scan(filter=f"`{column}` {sign} {literal}").to_arrow()
+                expected = [r for r in rows if r[column] is not None and keep(r[column]) is True]
+                assert rows_of(found) == sorted(map(str, expected)), (column, sign, value)
+                checked += 1
+    assert checked > 50
+
+
+def test_record_index_leaves_the_file_group_of_a_key(table):
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", record_index="always")
+    assert " file slices by the record index" in pruned(scan)
+    assert len(scan.plan()) == 1
+    assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
+
+
+def test_key_that_no_record_has_opens_no_file(table):
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'", record_index="always")
+    assert scan.plan() == []
+    assert scan.to_arrow().num_rows == 0
+
+
+def test_indexes_can_be_turned_off(table):
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'", record_index="always", **WITHOUT)
+    assert " by the record index" not in pruned(scan)
+    assert len(scan.plan()) > 1
+
+
+def test_time_travel_asks_no_index(table):
+    first = table.inspect.commits()["requested_time"][0].as_py()
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'", as_of=first, record_index="always")
+    assert " by the record index" not in pruned(scan)
+
+
+def test_keys_that_inserts_may_repeat_are_not_looked_up_by_index(golden_table):
+    table = HudiTable(str(golden_table(INDEXED[1])))
+    operations = set(table.inspect.commits()["operation"].to_pylist())
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'")
+    is_safe = operations <= {"UPSERT", "DELETE", "COMPACT", "CLUSTER"}
+    assert ("not the record index" in pruned(scan)) is not is_safe
+
+
+@pytest.mark.parametrize("name", [*INDEXED, "v9_mor_compaction_inline", "v6_mor_part_basic"])
+def test_lookup_finds_the_rows_of_keys(golden_table, name):
+    table = HudiTable(str(golden_table(name)))
+    rows = table.scan().to_arrow().to_pylist()
+    wanted = [row["_hoodie_record_key"] for row in rows[::3]]
+    expected = sorted(str(row) for row in rows if row["_hoodie_record_key"] in wanted)
+    assert rows_of(table.lookup([*wanted, "nobody"])) == expected
+    assert table.lookup(wanted, ["_hoodie_record_key"]).num_columns == 1
+
+
+def test_lookup_takes_the_value_of_a_single_key_field(golden_table):
+    table = HudiTable(str(golden_table(INDEXED[1])))
+    (field,) = table.config.record_key_fields
+    value = table.scan([field]).to_arrow()[0][0].as_py()
+    assert table.lookup([value], [field]).to_pylist() == [{field: value}]
+
+
+def test_lookup_needs_stored_keys(golden_table):
+    table = HudiTable(str(golden_table("v9_mor_no_meta_fields_complex")))
+    with pytest.raises(UnsupportedQueryError, match="filter on its key fields instead"):
+        table.lookup(["1"])
