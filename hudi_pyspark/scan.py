@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from hudi_pyspark.query.parallel import read_in_parallel
 from hudi_pyspark.query.projection import result_schema
 from hudi_pyspark.query.queries import resolve_query
 from hudi_pyspark.query.slice_planner import SlicePlanner
+from hudi_pyspark.query.task import read_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -286,7 +288,8 @@ class Scan:
     def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
         is_ordered = self._limit is not None or self._query.is_ordered
         usual = 1 if is_ordered else min(os.cpu_count() or 1, _MOST_THREADS)
-        return read_in_parallel(tasks, self.storage, threads or usual)
+        read = partial(read_task, storage=self.storage)
+        return read_in_parallel(tasks, read, threads or usual)
 
     def __repr__(self) -> str:
         return f"Scan({self._query.title})"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile, parse_data_file_name
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
-from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
+from hudi_pyspark.inspection.timeline import TIMES, instant_row
 from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
 from hudi_pyspark.inspection.commits import file_kind, known_commits
-from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
-from hudi_pyspark.inspection.rewrites import pending_plans
+from hudi_pyspark.inspection.services import pending_plans
+from hudi_pyspark.inspection.timeline import TIMES, instant_row
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 

@@ -17,7 +17,7 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile
 from hudi_pyspark.format.log.log_block import LogBlockType
-from hudi_pyspark.inspection.salvaged_log import relative_path, salvage_logs
+from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
 from hudi_pyspark.query.columns.arrays import field_array
 from hudi_pyspark.query.columns.schema_evolution import conform
 from hudi_pyspark.query.log_records.decoder import deleting_rows
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hudi_pyspark.format.log.delete_block import DeleteRecords
-    from hudi_pyspark.inspection.salvaged_log import SalvagedBlock, SalvagedLog
+    from hudi_pyspark.inspection.log_blocks import SalvagedBlock, SalvagedLog
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView

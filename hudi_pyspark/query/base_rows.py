@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.query.base_files.base_file import read_base_file
-from hudi_pyspark.query.base_files.bootstrap import read_bootstrap_file
+from hudi_pyspark.query.base_files.base_file import read_base_file, read_bootstrap_file
 from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.query.columns.schema_evolution import conform
 from hudi_pyspark.query.columns.schema_on_read import stored_columns

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import HudiError
-from hudi_pyspark.query.cdc import CdcTask
+from hudi_pyspark.query.cdc_planner import CdcTask
 from hudi_pyspark.query.metadata_table import FILES_PARTITION, listed_files
 from hudi_pyspark.query.plan import ScanTask
 

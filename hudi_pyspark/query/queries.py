@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from hudi_pyspark.query.cdc import CdcTask, cdc_schema
-from hudi_pyspark.query.cdc_planner import check_changes, plan_changes
+from hudi_pyspark.query.cdc_planner import CdcTask, cdc_schema, check_changes, plan_changes
 from hudi_pyspark.query.incremental import last_commit, range_slices, resolve_range, whole_slices
 from hudi_pyspark.query.instants import local_now, resolve_as_of
 from hudi_pyspark.query.option_table import QueryType

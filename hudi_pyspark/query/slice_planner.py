@@ -11,8 +11,11 @@ from hudi_pyspark.query.plan import PlanContext, plan
 from hudi_pyspark.query.projection import scan_schema
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
-from hudi_pyspark.table.schema import column_defaults
-from hudi_pyspark.table.schema_history import internal_schema_versions, latest_internal_schema
+from hudi_pyspark.table.schema import (
+    column_defaults,
+    internal_schema_versions,
+    latest_internal_schema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

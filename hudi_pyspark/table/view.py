@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.commit_history import LazyMetadata
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.lazy_metadata import LazyMetadata
     from hudi_pyspark.table.listing import FileListing
     from hudi_pyspark.table.timeline import CommittedTimes, Timeline
 

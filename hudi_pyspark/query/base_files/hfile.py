@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import CorruptAvroError, CorruptBaseFileError
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile import SCHEMA_INFO, HFileError, read_hfile
-from hudi_pyspark.format.log.hfile_records import decode_hfile_records
+from hudi_pyspark.format.log.data_block import decode_hfile_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,8 +19,7 @@ import pyarrow as pa
 from hudi_pyspark.query.columns.arrays import as_one_array
 from hudi_pyspark.query.log_records.records import LogRecords
 from hudi_pyspark.query.merge.fold import fold_log
-from hudi_pyspark.query.merge.key_hash import BUCKETS, key_buckets
-from hudi_pyspark.query.merge.spill_file import Buckets, SpillFile
+from hudi_pyspark.query.merge.spill_file import BUCKETS, Buckets, SpillFile, key_buckets
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
