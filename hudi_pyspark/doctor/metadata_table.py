@@ -8,7 +8,7 @@ from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError, TableNotFoundError
 from hudi_pyspark.query.metadata_table import FILES_PARTITION, listed_files
 from hudi_pyspark.table.config import METADATA_FOLDER
-from hudi_pyspark.table.open import open_table
+from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,6 @@ from hudi_pyspark.inspection.history import HISTORY, history
 from hudi_pyspark.inspection.log_blocks import LOG_BLOCKS, log_blocks
 from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import METADATA_RECORDS, metadata_records
-from hudi_pyspark.inspection.partitions import partitions, partitions_schema
 from hudi_pyspark.inspection.registry import inspection_table
 from hudi_pyspark.inspection.services import (
     CLEANS,
@@ -31,7 +30,13 @@ from hudi_pyspark.inspection.services import (
     rollbacks,
     savepoints,
 )
-from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, STATISTICS, statistics
+from hudi_pyspark.inspection.statistics import (
+    SMALL_FILE_BYTES,
+    STATISTICS,
+    partitions,
+    partitions_schema,
+    statistics,
+)
 from hudi_pyspark.inspection.timeline import TIMELINE, timeline
 from hudi_pyspark.query.instants import local_now, resolve_as_of
 

@@ -26,8 +26,8 @@ from hudi_pyspark.query.log_records.record_key import record_keys
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
 from hudi_pyspark.query.merge.fold import fold_log
 from hudi_pyspark.query.options import ReadOptions
-from hudi_pyspark.query.slice_log import log_decoder
 from hudi_pyspark.query.slice_planner import SlicePlanner
+from hudi_pyspark.query.slice_reader import log_decoder
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
 

@@ -29,9 +29,9 @@ from hudi_pyspark.format.timeline.instant_body import undecodable_as_corrupt
 from hudi_pyspark.query.log_records.live_blocks import BlockFilter, scan_blocks
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing, path_in
-from hudi_pyspark.table.open import open_table
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import CommittedTimes
+from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.query import option_table as table
-from hudi_pyspark.query.log_records.damage import OnDamage
+from hudi_pyspark.query.log_records.live_blocks import OnDamage
 from hudi_pyspark.query.option_table import (
     CdcFormat,
     HollowCommits,

@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.query.columns.schema_on_read import SchemaOnRead
+from hudi_pyspark.query.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.query.plan import PlanContext, plan
 from hudi_pyspark.query.projection import scan_schema
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources

@@ -15,8 +15,7 @@ from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_delete_
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.query.columns.arrays import as_one_array, field_array, is_null, is_true
-from hudi_pyspark.query.columns.schema_evolution import conform
-from hudi_pyspark.query.columns.schema_on_read import stored_columns
+from hudi_pyspark.query.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.query.log_records.ordering import (
     OrderingValues,
     comparable,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup
-    from hudi_pyspark.query.columns.schema_on_read import SchemaOnRead
+    from hudi_pyspark.query.columns.schema_evolution import SchemaOnRead
     from hudi_pyspark.query.log_records.records import Mask, Rows
     from hudi_pyspark.table.merge_mode import MergeRule
 
