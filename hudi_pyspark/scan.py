@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -41,28 +42,19 @@ if TYPE_CHECKING:
 _MOST_THREADS = 4
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Scan:
     """A read of a table as of one instant; files are listed when its tasks are first asked for.
 
     Build it with `HudiTable.scan`.
     """
 
-    def __init__(
-        self,
-        query: Query,
-        planner: SlicePlanner,
-        result: pa.Schema,
-        *,
-        predicate: Predicate | None = None,
-        limit: int | None = None,
-        spark_options: Mapping[str, object] | None = None,
-    ) -> None:
-        self._query = query
-        self._planner = planner
-        self._result = result
-        self._predicate = predicate
-        self._limit = limit
-        self._spark_options = spark_options
+    _query: Query
+    _planner: SlicePlanner
+    _result: pa.Schema
+    _predicate: Predicate | None = None
+    _limit: int | None = None
+    _spark_options: Mapping[str, object] | None = None  # None if Spark cannot do the same read
 
     @classmethod
     def of(
@@ -98,9 +90,7 @@ class Scan:
             answer, options.columns, include_meta_columns=options.include_meta_columns
         )
         predicate = parse_filter(options.filter, answer) if options.filter else None
-        return cls(
-            query, planner, result, predicate=predicate, limit=limit, spark_options=spark_options
-        )
+        return cls(query, planner, result, predicate, limit, spark_options)
 
     @property
     def schema(self) -> pa.Schema:
@@ -118,14 +108,9 @@ class Scan:
         Args:
             predicate: of columns that the answer may have.
         """
+        both = conjunction((*conjuncts(self._predicate), predicate))
         # Without Spark's options, which do not contain the predicate.
-        return Scan(
-            self._query,
-            self._planner,
-            self._result,
-            predicate=conjunction((*conjuncts(self._predicate), predicate)),
-            limit=self._limit,
-        )
+        return replace(self, _predicate=both, _spark_options=None)
 
     def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
         """Return the tasks of the read: one per file slice, or per change of a file group.

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.format.file_name import (
-    BaseFileName,
-    LogFileName,
-    NotADataFile,
-    parse_data_file_name,
-)
-from hudi_pyspark.inspection.commits import known_commits
+from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
+from hudi_pyspark.inspection.commits import file_kind, known_commits
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
 
@@ -164,7 +159,7 @@ def stored_files(view: TableView) -> list[DataFile]:
                     path=path_in(partition, file.name),
                     partition_path=partition,
                     file_id=name.file_id,
-                    kind=_kind(name),
+                    kind=file_kind(file.name),
                     size=file.size,
                     modified_ms=file.modified_ms,
                     instant_time=name.instant,
@@ -204,9 +199,3 @@ def _rollback_writers(view: TableView) -> Mapping[str, str]:
         for partition in rollback.partitions
         for name in partition.rollback_log_files
     }
-
-
-def _kind(name: BaseFileName | LogFileName) -> str:
-    if isinstance(name, BaseFileName):
-        return "base"
-    return "cdc" if name.is_cdc else "log"

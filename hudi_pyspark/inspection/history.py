@@ -16,8 +16,9 @@ from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
 HISTORY = pa.schema(
@@ -87,28 +88,29 @@ def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
 def _cleans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     for instant, clean, _ in known_cleans(view, archived=True):
         for cleaned in clean.partitions:
-            partition = cleaned.partition_path
-            for name in cleaned.deleted_files:
-                if _file_id(name) == file_id:
-                    yield {**instant_row(instant), **_file("file cleaned", partition, name)}
+            yield from _files(
+                instant, "file cleaned", cleaned.partition_path, cleaned.deleted_files, file_id
+            )
 
 
 def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     for instant, rollback, _ in known_rollbacks(view, archived=True):
         for undone in rollback.partitions:
-            partition = undone.partition_path
-            for name in undone.deleted_files:
-                if _file_id(name) == file_id:
-                    yield {**instant_row(instant), **_file("file rolled back", partition, name)}
-            for name in undone.rollback_log_files:
-                if _file_id(name) == file_id:
-                    event = _file("rollback block written", partition, name)
-                    yield {**instant_row(instant), **event}
+            for event, names in (
+                ("file rolled back", undone.deleted_files),
+                ("rollback block written", undone.rollback_log_files),
+            ):
+                yield from _files(instant, event, undone.partition_path, names, file_id)
 
 
-def _file(event: str, partition_path: str, name: str) -> dict[str, object]:
-    path = path_in(partition_path, name)
-    return {"event": event, "partition_path": partition_path, "path": path}
+def _files(
+    instant: Instant, event: str, partition_path: str, names: Iterable[str], file_id: str
+) -> Iterator[dict[str, object]]:
+    """Yield an event for each file of the group."""
+    for name in names:
+        if _file_id(name) == file_id:
+            place = {"partition_path": partition_path, "path": path_in(partition_path, name)}
+            yield {**instant_row(instant), "event": event, **place}
 
 
 def _file_id(name: str) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.log.data_block import salvage_data_block
 from hudi_pyspark.format.log.delete_block import decode_delete_block
-from hudi_pyspark.format.log.log_block import LogBlockType, salvage_blocks
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.files import writes
 
@@ -40,14 +40,7 @@ LOG_BLOCKS = pa.schema(
         ("problem", pa.string()),
     ]
 )
-_RECORD_TYPES = frozenset(
-    {
-        LogBlockType.AVRO_DATA_BLOCK,
-        LogBlockType.PARQUET_DATA_BLOCK,
-        LogBlockType.HFILE_DATA_BLOCK,
-        LogBlockType.CDC_DATA_BLOCK,
-    }
-)
+_RECORD_TYPES = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
 
 
 def log_blocks(view: TableView, path: str | None) -> pa.Table:

@@ -1,8 +1,8 @@
 """Pipeline of a read: one task to Arrow tables.
 
-Base rows come from `base_rows`, log records from `log_records`; `merge` merges them. Log records find
-their base rows by record key. Positions, where log blocks have them, identify the row even if the
-base file has its key twice, and save reading the keys.
+Base rows come from `base_rows`, log records from `log_records`; `merge` merges them. Log records
+find their base rows by record key. Positions, where log blocks have them, identify the row even if
+the base file has its key twice, and save reading the keys.
 """
 
 from __future__ import annotations

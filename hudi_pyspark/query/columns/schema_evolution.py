@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
+from hudi_pyspark.query.columns.arrays import any_of, repeat
 from hudi_pyspark.query.columns.java_text import java_double_text, java_float_text
 
 if TYPE_CHECKING:
@@ -44,16 +45,12 @@ def conform(
         if index >= 0:
             columns.append(_conform_column(table.column(index), field, source))
         elif field.name in constants:
-            columns.append(_repeat(constants[field.name].cast(field.type), table.num_rows))
+            columns.append(repeat(constants[field.name].cast(field.type), table.num_rows))
         else:
             columns.append(pa.nulls(table.num_rows, field.type))
     if not columns:
         return table.select([])
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _repeat(value: pa.Scalar, length: int) -> pa.Array:
-    return pa.nulls(length, value.type) if not value.is_valid else pa.repeat(value, length)
 
 
 def _conform_column(column: pa.ChunkedArray, field: pa.Field, source: str) -> pa.ChunkedArray:
@@ -136,9 +133,7 @@ def without_offset(array: pa.Array) -> pa.Array:
     return array.take(pa.array(np.arange(len(array))))
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    return any(test(kind) for test in tests)
+_is_list = any_of(pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
 def _promote_scalar(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -175,23 +170,13 @@ def _floating(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pc.cast(pc.cast(array, pa.string()), target)
 
 
-def _double_text(array: pa.Array, _target: pa.DataType) -> pa.Array:
-    return java_double_text(array)
-
-
-def _float_text(array: pa.Array, _target: pa.DataType) -> pa.Array:
-    return java_float_text(array)
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    tests = (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_fixed_size_binary,
-    )
-    return any(test(kind) for test in tests)
+_is_bytes = any_of(
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+)
 
 
 def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -210,10 +195,8 @@ def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _is_vector(kind: pa.DataType) -> bool:
-    if not pa.types.is_list(kind):
-        return False
-    tests = (pa.types.is_floating, pa.types.is_int8)
-    return any(test(kind.value_type) for test in tests)
+    is_element = any_of(pa.types.is_floating, pa.types.is_int8)
+    return pa.types.is_list(kind) and is_element(kind.value_type)
 
 
 # Tests of the stored type and of the target, and the conversion. The first rule that fits is used.
@@ -233,8 +216,8 @@ _SCALAR_RULES = (
     (pa.types.is_boolean, pa.types.is_string, _cast),
     (pa.types.is_date, pa.types.is_string, _cast),
     (pa.types.is_decimal, pa.types.is_string, _cast),
-    (pa.types.is_float64, pa.types.is_string, _double_text),
-    (pa.types.is_float32, pa.types.is_string, _float_text),
+    (pa.types.is_float64, pa.types.is_string, lambda array, _: java_double_text(array)),
+    (pa.types.is_float32, pa.types.is_string, lambda array, _: java_float_text(array)),
 )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
-from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType, frame_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,14 +18,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.log_file import LogFiles
     from hudi_pyspark.table.timeline import CommittedTimes
 
-_RECORD_BLOCKS = frozenset(
-    {
-        LogBlockType.AVRO_DATA_BLOCK,
-        LogBlockType.PARQUET_DATA_BLOCK,
-        LogBlockType.HFILE_DATA_BLOCK,
-        LogBlockType.DELETE_BLOCK,
-    }
-)
+_RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}
 _log = logging.getLogger(__name__)
 
 
