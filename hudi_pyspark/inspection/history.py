@@ -18,7 +18,6 @@ from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
 HISTORY = pa.schema(
@@ -88,9 +87,8 @@ def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
 def _cleans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     for instant, clean, _ in known_cleans(view, archived=True):
         for cleaned in clean.partitions:
-            yield from _files(
-                instant, "file cleaned", cleaned.partition_path, cleaned.deleted_files, file_id
-            )
+            files = _in_group(cleaned.deleted_files, cleaned.partition_path, file_id)
+            yield from ({**instant_row(instant), "event": "file cleaned", **file} for file in files)
 
 
 def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
@@ -100,17 +98,17 @@ def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
                 ("file rolled back", undone.deleted_files),
                 ("rollback block written", undone.rollback_log_files),
             ):
-                yield from _files(instant, event, undone.partition_path, names, file_id)
+                files = _in_group(names, undone.partition_path, file_id)
+                yield from ({**instant_row(instant), "event": event, **file} for file in files)
 
 
-def _files(
-    instant: Instant, event: str, partition_path: str, names: Iterable[str], file_id: str
+def _in_group(
+    names: Iterable[str], partition_path: str, file_id: str
 ) -> Iterator[dict[str, object]]:
-    """Yield an event for each file of the group."""
+    """Yield partition and path of each file of the group."""
     for name in names:
         if _file_id(name) == file_id:
-            place = {"partition_path": partition_path, "path": path_in(partition_path, name)}
-            yield {**instant_row(instant), "event": event, **place}
+            yield {"partition_path": partition_path, "path": path_in(partition_path, name)}
 
 
 def _file_id(name: str) -> str:

@@ -26,6 +26,7 @@ from hudi_pyspark.query.log_records.record_key import record_keys
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
 from hudi_pyspark.query.merge.fold import fold_log
 from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.plan import plan
 from hudi_pyspark.query.slice_planner import SlicePlanner
 from hudi_pyspark.query.slice_reader import log_decoder
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
@@ -90,7 +91,8 @@ def _merged_records(
 ) -> pa.Table:
     """Return the merged log record of each key of a slice, without its base file."""
     planner = SlicePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
-    task = planner.plan([file_slice], planner.table_schema, view.last_instant)[0]
+    slices, columns = planner.with_sources([file_slice]), planner.table_schema
+    task = plan(slices, planner.context, result=columns, until=view.last_instant)[0]
     schema = _with_record(task.shared.result)
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)
