@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
 from hudi_pyspark.inspection.commits import file_kind, known_commits
+from hudi_pyspark.inspection.timeline import counts, texts
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
 
@@ -22,14 +23,10 @@ if TYPE_CHECKING:
 
 FILE_SLICES = pa.schema(
     [
-        ("partition_path", pa.string()),
-        ("file_id", pa.string()),
-        ("base_instant_time", pa.string()),
-        ("base_file", pa.string()),
+        *texts("partition_path", "file_id", "base_instant_time", "base_file"),
         ("base_bytes", pa.int64()),
         ("log_files", pa.list_(pa.string())),
-        ("log_count", pa.int64()),
-        ("log_bytes", pa.int64()),
+        *counts("log_count", "log_bytes"),
         ("missing_files", pa.list_(pa.string())),
         ("is_latest", pa.bool_()),
     ]
@@ -37,14 +34,10 @@ FILE_SLICES = pa.schema(
 
 FILES = pa.schema(
     [
-        ("path", pa.string()),
-        ("partition_path", pa.string()),
-        ("file_id", pa.string()),
-        ("kind", pa.string()),
+        *texts("path", "partition_path", "file_id", "kind"),
         ("bytes", pa.int64()),
         ("modified", pa.timestamp("ms", "UTC")),
-        ("instant_time", pa.string()),
-        ("committed_by", pa.string()),
+        *texts("instant_time", "committed_by"),
         ("is_committed", pa.bool_()),
         ("in_latest_slice", pa.bool_()),
     ]

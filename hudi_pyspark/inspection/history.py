@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
-from hudi_pyspark.inspection.commits import file_kind, known_commits
+from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
 from hudi_pyspark.inspection.services import pending_plans
-from hudi_pyspark.inspection.timeline import TIMES, instant_row
+from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, texts
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 
@@ -23,16 +23,8 @@ if TYPE_CHECKING:
 HISTORY = pa.schema(
     [
         *TIMES,
-        ("action", pa.string()),
-        ("operation", pa.string()),
-        ("event", pa.string()),
-        ("partition_path", pa.string()),
-        ("path", pa.string()),
-        ("records", pa.int64()),
-        ("inserts", pa.int64()),
-        ("updates", pa.int64()),
-        ("deletes", pa.int64()),
-        ("bytes", pa.int64()),
+        *texts("action", "operation", "event", "partition_path", "path"),
+        *counts("records", "inserts", "updates", "deletes", "bytes"),
     ]
 )
 
@@ -65,11 +57,7 @@ def _commits(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
                     "event": f"{file_kind(stat.path) or 'file'} written",
                     "partition_path": partition,
                     "path": stat.path,
-                    "records": stat.num_writes,
-                    "inserts": stat.num_inserts,
-                    "updates": stat.num_update_writes,
-                    "deletes": stat.num_deletes,
-                    "bytes": stat.file_size,
+                    **counts_of([stat]),
                 }
         for partition, file_ids in metadata.replaced_file_ids.items():
             if file_id in file_ids:

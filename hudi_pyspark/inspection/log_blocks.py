@@ -13,6 +13,7 @@ from hudi_pyspark.format.log.delete_block import decode_delete_block
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.files import writes
+from hudi_pyspark.inspection.timeline import counts, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,18 +25,14 @@ if TYPE_CHECKING:
 LOG_BLOCKS = pa.schema(
     [
         ("path", pa.string()),
-        ("block", pa.int64()),
-        ("offset", pa.int64()),
-        ("bytes", pa.int64()),
-        ("type", pa.string()),
-        ("instant_time", pa.string()),
+        *counts("block", "offset", "bytes"),
+        *texts("type", "instant_time"),
         ("is_committed", pa.bool_()),
         ("target_instant_time", pa.string()),
         ("records", pa.int64()),
         ("is_partial", pa.bool_()),
         ("compacted_instants", pa.list_(pa.string())),
-        ("content_offset", pa.int64()),
-        ("content_bytes", pa.int64()),
+        *counts("content_offset", "content_bytes"),
         ("header", pa.map_(pa.string(), pa.string())),
         ("problem", pa.string()),
     ]

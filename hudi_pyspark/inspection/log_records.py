@@ -18,6 +18,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
+from hudi_pyspark.inspection.timeline import counts, texts
 from hudi_pyspark.query.columns.arrays import field_array
 from hudi_pyspark.query.columns.schema_evolution import conform
 from hudi_pyspark.query.log_records.decoder import deleting_rows
@@ -45,12 +46,10 @@ if TYPE_CHECKING:
 _LEADING_COLUMNS = pa.schema(
     [
         ("path", pa.string()),
-        ("block", pa.int64()),
-        ("offset", pa.int64()),
+        *counts("block", "offset"),
         ("instant_time", pa.string()),
         ("record_number", pa.int64()),
-        ("kind", pa.string()),
-        ("key", pa.string()),
+        *texts("kind", "key"),
         ("is_delete", pa.bool_()),
         ("ordering", pa.list_(pa.string())),
         ("problem", pa.string()),

@@ -16,7 +16,7 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_rollback_plan,
     parse_savepoint_metadata,
 )
-from hudi_pyspark.inspection.timeline import TIMES, instant_row, sorted_table
+from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, sorted_table, texts
 from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import instant_path, read_instant
 
@@ -35,26 +35,17 @@ CLEANS = pa.schema(
         *TIMES,
         ("state", pa.string()),
         ("archived", pa.bool_()),
-        ("policy", pa.string()),
-        ("earliest_commit_to_retain", pa.string()),
-        ("last_completed_commit", pa.string()),
+        *texts("policy", "earliest_commit_to_retain", "last_completed_commit"),
         ("partition_paths", pa.list_(pa.string())),
-        ("deleted_files", pa.int64()),
-        ("undeleted_files", pa.int64()),
-        ("milliseconds", pa.int64()),
+        *counts("deleted_files", "undeleted_files", "milliseconds"),
     ]
 )
 COMPACTIONS = pa.schema(
     [
         *TIMES,
-        ("action", pa.string()),
-        ("state", pa.string()),
+        *texts("action", "state"),
         ("partition_paths", pa.list_(pa.string())),
-        ("slices", pa.int64()),
-        ("log_files", pa.int64()),
-        ("written_files", pa.int64()),
-        ("written_bytes", pa.int64()),
-        ("records", pa.int64()),
+        *counts("slices", "log_files", "written_files", "written_bytes", "records"),
     ]
 )
 
@@ -63,25 +54,18 @@ CLUSTERING = pa.schema(
         *TIMES,
         ("state", pa.string()),
         ("partition_paths", pa.list_(pa.string())),
-        ("input_groups", pa.int64()),
-        ("input_slices", pa.int64()),
-        ("replaced_file_groups", pa.int64()),
-        ("written_files", pa.int64()),
-        ("written_bytes", pa.int64()),
-        ("records", pa.int64()),
+        *counts("input_groups", "input_slices", "replaced_file_groups"),
+        *counts("written_files", "written_bytes", "records"),
     ]
 )
 ROLLBACKS = pa.schema(
     [
         *TIMES,
-        ("action", pa.string()),
-        ("state", pa.string()),
+        *texts("action", "state"),
         ("archived", pa.bool_()),
         ("rolled_back", pa.list_(pa.string())),
         ("partition_paths", pa.list_(pa.string())),
-        ("deleted_files", pa.int64()),
-        ("rollback_blocks", pa.int64()),
-        ("milliseconds", pa.int64()),
+        *counts("deleted_files", "rollback_blocks", "milliseconds"),
     ]
 )
 SAVEPOINTS = pa.schema(
@@ -89,8 +73,7 @@ SAVEPOINTS = pa.schema(
         *TIMES,
         ("state", pa.string()),
         ("saved_at", pa.timestamp("ms", "UTC")),
-        ("saved_by", pa.string()),
-        ("comments", pa.string()),
+        *texts("saved_by", "comments"),
         ("partition_paths", pa.list_(pa.string())),
         ("files", pa.int64()),
     ]

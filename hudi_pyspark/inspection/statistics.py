@@ -10,6 +10,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.inspection.commits import file_kind
 from hudi_pyspark.inspection.files import commits_of_files, files, stored_files, writes
+from hudi_pyspark.inspection.timeline import counts
 from hudi_pyspark.table.partition import partition_scalars
 from hudi_pyspark.table.schema import resolve_schema
 
@@ -22,37 +23,19 @@ SMALL_FILE_BYTES = 104_857_600
 
 STATISTICS = pa.schema(
     [
-        ("partitions", pa.int64()),
-        ("file_groups", pa.int64()),
-        ("base_files", pa.int64()),
-        ("base_bytes", pa.int64()),
-        ("log_files", pa.int64()),
-        ("log_bytes", pa.int64()),
+        *counts("partitions", "file_groups", "base_files", "base_bytes", "log_files", "log_bytes"),
         ("log_to_base_ratio", pa.float64()),
-        ("slices_with_logs", pa.int64()),
-        ("small_files", pa.int64()),
-        ("stored_files", pa.int64()),
-        ("stored_bytes", pa.int64()),
-        ("older_bytes", pa.int64()),
-        ("cdc_bytes", pa.int64()),
-        ("uncommitted_bytes", pa.int64()),
-        ("commits", pa.int64()),
-        ("changed_records", pa.int64()),
-        ("written_records", pa.int64()),
+        *counts("slices_with_logs", "small_files"),
+        *counts("stored_files", "stored_bytes", "older_bytes", "cdc_bytes", "uncommitted_bytes"),
+        *counts("commits", "changed_records", "written_records"),
         ("write_amplification", pa.float64()),
         ("pending_compactions", pa.int64()),
     ]
 )
 _COLUMNS = (
     ("partition_path", pa.string()),
-    ("slices", pa.int64()),
-    ("base_files", pa.int64()),
-    ("log_files", pa.int64()),
-    ("bytes", pa.int64()),
-    ("log_bytes", pa.int64()),
-    ("stored_files", pa.int64()),
-    ("stored_bytes", pa.int64()),
-    ("rows", pa.int64()),
+    *counts("slices", "base_files", "log_files", "bytes", "log_bytes"),
+    *counts("stored_files", "stored_bytes", "rows"),
     ("last_commit", pa.string()),
 )
 

@@ -12,12 +12,22 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
-TIMES = (("requested_time", pa.string()), ("completion_time", pa.string()))
+
+def texts(*names: str) -> list[tuple[str, pa.DataType]]:
+    """Return columns of text, for a schema."""
+    return [(name, pa.string()) for name in names]
+
+
+def counts(*names: str) -> list[tuple[str, pa.DataType]]:
+    """Return columns of whole numbers, for a schema."""
+    return [(name, pa.int64()) for name in names]
+
+
+TIMES = texts("requested_time", "completion_time")
 TIMELINE = pa.schema(
     [
         *TIMES,
-        ("action", pa.string()),
-        ("state", pa.string()),
+        *texts("action", "state"),
         ("archived", pa.bool_()),
         ("path", pa.string()),
     ]
