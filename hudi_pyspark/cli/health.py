@@ -119,7 +119,9 @@ def _show_demo(context: typer.Context, folder: Path, *, keeps: bool) -> None:
     for name in _DEMO_COMMANDS:
         say("")
         say(Text(f"$ hudi-py {name} {path}", style="bold"))
-        hudi_py.commands[name].main([path], standalone_mode=False)
+        command = hudi_py.commands[name]
+        with command.make_context(name, [path], parent=context) as arguments:
+            command.invoke(arguments)
     say("")
     if keeps:
         say(f"The table is kept at {path}.")

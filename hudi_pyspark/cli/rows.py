@@ -175,12 +175,13 @@ def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
     Raises:
         BadParameter: an option is malformed or given twice.
     """
-    if named["begin"] is not None or named["end"] is not None:
-        named["query_type"] = named["query_type"] or "incremental"
+    is_range = named["begin"] is not None or named["end"] is not None
+    named["query_type"] = named["query_type"] or ("incremental" if is_range else None)
     chosen = {name: value for name, value in named.items() if value is not None}
     given = dict(map(_key_and_value, options or ()))
-    for name in given.keys() & chosen:
-        raise typer.BadParameter(f"{name} is given twice", param_hint="'--option'")
+    twice = [name for name in chosen if name in given]
+    if twice:
+        raise typer.BadParameter(f"{twice[0]} is given twice", param_hint="'--option'")
     return {**given, **chosen}
 
 
