@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.table.open import open_table
 from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from hudi_pyspark.storage import FileInfo

@@ -36,7 +36,7 @@ from hudi_pyspark.storage import ArrowStorage
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))  # for the tests' writer of HFiles
 
-from tests.format.test_hfile import GZIP, block, entry, hfile, message, varint
+from tests.format.test_hfile import GZIP, block, entry, hfile, message, varint  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -20,7 +20,6 @@ from hudi_pyspark.query.stream import range_options
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment
-from hudi_pyspark.table.open import open_table
 from hudi_pyspark.table.schema import (
     META_COLUMNS,
     OPERATION_COLUMN,
@@ -29,6 +28,7 @@ from hudi_pyspark.table.schema import (
     resolve_schema,
 )
 from hudi_pyspark.table.timeline import load_timeline
+from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,6 +23,7 @@ from hudi_pyspark.query.parallel import read_in_parallel
 from hudi_pyspark.query.projection import result_schema
 from hudi_pyspark.query.queries import resolve_query
 from hudi_pyspark.query.slice_planner import SlicePlanner
+from hudi_pyspark.query.task import read_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,28 +44,19 @@ if TYPE_CHECKING:
 _MOST_THREADS = 4
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Scan:
     """A read of a table as of one instant; files are listed when its tasks are first asked for.
 
     Build it with `HudiTable.scan`.
     """
 
-    def __init__(
-        self,
-        query: Query,
-        planner: SlicePlanner,
-        result: pa.Schema,
-        *,
-        predicate: Predicate | None = None,
-        limit: int | None = None,
-        spark_options: Mapping[str, object] | None = None,
-    ) -> None:
-        self._query = query.choosing(planner.partition_choice(predicate))
-        self._planner = planner
-        self._result = result
-        self._predicate = predicate
-        self._limit = limit
-        self._spark_options = spark_options
+    _query: Query
+    _planner: SlicePlanner
+    _result: pa.Schema
+    _predicate: Predicate | None = None
+    _limit: int | None = None
+    _spark_options: Mapping[str, object] | None = None  # None if Spark cannot do the same read
 
     @classmethod
     def of(
@@ -98,9 +92,8 @@ class Scan:
             answer, options.columns, include_meta_columns=options.include_meta_columns
         )
         predicate = parse_filter(options.filter, answer) if options.filter else None
-        return cls(
-            query, planner, result, predicate=predicate, limit=limit, spark_options=spark_options
-        )
+        query = query.choosing(planner.partition_choice(predicate))
+        return cls(query, planner, result, predicate, limit, spark_options)
 
     @property
     def schema(self) -> pa.Schema:
@@ -118,14 +111,10 @@ class Scan:
         Args:
             predicate: of columns that the answer may have.
         """
+        both = conjunction((*conjuncts(self._predicate), predicate))
+        query = self._query.choosing(self._planner.partition_choice(both))
         # Without Spark's options, which do not contain the predicate.
-        return Scan(
-            self._query,
-            self._planner,
-            self._result,
-            predicate=conjunction((*conjuncts(self._predicate), predicate)),
-            limit=self._limit,
-        )
+        return replace(self, _query=query, _predicate=both, _spark_options=None)
 
     def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
         """Return the tasks of the read: one per file slice, or per change of a file group.
@@ -291,7 +280,8 @@ class Scan:
     def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
         is_ordered = self._limit is not None or self._query.is_ordered
         usual = 1 if is_ordered else min(os.cpu_count() or 1, _MOST_THREADS)
-        return read_in_parallel(tasks, self.storage, threads or usual)
+        read = partial(read_task, storage=self.storage)
+        return read_in_parallel(tasks, read, threads or usual)
 
     def __repr__(self) -> str:
         return f"Scan({self._query.title})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,17 +56,11 @@ def diff_snapshots(
     is_changed = np.logical_or.reduce([*differs.values(), np.zeros(len(old_rows), np.bool_)])
     updated = np.flatnonzero(is_changed)
     changed = [[name for name in compared if differs[name][row]] for row in updated]
+    part = partial(_part, keys=keys, compared=compared)
     parts = [
-        _part(
-            UPDATE,
-            keys,
-            compared,
-            before=was.take(updated),
-            after=now.take(updated),
-            changed=changed,
-        ),
-        _part(INSERT, keys, compared, after=new.take(inserted)),
-        _part(DELETE, keys, compared, before=old.take(deleted)),
+        part(UPDATE, before=was.take(updated), after=now.take(updated), changed=changed),
+        part(INSERT, after=new.take(inserted)),
+        part(DELETE, before=old.take(deleted)),
     ]
     return pa.concat_tables(parts)
 
@@ -172,28 +167,19 @@ def _part(
     *,
     before: pa.Table | None = None,
     after: pa.Table | None = None,
-    changed: list[list[str]] | None = None,
+    changed: Sequence[list[str]] | None = None,
 ) -> pa.Table:
     present = after if after is not None else before
     assert present is not None  # a change has at least one side
     count = present.num_rows
-    images = [
-        pa.nulls(count, _struct(present, compared).type)
-        if side is None
-        else _struct(side, compared)
-        for side in (before, after)
-    ]
-    changed_columns = (
-        pa.array(changed, pa.list_(pa.string()))
-        if changed is not None
-        else (pa.nulls(count, pa.list_(pa.string())))
-    )
+    no_image = pa.nulls(count, _struct(present, compared).type)
+    columns = changed if changed is not None else [None] * count
     return pa.table(
         {
             "change": pa.array([change] * count, pa.string()),
             **{name: present.column(name) for name in keys},
-            "changed_columns": changed_columns,
-            "before": images[0],
-            "after": images[1],
+            "changed_columns": pa.array(columns, pa.list_(pa.string())),
+            "before": no_image if before is None else _struct(before, compared),
+            "after": no_image if after is None else _struct(after, compared),
         }
     )

@@ -8,8 +8,9 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.description import byte_text, describe
-from hudi_pyspark.storage import ArrowStorage, MemoryStorage
-from hudi_pyspark.table.open import open_table
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.view import open_table
+from tests.memory_storage import MemoryStorage
 from tests.table.tiny_table import TinyTable, base, log
 
 MOR = "v9_mor_compaction_inline"

@@ -4,8 +4,9 @@ from types import SimpleNamespace
 import pyarrow.fs as pafs
 import pytest
 
-from hudi_pyspark.storage import ArrowStorage, MemoryStorage
+from hudi_pyspark.storage import ArrowStorage
 from tests.contracts.storage import StorageContract
+from tests.memory_storage import MemoryStorage
 
 
 def write(folder, files):

@@ -1,13 +1,10 @@
 """The arguments and options that several commands share."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from hudi_pyspark.cli.printing import Output
-from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.scan import Scan
 
 PathArgument = Annotated[
     str, typer.Argument(metavar="PATH", help="Base path of the table: a folder or a URI.")
@@ -42,49 +39,3 @@ ReadOptions = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="Any other read option; can be repeated."),
 ]
-
-
-@dataclass(frozen=True)
-class Query:
-    """The read options of a command."""
-
-    path: str
-    columns: str | None = None
-    filter: str | None = None
-    as_of: str | None = None
-    begin: str | None = None
-    end: str | None = None
-    query_type: str | None = None
-    options: tuple[str, ...] = ()
-
-    def scan(self, limit: int | None = None) -> Scan:
-        """Return the checked scan; nothing is read yet.
-
-        Raises:
-            BadParameter: an option is malformed or given twice.
-            InvalidOptionError: an option is unknown or has a bad value.
-        """
-        is_range = self.begin is not None or self.end is not None
-        named = {
-            "columns": self.columns,
-            "filter": self.filter,
-            "as_of": self.as_of,
-            "begin": self.begin,
-            "end": self.end,
-            "query_type": self.query_type or ("incremental" if is_range else None),
-        }
-        given = dict(map(_key_and_value, self.options))
-        for name, value in named.items():
-            if value is None:
-                continue
-            if name in given:
-                raise typer.BadParameter(f"{name} is given twice", param_hint="'--option'")
-            given[name] = value
-        return HudiTable(self.path).scan_with(given, limit=limit)
-
-
-def _key_and_value(text: str) -> tuple[str, str]:
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise typer.BadParameter(f"expected KEY=VALUE, found {text!r}", param_hint="'--option'")
-    return key, value

@@ -10,13 +10,12 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 from rich.text import Text
+from typer.core import TyperGroup
 
 from hudi_pyspark.cli.arguments import OutputOption
 from hudi_pyspark.cli.exits import ExitCode
-from hudi_pyspark.cli.look import describe, slices, timeline
 from hudi_pyspark.cli.printing import Output, printable, say, show, styled
 from hudi_pyspark.cli.progress import track
-from hudi_pyspark.cli.rows import count, head
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.environment import Machine, examine_environment
 from hudi_pyspark.doctor.examination import examine_table
@@ -25,6 +24,7 @@ from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment
 
 DEMO_TABLE = "orders"
+_DEMO_COMMANDS = ("describe", "timeline", "slices", "head", "count")
 
 
 def doctor(
@@ -89,6 +89,7 @@ def _print_findings(findings: list[Finding]) -> None:
 
 
 def demo(
+    context: typer.Context,
     folder: Annotated[
         str | None,
         typer.Argument(metavar="FOLDER", help="Keep the table here; removed by default."),
@@ -99,13 +100,13 @@ def demo(
         target = Path(folder)
         if (target / DEMO_TABLE).exists():
             raise typer.BadParameter(f"{target / DEMO_TABLE} exists", param_hint="'FOLDER'")
-        _show_demo(target, keeps=True)
+        _show_demo(context, target, keeps=True)
         return
     with tempfile.TemporaryDirectory(prefix="hudi-py-") as temporary:
-        _show_demo(Path(temporary), keeps=False)
+        _show_demo(context, Path(temporary), keeps=False)
 
 
-def _show_demo(folder: Path, *, keeps: bool) -> None:
+def _show_demo(context: typer.Context, folder: Path, *, keeps: bool) -> None:
     archive = resources.files("hudi_pyspark.cli") / f"{DEMO_TABLE}.zip"
     with archive.open("rb") as file, zipfile.ZipFile(file) as zipped:
         zipped.extractall(folder)
@@ -113,23 +114,16 @@ def _show_demo(folder: Path, *, keeps: bool) -> None:
     say(
         "A MERGE_ON_READ table that Apache Hudi wrote. Lines that begin with $ are commands to try."
     )
-    _announce("describe", path)
-    describe(path)
-    _announce("timeline", path)
-    timeline(path)
-    _announce("slices", path)
-    slices(path)
-    _announce("head", path)
-    head(path)
-    _announce("count", path)
-    count(path)
+    hudi_py = context.find_root().command
+    assert isinstance(hudi_py, TyperGroup)
+    for name in _DEMO_COMMANDS:
+        say("")
+        say(Text(f"$ hudi-py {name} {path}", style="bold"))
+        command = hudi_py.commands[name]
+        with command.make_context(name, [path], parent=context) as arguments:
+            command.invoke(arguments)
     say("")
     if keeps:
         say(f"The table is kept at {path}.")
     else:
         say("The table is removed now; hudi-py demo FOLDER keeps it.")
-
-
-def _announce(command: str, path: str) -> None:
-    say("")
-    say(Text(f"$ hudi-py {command} {path}", style="bold"))

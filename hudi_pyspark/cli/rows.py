@@ -21,7 +21,6 @@ from hudi_pyspark.cli.arguments import (
     FilterOption,
     OutputOption,
     PathArgument,
-    Query,
     QueryTypeOption,
     ReadOptions,
 )
@@ -73,8 +72,9 @@ def head(
     meta: Annotated[bool, typer.Option("--meta", help="Include the _hoodie_* columns.")] = False,
 ) -> None:
     """Print the first rows of a scan; the order of rows is not defined."""
-    query = Query(path, columns, filter_text, as_of, begin, end, query_type, tuple(options or ()))
-    table = query.scan(limit).to_arrow()
+    instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
+    given = _options(options, columns=columns, filter=filter_text, **instants)
+    table = HudiTable(path).scan_with(given, limit=limit).to_arrow()
     if columns is None and not meta:
         table = _without_meta_columns(table)
     show(table, output, null=NULL)
@@ -92,8 +92,8 @@ def count(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Print the number of rows."""
-    query = Query(path, None, filter_text, as_of, begin, end, query_type, tuple(options or ()))
-    rows = query.scan().count()
+    instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
+    rows = HudiTable(path).scan_with(_options(options, filter=filter_text, **instants)).count()
     if output is Output.TABLE:
         say(str(rows))
     else:
@@ -126,8 +126,9 @@ def scan(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
-    query = Query(path, columns, filter_text, as_of, begin, end, query_type, tuple(options or ()))
-    checked = query.scan()
+    instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
+    given = _options(options, columns=columns, filter=filter_text, **instants)
+    checked = HudiTable(path).scan_with(given)
     if explain:
         emit(f"{checked.explain()}\n")
     elif to is None:
@@ -166,6 +167,29 @@ def diff(
         show(_change_lines(changes.slice(0, limit)), output)
     if changes.num_rows > limit:
         say(f"… and {changes.num_rows - limit} more (--limit)")
+
+
+def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
+    """Return the read options of a command: those that it has names for, and any others.
+
+    Raises:
+        BadParameter: an option is malformed or given twice.
+    """
+    is_range = named["begin"] is not None or named["end"] is not None
+    named["query_type"] = named["query_type"] or ("incremental" if is_range else None)
+    chosen = {name: value for name, value in named.items() if value is not None}
+    given = dict(map(_key_and_value, options or ()))
+    twice = [name for name in chosen if name in given]
+    if twice:
+        raise typer.BadParameter(f"{twice[0]} is given twice", param_hint="'--option'")
+    return {**given, **chosen}
+
+
+def _key_and_value(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise typer.BadParameter(f"expected KEY=VALUE, found {text!r}", param_hint="'--option'")
+    return key, value
 
 
 def _count_of(changes: pa.Table, kind: str) -> int:

@@ -14,7 +14,7 @@ from hudi_pyspark.doctor.properties import check_properties
 from hudi_pyspark.doctor.timeline import check_timeline, collect_timeline_files
 from hudi_pyspark.errors import HudiError, TableNotFoundError
 from hudi_pyspark.table.config import PROPERTIES_FILE
-from hudi_pyspark.table.open import open_table
+from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

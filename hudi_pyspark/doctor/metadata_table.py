@@ -9,7 +9,7 @@ from hudi_pyspark.errors import HudiError, TableNotFoundError
 from hudi_pyspark.query.metadata_table.records import listed_files
 from hudi_pyspark.query.metadata_table.table import FILES
 from hudi_pyspark.table.config import METADATA_FOLDER
-from hudi_pyspark.table.open import open_table
+from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.inspection.timeline import counts, texts
 from hudi_pyspark.query.metadata_table.column_stats import bound_value
 from hudi_pyspark.query.metadata_table.records import load_metadata
 
@@ -19,15 +20,8 @@ if TYPE_CHECKING:
 
 COLUMN_STATISTICS = pa.schema(
     [
-        ("path", pa.string()),
-        ("partition_path", pa.string()),
-        ("column", pa.string()),
-        ("min", pa.string()),
-        ("max", pa.string()),
-        ("values", pa.int64()),
-        ("nulls", pa.int64()),
-        ("bytes", pa.int64()),
-        ("uncompressed_bytes", pa.int64()),
+        *texts("path", "partition_path", "column", "min", "max"),
+        *counts("values", "nulls", "bytes", "uncompressed_bytes"),
         ("source", pa.string()),
     ]
 )

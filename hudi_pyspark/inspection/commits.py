@@ -11,34 +11,34 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile, parse_data_file_name
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
-from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
+from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, texts
 from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
-_COUNTS = (
-    ("records", pa.int64()),
-    ("inserts", pa.int64()),
-    ("updates", pa.int64()),
-    ("deletes", pa.int64()),
-    ("errors", pa.int64()),
-    ("bytes", pa.int64()),
-    ("written_bytes", pa.int64()),
-)
+# Column to the field of a write statistic.
+_COUNTED = {
+    "records": "num_writes",
+    "inserts": "num_inserts",
+    "updates": "num_update_writes",
+    "deletes": "num_deletes",
+    "errors": "total_write_errors",
+    "bytes": "file_size",
+    "written_bytes": "total_write_bytes",
+}
 
 COMMITS = pa.schema(
     [
         *TIMES,
-        ("action", pa.string()),
-        ("operation", pa.string()),
+        *texts("action", "operation"),
         ("archived", pa.bool_()),
-        ("partitions", pa.int64()),
-        ("files", pa.int64()),
-        ("new_files", pa.int64()),
-        *_COUNTS,
+        *counts("partitions", "files", "new_files"),
+        *counts(*_COUNTED),
         ("replaced_file_groups", pa.int64()),
     ]
 )
@@ -46,13 +46,8 @@ COMMITS = pa.schema(
 COMMIT_FILES = pa.schema(
     [
         *TIMES,
-        ("action", pa.string()),
-        ("partition_path", pa.string()),
-        ("file_id", pa.string()),
-        ("path", pa.string()),
-        ("kind", pa.string()),
-        ("previous_commit", pa.string()),
-        *_COUNTS,
+        *texts("action", "partition_path", "file_id", "path", "kind", "previous_commit"),
+        *counts(*_COUNTED),
         ("cdc_files", pa.list_(pa.string())),
     ]
 )
@@ -129,6 +124,11 @@ def file_kind(path: str) -> str:
     return "base"
 
 
+def counts_of(stats: Sequence[WriteStat]) -> dict[str, object]:
+    """Return the sums of what some files had written into them, by column."""
+    return {column: sum(getattr(s, name) for s in stats) for column, name in _COUNTED.items()}
+
+
 def _commit_row(commit: KnownCommit) -> dict[str, object]:
     metadata = commit.metadata
     stats = [stat for _, stat in metadata.all_stats()]
@@ -139,13 +139,7 @@ def _commit_row(commit: KnownCommit) -> dict[str, object]:
         "partitions": len(metadata.write_stats),
         "files": len(stats),
         "new_files": sum(stat.prev_commit is None for stat in stats),
-        "records": sum(stat.num_writes for stat in stats),
-        "inserts": sum(stat.num_inserts for stat in stats),
-        "updates": sum(stat.num_update_writes for stat in stats),
-        "deletes": sum(stat.num_deletes for stat in stats),
-        "errors": sum(stat.total_write_errors for stat in stats),
-        "bytes": sum(stat.file_size for stat in stats),
-        "written_bytes": sum(stat.total_write_bytes for stat in stats),
+        **counts_of(stats),
         "replaced_file_groups": sum(len(ids) for ids in metadata.replaced_file_ids.values()),
     }
 
@@ -158,12 +152,6 @@ def _file_row(commit: Instant, partition_path: str, stat: WriteStat) -> dict[str
         "path": stat.path,
         "kind": file_kind(stat.path),
         "previous_commit": stat.prev_commit,
-        "records": stat.num_writes,
-        "inserts": stat.num_inserts,
-        "updates": stat.num_update_writes,
-        "deletes": stat.num_deletes,
-        "errors": stat.total_write_errors,
-        "bytes": stat.file_size,
-        "written_bytes": stat.total_write_bytes,
+        **counts_of([stat]),
         "cdc_files": [path for path, _ in stat.cdc_files],
     }

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.format.file_name import (
-    BaseFileName,
-    LogFileName,
-    NotADataFile,
-    parse_data_file_name,
-)
-from hudi_pyspark.inspection.commits import known_commits
+from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
+from hudi_pyspark.inspection.commits import file_kind, known_commits
+from hudi_pyspark.inspection.timeline import counts, texts
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
 
@@ -27,14 +23,10 @@ if TYPE_CHECKING:
 
 FILE_SLICES = pa.schema(
     [
-        ("partition_path", pa.string()),
-        ("file_id", pa.string()),
-        ("base_instant_time", pa.string()),
-        ("base_file", pa.string()),
+        *texts("partition_path", "file_id", "base_instant_time", "base_file"),
         ("base_bytes", pa.int64()),
         ("log_files", pa.list_(pa.string())),
-        ("log_count", pa.int64()),
-        ("log_bytes", pa.int64()),
+        *counts("log_count", "log_bytes"),
         ("missing_files", pa.list_(pa.string())),
         ("is_latest", pa.bool_()),
     ]
@@ -42,14 +34,10 @@ FILE_SLICES = pa.schema(
 
 FILES = pa.schema(
     [
-        ("path", pa.string()),
-        ("partition_path", pa.string()),
-        ("file_id", pa.string()),
-        ("kind", pa.string()),
+        *texts("path", "partition_path", "file_id", "kind"),
         ("bytes", pa.int64()),
         ("modified", pa.timestamp("ms", "UTC")),
-        ("instant_time", pa.string()),
-        ("committed_by", pa.string()),
+        *texts("instant_time", "committed_by"),
         ("is_committed", pa.bool_()),
         ("in_latest_slice", pa.bool_()),
     ]
@@ -164,7 +152,7 @@ def stored_files(view: TableView) -> list[DataFile]:
                     path=path_in(partition, file.name),
                     partition_path=partition,
                     file_id=name.file_id,
-                    kind=_kind(name),
+                    kind=file_kind(file.name),
                     size=file.size,
                     modified_ms=file.modified_ms,
                     instant_time=name.instant,
@@ -204,9 +192,3 @@ def _rollback_writers(view: TableView) -> Mapping[str, str]:
         for partition in rollback.partitions
         for name in partition.rollback_log_files
     }
-
-
-def _kind(name: BaseFileName | LogFileName) -> str:
-    if isinstance(name, BaseFileName):
-        return "base"
-    return "cdc" if name.is_cdc else "log"

@@ -9,30 +9,22 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
-from hudi_pyspark.inspection.commits import file_kind, known_commits
-from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
-from hudi_pyspark.inspection.rewrites import pending_plans
+from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
+from hudi_pyspark.inspection.services import pending_plans
+from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, texts
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hudi_pyspark.table.view import TableView
 
 HISTORY = pa.schema(
     [
         *TIMES,
-        ("action", pa.string()),
-        ("operation", pa.string()),
-        ("event", pa.string()),
-        ("partition_path", pa.string()),
-        ("path", pa.string()),
-        ("records", pa.int64()),
-        ("inserts", pa.int64()),
-        ("updates", pa.int64()),
-        ("deletes", pa.int64()),
-        ("bytes", pa.int64()),
+        *texts("action", "operation", "event", "partition_path", "path"),
+        *counts("records", "inserts", "updates", "deletes", "bytes"),
     ]
 )
 
@@ -65,11 +57,7 @@ def _commits(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
                     "event": f"{file_kind(stat.path) or 'file'} written",
                     "partition_path": partition,
                     "path": stat.path,
-                    "records": stat.num_writes,
-                    "inserts": stat.num_inserts,
-                    "updates": stat.num_update_writes,
-                    "deletes": stat.num_deletes,
-                    "bytes": stat.file_size,
+                    **counts_of([stat]),
                 }
         for partition, file_ids in metadata.replaced_file_ids.items():
             if file_id in file_ids:
@@ -87,28 +75,28 @@ def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
 def _cleans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     for instant, clean, _ in known_cleans(view, archived=True):
         for cleaned in clean.partitions:
-            partition = cleaned.partition_path
-            for name in cleaned.deleted_files:
-                if _file_id(name) == file_id:
-                    yield {**instant_row(instant), **_file("file cleaned", partition, name)}
+            files = _in_group(cleaned.deleted_files, cleaned.partition_path, file_id)
+            yield from ({**instant_row(instant), "event": "file cleaned", **file} for file in files)
 
 
 def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
     for instant, rollback, _ in known_rollbacks(view, archived=True):
         for undone in rollback.partitions:
-            partition = undone.partition_path
-            for name in undone.deleted_files:
-                if _file_id(name) == file_id:
-                    yield {**instant_row(instant), **_file("file rolled back", partition, name)}
-            for name in undone.rollback_log_files:
-                if _file_id(name) == file_id:
-                    event = _file("rollback block written", partition, name)
-                    yield {**instant_row(instant), **event}
+            for event, names in (
+                ("file rolled back", undone.deleted_files),
+                ("rollback block written", undone.rollback_log_files),
+            ):
+                files = _in_group(names, undone.partition_path, file_id)
+                yield from ({**instant_row(instant), "event": event, **file} for file in files)
 
 
-def _file(event: str, partition_path: str, name: str) -> dict[str, object]:
-    path = path_in(partition_path, name)
-    return {"event": event, "partition_path": partition_path, "path": path}
+def _in_group(
+    names: Iterable[str], partition_path: str, file_id: str
+) -> Iterator[dict[str, object]]:
+    """Yield partition and path of each file of the group."""
+    for name in names:
+        if _file_id(name) == file_id:
+            yield {"partition_path": partition_path, "path": path_in(partition_path, name)}
 
 
 def _file_id(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.inspection.cleans import CLEANS, cleans
 from hudi_pyspark.inspection.columns import COLUMN_STATISTICS, column_statistics
 from hudi_pyspark.inspection.commits import COMMIT_FILES, COMMITS, commit_files, commits
 from hudi_pyspark.inspection.definition import (
@@ -18,12 +17,26 @@ from hudi_pyspark.inspection.history import HISTORY, history
 from hudi_pyspark.inspection.log_blocks import LOG_BLOCKS, log_blocks
 from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import METADATA_RECORDS, metadata_records
-from hudi_pyspark.inspection.partitions import partitions, partitions_schema
 from hudi_pyspark.inspection.registry import inspection_table
-from hudi_pyspark.inspection.rewrites import CLUSTERING, COMPACTIONS, clustering, compactions
-from hudi_pyspark.inspection.rollbacks import ROLLBACKS, rollbacks
-from hudi_pyspark.inspection.savepoints import SAVEPOINTS, savepoints
-from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, STATISTICS, statistics
+from hudi_pyspark.inspection.services import (
+    CLEANS,
+    CLUSTERING,
+    COMPACTIONS,
+    ROLLBACKS,
+    SAVEPOINTS,
+    cleans,
+    clustering,
+    compactions,
+    rollbacks,
+    savepoints,
+)
+from hudi_pyspark.inspection.statistics import (
+    SMALL_FILE_BYTES,
+    STATISTICS,
+    partitions,
+    partitions_schema,
+    statistics,
+)
 from hudi_pyspark.inspection.timeline import TIMELINE, timeline
 from hudi_pyspark.query.instants import local_now, resolve_as_of
 

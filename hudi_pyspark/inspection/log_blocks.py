@@ -1,36 +1,43 @@
-"""The blocks of log files."""
+"""Log files, read as far as they go: their blocks, and where and how they are damaged."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.inspection.salvaged_log import relative_path, salvage_logs
+from hudi_pyspark.errors import HudiError, MissingFileError
+from hudi_pyspark.format.log.data_block import salvage_data_block
+from hudi_pyspark.format.log.delete_block import decode_delete_block
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
+from hudi_pyspark.inspection.commits import known_commits
+from hudi_pyspark.inspection.files import writes
+from hudi_pyspark.inspection.timeline import counts, texts
 
 if TYPE_CHECKING:
-    from hudi_pyspark.inspection.salvaged_log import SalvagedBlock
+    from collections.abc import Iterator, Sequence
+
+    from hudi_pyspark.format.log.delete_block import DeleteRecords
+    from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.table.view import TableView
 
 LOG_BLOCKS = pa.schema(
     [
         ("path", pa.string()),
-        ("block", pa.int64()),
-        ("offset", pa.int64()),
-        ("bytes", pa.int64()),
-        ("type", pa.string()),
-        ("instant_time", pa.string()),
+        *counts("block", "offset", "bytes"),
+        *texts("type", "instant_time"),
         ("is_committed", pa.bool_()),
         ("target_instant_time", pa.string()),
         ("records", pa.int64()),
         ("is_partial", pa.bool_()),
         ("compacted_instants", pa.list_(pa.string())),
-        ("content_offset", pa.int64()),
-        ("content_bytes", pa.int64()),
+        *counts("content_offset", "content_bytes"),
         ("header", pa.map_(pa.string(), pa.string())),
         ("problem", pa.string()),
     ]
 )
+_RECORD_TYPES = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
 
 
 def log_blocks(view: TableView, path: str | None) -> pa.Table:
@@ -71,3 +78,91 @@ def _block_row(view: TableView, salvaged: SalvagedBlock) -> dict[str, object]:
         "header": [(key.name, text) for key, text in block.header.items()],
         "problem": salvaged.problem or None,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class SalvagedBlock:
+    """A block of a log file with its records, or the reason why it has none."""
+
+    number: int  # in its file, from 0
+    block: LogBlock
+    rows: pa.Table | None = None  # of a data block; incomplete if `problem` is set
+    deletes: DeleteRecords | None = None  # of a delete block
+    problem: str = ""  # "" for a whole block
+
+    @property
+    def record_count(self) -> int | None:
+        """Number of decoded records; None for a block without any."""
+        if self.rows is not None:
+            return int(self.rows.num_rows)
+        return len(self.deletes.record_keys) if self.deletes is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class SalvagedLog:
+    """A log file, read as far as it goes."""
+
+    path: str
+    size: int  # bytes; 0 if the file is missing
+    blocks: tuple[SalvagedBlock, ...]
+    missing_bytes: int  # between the end of the file and the size that a commit recorded
+    problem: str  # of the file as a whole; "" for none
+
+
+def relative_path(view: TableView, path: str) -> str:
+    """Return a path relative to the table's base path; it may be given in full."""
+    base = view.storage.describe("").rstrip("/")
+    local = path.removeprefix("file://") if not base.startswith("file:") else path
+    return local.removeprefix(f"{base}/").lstrip("/") if base else path
+
+
+def salvage_logs(view: TableView, paths: Sequence[str]) -> Iterator[SalvagedLog]:
+    """Read log files.
+
+    Raises:
+        MissingFileError: the only path does not exist, and no commit names it.
+    """
+    committed_sizes: dict[str, int] = {}
+    for path, _, stat in writes(known_commits(view, archived=False)):
+        if path == stat.path:
+            committed_sizes[path] = max(stat.file_size, committed_sizes.get(path, 0))
+    for path in paths:
+        yield _salvage_log(view, path, committed_sizes.get(path, 0), is_only=len(paths) == 1)
+
+
+def _salvage_log(view: TableView, path: str, committed: int, *, is_only: bool) -> SalvagedLog:
+    try:
+        data = view.storage.read_bytes(path)
+    except FileNotFoundError as error:
+        if is_only and not committed:
+            raise MissingFileError(
+                f"{view.storage.describe(path)} does not exist. inspect.files() lists the paths "
+                "of log files"
+            ) from error
+        hint = ""
+        if not view.config.log_file_has_one_commit:
+            hint = "; another log file of the slice may have its blocks"
+        problem = f"the file was committed but is not on the storage{hint}"
+        return SalvagedLog(path, 0, (), committed, problem)
+    blocks = tuple(
+        _decode(number, salvaged.block, salvaged.problem)
+        for number, salvaged in enumerate(salvage_blocks(data, path=path))
+    )
+    missing = max(committed - len(data), 0)
+    problem = f"the file has {len(data)} bytes, but its commit says {committed}" if missing else ""
+    return SalvagedLog(path, len(data), blocks, missing, problem)
+
+
+def _decode(number: int, block: LogBlock, problem: str) -> SalvagedBlock:
+    if problem:
+        return SalvagedBlock(number, block, problem=problem)
+    if block.block_type in _RECORD_TYPES:
+        rows, problem = salvage_data_block(block)
+        return SalvagedBlock(number, block, rows=rows, problem=problem)
+    if block.block_type is not LogBlockType.DELETE_BLOCK:
+        return SalvagedBlock(number, block)
+    try:
+        deletes = decode_delete_block(block.content, path=block.path, offset=block.offset)
+    except HudiError as error:
+        return SalvagedBlock(number, block, problem=error.reason())
+    return SalvagedBlock(number, block, deletes=deletes)

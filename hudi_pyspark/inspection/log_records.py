@@ -17,7 +17,8 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.file_name import LogFileName, NotADataFile
 from hudi_pyspark.format.log.log_block import LogBlockType
-from hudi_pyspark.inspection.salvaged_log import relative_path, salvage_logs
+from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
+from hudi_pyspark.inspection.timeline import counts, texts
 from hudi_pyspark.query.columns.arrays import field_array
 from hudi_pyspark.query.columns.schema_evolution import conform
 from hudi_pyspark.query.log_records.decoder import deleting_rows
@@ -26,8 +27,9 @@ from hudi_pyspark.query.log_records.record_key import record_keys
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
 from hudi_pyspark.query.merge.fold import fold_log
 from hudi_pyspark.query.options import ReadOptions
-from hudi_pyspark.query.slice_log import log_decoder
+from hudi_pyspark.query.plan import plan
 from hudi_pyspark.query.slice_planner import SlicePlanner
+from hudi_pyspark.query.slice_reader import log_decoder
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hudi_pyspark.format.log.delete_block import DeleteRecords
-    from hudi_pyspark.inspection.salvaged_log import SalvagedBlock, SalvagedLog
+    from hudi_pyspark.inspection.log_blocks import SalvagedBlock, SalvagedLog
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView
@@ -44,12 +46,10 @@ if TYPE_CHECKING:
 _LEADING_COLUMNS = pa.schema(
     [
         ("path", pa.string()),
-        ("block", pa.int64()),
-        ("offset", pa.int64()),
+        *counts("block", "offset"),
         ("instant_time", pa.string()),
         ("record_number", pa.int64()),
-        ("kind", pa.string()),
-        ("key", pa.string()),
+        *texts("kind", "key"),
         ("is_delete", pa.bool_()),
         ("ordering", pa.list_(pa.string())),
         ("problem", pa.string()),
@@ -90,7 +90,8 @@ def _merged_records(
 ) -> pa.Table:
     """Return the merged log record of each key of a slice, without its base file."""
     planner = SlicePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
-    task = planner.plan([file_slice], planner.table_schema, view.last_instant)[0]
+    slices, columns = planner.with_sources([file_slice]), planner.table_schema
+    task = plan(slices, planner.context, result=columns, until=view.last_instant)[0]
     schema = _with_record(task.shared.result)
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)

@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.inspection.timeline import texts
 from hudi_pyspark.query.metadata_table.records import load_metadata
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
-METADATA_RECORDS = pa.schema(
-    [
-        ("metadata_partition", pa.string()),
-        ("file_id", pa.string()),
-        ("key", pa.string()),
-        ("type", pa.string()),
-        ("value", pa.string()),
-    ]
-)
+METADATA_RECORDS = pa.schema(texts("metadata_partition", "file_id", "key", "type", "value"))
 
 
 def metadata_records(view: TableView, partition: str | None) -> pa.Table:

@@ -1,41 +1,42 @@
-"""The sizes and ratios of a table."""
+"""The sizes and ratios of a table, and of its partitions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.inspection.commits import file_kind
-from hudi_pyspark.inspection.files import files
+from hudi_pyspark.inspection.files import commits_of_files, files, stored_files, writes
+from hudi_pyspark.inspection.timeline import counts
+from hudi_pyspark.table.partition import partition_scalars
+from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
+    from hudi_pyspark.format.timeline.commit_metadata import WriteStat
+    from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
 SMALL_FILE_BYTES = 104_857_600
 
 STATISTICS = pa.schema(
     [
-        ("partitions", pa.int64()),
-        ("file_groups", pa.int64()),
-        ("base_files", pa.int64()),
-        ("base_bytes", pa.int64()),
-        ("log_files", pa.int64()),
-        ("log_bytes", pa.int64()),
+        *counts("partitions", "file_groups", "base_files", "base_bytes", "log_files", "log_bytes"),
         ("log_to_base_ratio", pa.float64()),
-        ("slices_with_logs", pa.int64()),
-        ("small_files", pa.int64()),
-        ("stored_files", pa.int64()),
-        ("stored_bytes", pa.int64()),
-        ("older_bytes", pa.int64()),
-        ("cdc_bytes", pa.int64()),
-        ("uncommitted_bytes", pa.int64()),
-        ("commits", pa.int64()),
-        ("changed_records", pa.int64()),
-        ("written_records", pa.int64()),
+        *counts("slices_with_logs", "small_files"),
+        *counts("stored_files", "stored_bytes", "older_bytes", "cdc_bytes", "uncommitted_bytes"),
+        *counts("commits", "changed_records", "written_records"),
         ("write_amplification", pa.float64()),
         ("pending_compactions", pa.int64()),
     ]
+)
+_COLUMNS = (
+    ("partition_path", pa.string()),
+    *counts("slices", "base_files", "log_files", "bytes", "log_bytes"),
+    *counts("stored_files", "stored_bytes", "rows"),
+    ("last_commit", pa.string()),
 )
 
 
@@ -86,3 +87,83 @@ def _amplification(view: TableView) -> tuple[int, int]:
             if not metadata.operation_type.is_table_service:
                 changed += stat.num_inserts + stat.num_update_writes + stat.num_deletes
     return changed, written
+
+
+def partitions_schema(view: TableView) -> pa.Schema:
+    """Return the columns of `partitions`; the type of `partition` depends on the table."""
+    types = _value_types(view)
+    if not types:
+        return pa.schema(_COLUMNS)
+    values = pa.field("partition", pa.struct(list(types.items())))
+    return pa.schema([_COLUMNS[0], values, *_COLUMNS[1:]])
+
+
+def partitions(view: TableView) -> pa.Table:
+    """Return one row per partition; see `Inspection.partitions`."""
+    schema = partitions_schema(view)
+    stored = stored_files(view)
+    by_path = {path: (time, stat) for path, time, stat in writes(commits_of_files(view, stored))}
+    slices: dict[str, list[FileSlice]] = defaultdict(list)
+    for file_slice in view.file_slices(check_files=False):
+        slices[file_slice.partition_path].append(file_slice)
+    types = _value_types(view)
+    rows = []
+    for path in sorted({*view.listing.partitions(), *slices}):
+        here = slices[path]
+        bases = [s.base_file for s in here if s.base_file is not None]
+        logs = [log for s in here for log in s.log_files]
+        files = [file for file in stored if file.partition_path == path]
+        writers = [by_path[f.path][0] for f in files if f.path in by_path]
+        rows.append(
+            {
+                "partition_path": path,
+                "partition": _values(path, view, types),
+                "slices": len(here),
+                "base_files": len(bases),
+                "log_files": len(logs),
+                "bytes": sum(base.size for base in bases) + sum(log.size for log in logs),
+                "log_bytes": sum(log.size for log in logs),
+                "stored_files": len(files),
+                "stored_bytes": sum(file.size for file in files),
+                "rows": _rows(here, by_path),
+                "last_commit": max(writers, default=None),
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _rows(slices: list[FileSlice], by_path: dict[str, tuple[str, WriteStat]]) -> int | None:
+    """Return the number of rows that commits recorded; None where log files must be merged."""
+    count = 0
+    for file_slice in slices:
+        base = file_slice.base_file
+        if base is None or file_slice.log_files or base.path not in by_path:
+            return None
+        count += by_path[base.path][1].num_writes
+    return count
+
+
+def _value_types(view: TableView) -> dict[str, pa.DataType]:
+    """Return the types of the partition columns; text where folder names are formatted times."""
+    config = view.config
+    try:
+        schema = resolve_schema(view)
+    except UnsupportedTableError:  # nothing has been written yet
+        schema = pa.schema([])
+    return {
+        name: schema.field(name).type
+        if name in schema.names and name not in config.timestamp_partition_fields
+        else pa.string()
+        for name in config.partition_fields
+    }
+
+
+def _values(path: str, view: TableView, types: dict[str, pa.DataType]) -> dict[str, Any] | None:
+    """Return the values of the partition columns; None if the path does not fit them."""
+    try:
+        return {
+            name: value.as_py()
+            for name, value in partition_scalars(path, view.config, types).items()
+        }
+    except CorruptTableError:
+        return None

@@ -1,4 +1,4 @@
-"""Every instant of a table, active and archived."""
+"""Every instant of a table, active and archived, and the columns that tables of instants share."""
 
 from __future__ import annotations
 
@@ -6,18 +6,28 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
+
+def texts(*names: str) -> list[tuple[str, pa.DataType]]:
+    """Return columns of text, for a schema."""
+    return [(name, pa.string()) for name in names]
+
+
+def counts(*names: str) -> list[tuple[str, pa.DataType]]:
+    """Return columns of whole numbers, for a schema."""
+    return [(name, pa.int64()) for name in names]
+
+
+TIMES = texts("requested_time", "completion_time")
 TIMELINE = pa.schema(
     [
         *TIMES,
-        ("action", pa.string()),
-        ("state", pa.string()),
+        *texts("action", "state"),
         ("archived", pa.bool_()),
         ("path", pa.string()),
     ]
@@ -28,12 +38,12 @@ def timeline(view: TableView, *, archived: bool) -> pa.Table:
     """Return one row per instant; see `Inspection.timeline`."""
     active = {(i.requested_time, i.comparable_action) for i in view.timeline.instants}
     rows = [
-        _row(instant, instant_path(instant, view.config), is_archived=False)
-        for instant in view.timeline.instants
+        {**instant_row(i), "archived": False, "path": instant_path(i, view.config)}
+        for i in view.timeline.instants
     ]
     if archived:
         rows += [
-            _row(entry.instant, entry.path, is_archived=True)
+            {**instant_row(entry.instant), "archived": True, "path": entry.path}
             for entry in view.history.archived
             # Writers archive an instant before they delete it from the active timeline.
             if (entry.requested_time, entry.instant.comparable_action) not in active
@@ -42,9 +52,17 @@ def timeline(view: TableView, *, archived: bool) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=TIMELINE)
 
 
-def _row(instant: Instant, path: str, *, is_archived: bool) -> dict[str, object]:
+def instant_row(instant: Instant) -> dict[str, object]:
+    """Return the columns of an instant; `pa.Table.from_pylist` drops those not in its schema."""
     return {
-        **instant_row(instant),
-        "archived": is_archived,
-        "path": path,
+        "requested_time": instant.requested_time,
+        "completion_time": instant.completion_time,
+        "action": str(instant.action),
+        "state": instant.state.name.lower(),
     }
+
+
+def sorted_table(rows: list[dict[str, object]], schema: pa.Schema) -> pa.Table:
+    """Return rows as a table, sorted by requested time; missing values are null."""
+    rows = sorted(rows, key=lambda row: str(row["requested_time"]))
+    return pa.Table.from_pylist(rows, schema=schema)

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.query.base_files.base_file import read_base_file
-from hudi_pyspark.query.base_files.bootstrap import read_bootstrap_file
+from hudi_pyspark.query.base_files.base_file import read_base_file, read_bootstrap_file
 from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
-from hudi_pyspark.query.columns.schema_evolution import conform
-from hudi_pyspark.query.columns.schema_on_read import stored_columns
+from hudi_pyspark.query.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.query.filter.record_keys import keys_array
 from hudi_pyspark.query.log_records.record_key import with_record_key
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN

@@ -7,8 +7,6 @@ or a list of replaced file groups.
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,56 +19,20 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.query.cdc_planner import ChangeSource, cdc_schema, missing_cdc_file
 from hudi_pyspark.query.columns.arrays import as_one_array
 from hudi_pyspark.query.columns.json_text import json_text
 from hudi_pyspark.query.columns.schema_evolution import conform
 from hudi_pyspark.query.filter.predicate import matching
 from hudi_pyspark.query.slice_reader import changes_of_log, slice_tables
-from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN, RECORD_KEY_COLUMN
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.query.filter.predicate import Predicate
+    from hudi_pyspark.query.cdc_planner import CdcTask
     from hudi_pyspark.query.plan import ScanTask
     from hudi_pyspark.storage import Storage
-
-
-class ChangeSource(enum.Enum):
-    """Where the changes of one file come from."""
-
-    CDC_LOG = "a CDC log file"
-    BASE_FILE_INSERT = "a base file of inserts"
-    BASE_FILE_DELETE = "the base file before, all of it deleted"
-    LOG_FILE = "a log file against the slice below"
-    REPLACED = "a replaced file group"
-
-
-@dataclass(frozen=True, slots=True)
-class CdcTask:
-    """The changes that one commit made to one file group; small and picklable."""
-
-    source: ChangeSource
-    instant: str  # requested time of the commit
-    before: ScanTask | None  # the slice as it was; None if there was none, or none is needed
-    after: ScanTask | None  # the files that the commit wrote; None if none are needed
-    cdc_files: tuple[tuple[str, int], ...]  # CDC log files: path from the base path, bytes
-    images: pa.Schema  # data columns of the images
-    as_struct: bool  # images as structs instead of JSON text
-    predicate: Predicate | None = None  # only changes for which it is true; None for all
-
-
-def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
-    """Return the columns ``op, ts_ms, before, after``; images are JSON text, or structs."""
-    images = pa.struct(list(data_columns(table_schema))) if as_struct else pa.string()
-    return pa.schema(
-        [
-            pa.field("op", pa.string()),
-            pa.field("ts_ms", pa.string()),
-            pa.field("before", images),
-            pa.field("after", images),
-        ]
-    )
 
 
 def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
@@ -88,12 +50,6 @@ def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
     }[task.source]
     for table in read(task, storage):
         yield matching(task.predicate, table)
-
-
-def data_columns(table_schema: pa.Schema) -> pa.Schema:
-    """Return the columns that images have: those of the table, without meta columns."""
-    hidden = (*META_COLUMNS, OPERATION_COLUMN)
-    return pa.schema([field for field in table_schema if field.name not in hidden])
 
 
 def _read_inserts(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
@@ -140,11 +96,6 @@ def _read_cdc_file(storage: Storage, path: str, size: int) -> bytes:
             len(data),
         )
     return data
-
-
-def missing_cdc_file(storage: Storage, path: str) -> str:
-    """Return the text of an error about a CDC log file that is gone."""
-    return f"{storage.describe(path)}, a CDC log file, is not on the storage"
 
 
 def _logged_changes(

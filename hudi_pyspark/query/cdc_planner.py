@@ -1,10 +1,14 @@
-"""Changes of a commit range (CDC): where those of each commit and file group come from."""
+"""Changes of a commit range (CDC): a task per commit and file group, by the changes' source."""
 
 from __future__ import annotations
 
+import enum
 import logging
 import warnings
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from hudi_pyspark.errors import (
     CorruptTableError,
@@ -14,7 +18,6 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
-from hudi_pyspark.query.cdc import CdcTask, ChangeSource, data_columns, missing_cdc_file
 from hudi_pyspark.query.incremental import (
     archived_commits,
     check_order,
@@ -25,15 +28,16 @@ from hudi_pyspark.query.incremental import (
 )
 from hudi_pyspark.query.option_table import OnMissing
 from hudi_pyspark.table.commit_slices import written_slices
+from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import pyarrow as pa
-
     from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
+    from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.query.options import IncrementalOptions
     from hudi_pyspark.query.plan import ScanTask
+    from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
@@ -50,6 +54,54 @@ _CHANGING = frozenset(
     }
 )  # fmt: skip
 _DELETES = frozenset({"DELETE", "DELETE_PREPPED"})
+
+
+class ChangeSource(enum.Enum):
+    """Where the changes of one file come from."""
+
+    CDC_LOG = "a CDC log file"
+    BASE_FILE_INSERT = "a base file of inserts"
+    BASE_FILE_DELETE = "the base file before, all of it deleted"
+    LOG_FILE = "a log file against the slice below"
+    REPLACED = "a replaced file group"
+
+
+@dataclass(frozen=True, slots=True)
+class CdcTask:
+    """The changes that one commit made to one file group; small and picklable."""
+
+    source: ChangeSource
+    instant: str  # requested time of the commit
+    before: ScanTask | None  # the slice as it was; None if there was none, or none is needed
+    after: ScanTask | None  # the files that the commit wrote; None if none are needed
+    cdc_files: tuple[tuple[str, int], ...]  # CDC log files: path from the base path, bytes
+    images: pa.Schema  # data columns of the images
+    as_struct: bool  # images as structs instead of JSON text
+    predicate: Predicate | None = None  # only changes for which it is true; None for all
+
+
+def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
+    """Return the columns ``op, ts_ms, before, after``; images are JSON text, or structs."""
+    images = pa.struct(list(data_columns(table_schema))) if as_struct else pa.string()
+    return pa.schema(
+        [
+            pa.field("op", pa.string()),
+            pa.field("ts_ms", pa.string()),
+            pa.field("before", images),
+            pa.field("after", images),
+        ]
+    )
+
+
+def data_columns(table_schema: pa.Schema) -> pa.Schema:
+    """Return the columns that images have: those of the table, without meta columns."""
+    hidden = (*META_COLUMNS, OPERATION_COLUMN)
+    return pa.schema([field for field in table_schema if field.name not in hidden])
+
+
+def missing_cdc_file(storage: Storage, path: str) -> str:
+    """Return the text of an error about a CDC log file that is gone."""
+    return f"{storage.describe(path)}, a CDC log file, is not on the storage"
 
 
 def check_changes(view: TableView, options: IncrementalOptions) -> None:
@@ -160,15 +212,15 @@ def _warn_moved(requested: str, begin: str, reason: str) -> None:
     )
 
 
+@dataclass(frozen=True)
 class _ChangePlanner:
     """Finder of where the changes of commits come from."""
 
-    def __init__(self, view: TableView, plan: Plan, images: pa.Schema, *, as_struct: bool) -> None:
-        self._view = view
-        self._plan = plan
-        self._images = images
-        self._as_struct = as_struct
-        self._written: dict[str, dict[tuple[str, str], FileSlice]] = {}
+    view: TableView
+    plan: Plan
+    images: pa.Schema
+    as_struct: bool
+    written: dict[str, dict[tuple[str, str], FileSlice]] = field(default_factory=dict)
 
     def commit_tasks(self, time: str) -> Iterator[CdcTask]:
         """Yield the tasks of a commit.
@@ -178,7 +230,7 @@ class _ChangePlanner:
             UnsupportedTableError: the commit does not record its operation.
             CorruptTableError: the commit did not write the files that its metadata implies.
         """
-        metadata = self._view.commit_metadata[time]
+        metadata = self.view.commit_metadata[time]
         if metadata.operation_type is WriteOperationType.UNKNOWN and any(metadata.all_stats()):
             raise UnsupportedTableError(
                 f"commit {time} does not record its operation, so it is unclear whether it changed "
@@ -192,7 +244,7 @@ class _ChangePlanner:
         for partition, file_ids in metadata.replaced_file_ids.items():
             for file_id in file_ids:
                 before = self._before(time, partition, file_id, must_exist=False)
-                if before is None and self._view.history.archived_times:
+                if before is None and self.view.history.archived_times:
                     # Commits that are archived may have written it, and the cleaner removed it.
                     before = self._before(time, partition, file_id, must_exist=True)
                 if before is not None:
@@ -209,7 +261,7 @@ class _ChangePlanner:
         cdc_files = tuple(file for stat in stats for file in stat.cdc_files)
         if cdc_files:
             self._check_cdc_files(time, partition, [path for path, _ in cdc_files])
-            mode = self._view.config.cdc_logging_mode
+            mode = self.view.config.cdc_logging_mode
             before = None
             if mode == "OP_KEY_ONLY":
                 has_older = any(stat.prev_commit not in (None, time) for stat in stats)
@@ -254,8 +306,8 @@ class _ChangePlanner:
             before=before,
             after=after,
             cdc_files=cdc_files,
-            images=self._images,
-            as_struct=self._as_struct,
+            images=self.images,
+            as_struct=self.as_struct,
         )
 
     def _before(
@@ -263,7 +315,7 @@ class _ChangePlanner:
     ) -> ScanTask | None:
         """Plan the file group as it was before a commit; None if it did not exist."""
         try:
-            file_slice = self._view.slices.before(time, partition, file_id)
+            file_slice = self.view.slices.before(time, partition, file_id)
         except MissingFileError as error:
             raise self._gone(time, error) from error
         if file_slice is None:
@@ -271,28 +323,28 @@ class _ChangePlanner:
                 reason = f"no file is left of group {file_id} in {partition!r} as it was before"
                 raise self._gone(time, MissingFileError(reason))
             return None
-        return self._plan([file_slice], self._view.history.instant_before(time))[0]
+        return self.plan([file_slice], self.view.history.instant_before(time))[0]
 
     def _after(self, time: str, partition: str, file_id: str) -> ScanTask:
         """Plan only what a commit wrote to a file group."""
-        if time not in self._written:
+        if time not in self.written:
             try:
-                slices = written_slices(self._view, [time])
+                slices = written_slices(self.view, [time])
             except MissingFileError as error:
                 raise self._gone(time, error) from error
-            self._written[time] = {(s.partition_path, s.file_id): s for s in slices}
-        file_slice = self._written[time].get((partition, file_id))
+            self.written[time] = {(s.partition_path, s.file_id): s for s in slices}
+        file_slice = self.written[time].get((partition, file_id))
         if file_slice is None:
             raise CorruptTableError(
                 f"commit {time} wrote no visible file of group {file_id} in {partition!r}"
             )
-        return self._plan([file_slice], time)[0]
+        return self.plan([file_slice], time)[0]
 
     def _check_cdc_files(self, time: str, partition: str, paths: Sequence[str]) -> None:
-        listed = {file.name for file in self._view.listing.files([partition])[partition]}
+        listed = {file.name for file in self.view.listing.files([partition])[partition]}
         for path in paths:
             if path.rpartition("/")[2] not in listed:
-                raise self._gone(time, MissingFileError(missing_cdc_file(self._view.storage, path)))
+                raise self._gone(time, MissingFileError(missing_cdc_file(self.view.storage, path)))
 
     def _gone(self, time: str, error: MissingFileError) -> IncrementalRangeError:
         return IncrementalRangeError(

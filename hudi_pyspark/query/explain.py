@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.query.cdc import CdcTask
+from hudi_pyspark.query.cdc_planner import CdcTask
 from hudi_pyspark.query.plan import ScanTask
 
 if TYPE_CHECKING:

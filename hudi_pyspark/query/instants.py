@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError
-from hudi_pyspark.table.time_travel import check_as_of
+from hudi_pyspark.table.commit_history import check_as_of
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError
 from hudi_pyspark.query.instants import parse_instant, parse_range_instant
-from hudi_pyspark.query.log_records.damage import OnDamage
+from hudi_pyspark.query.log_records.live_blocks import OnDamage
 from hudi_pyspark.table.merge_mode import DELETE_FIELD as DELETE_FIELD_KEY
 from hudi_pyspark.table.merge_mode import DELETE_MARKER as DELETE_MARKER_KEY
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.query import option_table as table
-from hudi_pyspark.query.log_records.damage import OnDamage
+from hudi_pyspark.query.log_records.live_blocks import OnDamage
 from hudi_pyspark.query.option_table import (
     CdcFormat,
     HollowCommits,
@@ -75,6 +75,16 @@ class GivenOptions:
             return option.default
         return option.kind.parse(option.name, self.values[option.name])
 
+    def fields_of(self, kind: type[IncrementalOptions | ReadOptions]) -> dict[str, Any]:
+        """Return the values of the fields that have the name of an option.
+
+        Raises:
+            InvalidOptionError: an option does not take the given value.
+        """
+        return {
+            f.name: self[table.BY_NAME[f.name]] for f in fields(kind) if f.name in table.BY_NAME
+        }
+
     @property
     def query_type(self) -> QueryType:
         """The query type, by either of its names.
@@ -93,7 +103,7 @@ class GivenOptions:
 
 @dataclass(frozen=True, slots=True)
 class IncrementalOptions:
-    """The options of an incremental or CDC query."""
+    """The options of an incremental or CDC query; see `GivenOptions.fields_of`."""
 
     begin: str  # digits, exclusive
     end: str  # digits, inclusive; "" for the latest
@@ -138,25 +148,20 @@ class IncrementalOptions:
                 text = f"{option.name} has no effect on a CDC query: compaction and clustering "
                 warnings.warn(text + "change no rows", UserWarning, stacklevel=2)
         fallback = OnMissing.FULL_SCAN if given[table.INCREMENTAL_FALLBACK] else OnMissing.FAIL
-        return cls(
-            begin=given[table.BEGIN],
-            end=given[table.END],
-            is_cdc=is_cdc,
-            on_missing=given[table.ON_MISSING] or fallback,
-            range_merge=given[table.RANGE_MERGE],
-            path_glob=given[table.PATH_GLOB],
-            skip_compaction=given[table.SKIP_COMPACTION],
-            skip_clustering=given[table.SKIP_CLUSTERING],
-            table_version=given[table.TABLE_VERSION],
-            use_end_schema=given[table.USE_END_SCHEMA],
-            hollow_commits=given[table.HOLLOW_COMMITS],
-            cdc_as_struct=given[table.CDC_FORMAT] is CdcFormat.STRUCT,
-        )
+        values = {
+            **given.fields_of(cls),
+            "is_cdc": is_cdc,
+            "on_missing": given[table.ON_MISSING] or fallback,
+            "path_glob": given[table.PATH_GLOB],
+            "table_version": given[table.TABLE_VERSION],
+            "cdc_as_struct": given[table.CDC_FORMAT] is CdcFormat.STRUCT,
+        }
+        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Every read option, typed and checked."""
+    """Every read option, typed and checked; see `GivenOptions.fields_of`."""
 
     query_type: QueryType = QueryType.SNAPSHOT
     skip_merge: bool = False  # hoodie.datasource.merge.type=skip_merge
@@ -218,30 +223,14 @@ class ReadOptions:
         is_incremental = query_type is QueryType.INCREMENTAL
         if not is_incremental:
             _check_no_range(given)
-        return cls(
-            query_type=query_type,
-            skip_merge=given[table.MERGE_TYPE] is MergeType.SKIP_MERGE,
-            payload_merger=given[table.PAYLOAD_MERGER],
-            as_of=given[table.AS_OF],
-            filter=given[table.FILTER].strip(),
-            columns=given[table.COLUMNS],
-            use_metadata_table=given[table.USE_METADATA_TABLE],
-            data_skipping=given[table.DATA_SKIPPING],
-            record_index=given[table.RECORD_INDEX],
-            use_record_positions=given[table.USE_RECORD_POSITIONS],
-            partition_values_from_path=given[table.PARTITION_VALUES_FROM_PATH],
-            schema_on_read=given[table.SCHEMA_ON_READ],
-            delete_field=given[table.DELETE_FIELD],
-            delete_marker=given[table.DELETE_MARKER],
-            bootstrap_base_path=given[table.BOOTSTRAP_BASE_PATH],
-            batch_rows=given[table.BATCH_ROWS],
-            task_bytes=given[table.TASK_BYTES],
-            merge_memory=given[table.MERGE_MEMORY],
-            spill_folder=given[table.SPILL_FOLDER],
-            include_meta_columns=given[table.INCLUDE_META_COLUMNS],
-            on_damage=given[table.ON_DAMAGE],
-            incremental=IncrementalOptions.of(given) if is_incremental else None,
-        )
+        values = {
+            **given.fields_of(cls),
+            "query_type": query_type,
+            "skip_merge": given[table.MERGE_TYPE] is MergeType.SKIP_MERGE,
+            "filter": given[table.FILTER].strip(),
+            "incremental": IncrementalOptions.of(given) if is_incremental else None,
+        }
+        return cls(**values)
 
 
 def _with_implied_values(given: GivenOptions) -> GivenOptions:

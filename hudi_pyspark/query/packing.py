@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.query.base_files.base_file import PARQUET
-from hudi_pyspark.query.cdc import CdcTask
+from hudi_pyspark.query.cdc_planner import CdcTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING, TypeAlias
-
-from hudi_pyspark.query.task import read_task
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from hudi_pyspark.query.task import ReadTask
-    from hudi_pyspark.storage import Storage
-
     Item: TypeAlias = pa.Table | BaseException | None  # None: one of the threads has ended
+
+_Task = TypeVar("_Task")
 
 
 def read_in_parallel(
-    tasks: Sequence[ReadTask], storage: Storage, threads: int
+    tasks: Sequence[_Task], read: Callable[[_Task], Iterable[pa.Table]], threads: int
 ) -> Iterator[pa.Table]:
     """Yield the rows of all tasks, in mixed order.
 
@@ -29,7 +26,7 @@ def read_in_parallel(
 
     Args:
         tasks: what to read.
-        storage: of the table.
+        read: reads one task.
         threads: how many tasks are read at a time.
 
     Raises:
@@ -38,21 +35,23 @@ def read_in_parallel(
     count = min(threads, len(tasks))
     if count <= 1:
         for task in tasks:
-            yield from read_task(task, storage)
+            yield from read(task)
         return
-    readers = _Readers(tasks, storage, count)
+    readers = _Readers(tasks, read, count)
     try:
         yield from readers.tables()
     finally:
         readers.stop()
 
 
-class _Readers:
+class _Readers(Generic[_Task]):
     """Threads that share a list of tasks."""
 
-    def __init__(self, tasks: Sequence[ReadTask], storage: Storage, count: int) -> None:
+    def __init__(
+        self, tasks: Sequence[_Task], read: Callable[[_Task], Iterable[pa.Table]], count: int
+    ) -> None:
         self._remaining = iter(tasks)
-        self._storage = storage
+        self._read_task = read
         self._waiting: queue.Queue[Item] = queue.Queue(2 * count)
         self._lock = threading.Lock()
         self._is_stopped = False
@@ -83,7 +82,7 @@ class _Readers:
     def _read(self) -> None:
         try:
             while (task := self._next()) is not None:
-                for table in read_task(task, self._storage):
+                for table in self._read_task(task):
                     self._waiting.put(table)
                     if self._is_stopped:
                         break
@@ -92,6 +91,6 @@ class _Readers:
         finally:
             self._waiting.put(None)
 
-    def _next(self) -> ReadTask | None:
+    def _next(self) -> _Task | None:
         with self._lock:
             return None if self._is_stopped else next(self._remaining, None)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.avro.schema import MILLISECONDS
+from hudi_pyspark.query.columns.arrays import any_of, repeat
 from hudi_pyspark.query.filter.bounds import Bounds, may_match
 from hudi_pyspark.query.filter.predicate import columns_of, conjunction, conjuncts, holds
 from hudi_pyspark.table.partition import partition_scalars
@@ -63,7 +64,7 @@ class PartitionValues:
         for name in self.from_path:
             if name in rows.schema.names and name not in self.never_read:
                 kind = rows.schema.field(name).type
-                rows = _replace(rows, name, _repeat(constants[name].cast(kind), rows.num_rows))
+                rows = _replace(rows, name, repeat(constants[name].cast(kind), rows.num_rows))
         for name in self.null_or_empty:
             if name in rows.schema.names:
                 is_empty = pc.equal(rows.column(name), _EMPTY)
@@ -138,7 +139,7 @@ def resolve_partition_values(
         given = tuple(values)
         return PartitionValues(config.partition_fields, tuple(values.items()), given, (), given)
     certain = decided_by_path(names, partition_path, config, schema, ordering_fields)
-    ambiguous = tuple(n for n in certain if not values[n].is_valid and _is_text(types[n]))
+    ambiguous = tuple(n for n in certain if not values[n].is_valid and pa.types.is_string(types[n]))
     from_path = tuple(n for n in certain if n not in ambiguous)
     return PartitionValues(
         columns=config.partition_fields,
@@ -181,21 +182,15 @@ def decided_by_path(
     ]
 
 
-def _is_exact(kind: pa.DataType) -> bool:
-    """Return whether the text of a value in a path is the whole value."""
-    tests = (
-        pa.types.is_string,
-        pa.types.is_integer,
-        pa.types.is_boolean,
-        pa.types.is_date,
-        pa.types.is_decimal,
-        pa.types.is_floating,
-    )
-    return any(test(kind) for test in tests)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind))
+# Whether the text of a value in a path is the whole value.
+_is_exact = any_of(
+    pa.types.is_string,
+    pa.types.is_integer,
+    pa.types.is_boolean,
+    pa.types.is_date,
+    pa.types.is_decimal,
+    pa.types.is_floating,
+)
 
 
 def path_type(field: pa.Field) -> pa.DataType:
@@ -206,13 +201,9 @@ def path_type(field: pa.Field) -> pa.DataType:
 
 
 def _one_row(values: dict[str, pa.Scalar], names: Iterable[str]) -> pa.Table:
-    return pa.table({name: _repeat(values[name], 1) for name in names})
+    return pa.table({name: repeat(values[name], 1) for name in names})
 
 
 def _replace(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
     index = rows.schema.get_field_index(name)
     return rows.set_column(index, rows.schema.field(index), column)
-
-
-def _repeat(value: pa.Scalar, length: int) -> pa.Array:
-    return pa.repeat(value, length) if value.is_valid else pa.nulls(length, value.type)

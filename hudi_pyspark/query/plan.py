@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hudi_pyspark.query.columns.schema_on_read import SchemaOnRead
+    from hudi_pyspark.query.columns.schema_evolution import SchemaOnRead
     from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.query.incremental import CommitRange
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger

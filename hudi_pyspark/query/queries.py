@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from hudi_pyspark.query.cdc import CdcTask, cdc_schema
-from hudi_pyspark.query.cdc_planner import check_changes, plan_changes
+from hudi_pyspark.query.cdc_planner import CdcTask, cdc_schema, check_changes, plan_changes
 from hudi_pyspark.query.incremental import last_commit, range_slices, resolve_range, whole_slices
 from hudi_pyspark.query.instants import local_now, resolve_as_of
 from hudi_pyspark.query.option_table import QueryType
+from hudi_pyspark.query.plan import plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -144,7 +144,8 @@ class SnapshotQuery(Query):
         slices = self.slices
         if self.as_of is None:
             slices = planner.narrowed(slices, predicate, by_key=not self.read_optimized)
-        return planner.plan(slices, result, until, predicate=predicate)
+        slices = planner.with_sources(slices)
+        return plan(slices, planner.context, result=result, until=until, predicate=predicate)
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
         """Return which instants the answer covers, in words."""
@@ -187,10 +188,11 @@ class RangeQuery(Query):
         """
         commit_range, slices = self._range_and_slices
         reads_range = bool(commit_range.commits) and not commit_range.full_scan
-        return planner.plan(
-            slices,
-            result,
-            last_commit(self.view, commit_range) if reads_range else self.view.last_instant,
+        return plan(
+            planner.with_sources(slices),
+            planner.context,
+            result=result,
+            until=last_commit(self.view, commit_range) if reads_range else self.view.last_instant,
             commit_range=commit_range,
             predicate=predicate,
             whole_slices=self._whole_slices(commit_range, slices),
@@ -247,10 +249,12 @@ class ChangesQuery(Query):
             HudiError: as there.
         """
 
-        def plan(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
-            return planner.plan(slices, planner.table_schema, until, from_files=True)
+        def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
+            slices, context = planner.with_sources(slices), planner.context
+            return plan(slices, context, result=schema, until=until, from_files=True)
 
-        tasks = plan_changes(self.view, self.options, planner.table_schema, plan)
+        schema = planner.table_schema
+        tasks = plan_changes(self.view, self.options, schema, plan_whole)
         return [replace(task, predicate=predicate) for task in tasks]
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:

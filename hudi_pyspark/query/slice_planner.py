@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.query.columns.schema_on_read import SchemaOnRead
+from hudi_pyspark.query.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.query.filter.predicate import columns_of
 from hudi_pyspark.query.merge.custom_merger import find_merger
 from hudi_pyspark.query.metadata_table.skipping import DataSkipping
 from hudi_pyspark.query.option_table import RecordIndexUse
 from hudi_pyspark.query.partition_pruning import PartitionPruner
-from hudi_pyspark.query.plan import PlanContext, admitted_record_keys, plan
+from hudi_pyspark.query.plan import PlanContext, admitted_record_keys
 from hudi_pyspark.query.projection import scan_schema
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
-from hudi_pyspark.table.schema import column_defaults
-from hudi_pyspark.table.schema_history import internal_schema_versions, latest_internal_schema
+from hudi_pyspark.table.schema import (
+    column_defaults,
+    internal_schema_versions,
+    latest_internal_schema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pyarrow as pa
-
     from hudi_pyspark.query.filter.predicate import Predicate
-    from hudi_pyspark.query.incremental import CommitRange
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
     from hudi_pyspark.query.options import ReadOptions
-    from hudi_pyspark.query.plan import ScanTask
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
@@ -64,35 +62,6 @@ class SlicePlanner:
         )
         self._mergers = mergers
         self._schema_instant = schema_instant
-
-    def plan(
-        self,
-        slices: Sequence[FileSlice],
-        result: pa.Schema,
-        until: str,
-        *,
-        commit_range: CommitRange | None = None,
-        predicate: Predicate | None = None,
-        whole_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
-        from_files: bool = False,
-    ) -> list[ScanTask]:
-        """Make one task per file slice; see `hudi_pyspark.query.plan.plan`.
-
-        Raises:
-            UnsupportedTableError: a slice that cannot be read correctly.
-            CorruptTableError: a partition path that the answer needs and that does not parse.
-            MissingFileError: the source files of a bootstrapped table are gone.
-        """
-        return plan(
-            self._with_bootstrap_sources(slices),
-            self.context,
-            result=result,
-            until=until,
-            commit_range=commit_range,
-            predicate=predicate,
-            whole_slices=whole_slices,
-            from_files=from_files,
-        )
 
     def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
         """Return the partitions whose rows can pass a filter; None for all."""
@@ -160,7 +129,13 @@ class SlicePlanner:
             return None
         return SchemaOnRead(target, internal_schema_versions(self.view))
 
-    def _with_bootstrap_sources(self, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+    def with_sources(self, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
+        """Return the slices, with the source files of those that a bootstrap made.
+
+        Raises:
+            MissingFileError: the source files of a bootstrapped table are gone.
+            CorruptTableError: the index does not name them.
+        """
         if not any(is_skeleton(s, self.view.config) for s in slices):
             return slices
         return self._bootstrap_sources.attach(slices)

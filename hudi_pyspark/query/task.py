@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.query.cdc import CdcTask, read_changes
+from hudi_pyspark.query.cdc import read_changes
+from hudi_pyspark.query.cdc_planner import CdcTask
 from hudi_pyspark.query.slice_reader import read
 
 if TYPE_CHECKING:

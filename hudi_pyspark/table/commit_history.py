@@ -1,26 +1,33 @@
-"""The commits of a table: what each of them did, and when it completed."""
+"""The commits of a table: what each did, when it completed, and until when it is answerable."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.format.timeline.commit_metadata import parse_commit_metadata
+from hudi_pyspark.errors import TimeTravelError
+from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, parse_commit_metadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
-from hudi_pyspark.format.timeline.table_service_metadata import parse_replace_plan
+from hudi_pyspark.format.timeline.table_service_metadata import (
+    parse_clean_metadata,
+    parse_replace_plan,
+)
 from hudi_pyspark.table.archive import load_archive
-from hudi_pyspark.table.lazy_metadata import LazyMetadata
 from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path, read_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable
 
-    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.archive import ArchivedInstant
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.timeline import Timeline
+
+# Reading small files waits on the storage, not on the processor.
+_READ_THREADS = 16
 
 
 @dataclass(frozen=True)
@@ -116,3 +123,71 @@ class CommitHistory:
             for partition, file_ids in metadata.replaced_file_ids.items()
             for file_id in file_ids
         )
+
+
+class LazyMetadata(Mapping[str, CommitMetadata]):
+    """Requested time of each commit to its metadata; each file is read at most once.
+
+    Keys cost nothing. A query of few commits thus reads few files, however long the timeline is.
+    """
+
+    def __init__(
+        self, instants: Iterable[Instant], load: Callable[[Instant], CommitMetadata]
+    ) -> None:
+        self._instants = {instant.requested_time: instant for instant in instants}
+        self._load = load
+        self._loaded: dict[str, CommitMetadata] = {}
+
+    def __getitem__(self, time: str) -> CommitMetadata:
+        if time not in self._loaded:
+            self._loaded[time] = self._load(self._instants[time])
+        return self._loaded[time]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._instants)
+
+    def __len__(self) -> int:
+        return len(self._instants)
+
+    def of(self, times: Iterable[str]) -> dict[str, CommitMetadata]:
+        """Return the metadata of some commits, in their order; read together what is missing."""
+        ordered = list(times)
+        unread = [time for time in ordered if time not in self._loaded]
+        if len(unread) > 1:
+            instants = [self._instants[time] for time in unread]
+            with ThreadPoolExecutor(_READ_THREADS) as pool:
+                self._loaded.update(zip(unread, pool.map(self._load, instants), strict=True))
+        return {time: self[time] for time in ordered}
+
+
+def check_as_of(history: CommitHistory, as_of: str) -> None:
+    """Refuse an instant whose state may still change or is already cleaned away.
+
+    Raises:
+        TimeTravelError: with the first or last instant that can be answered.
+    """
+    incomplete = history.first_incomplete_commit()
+    if incomplete is not None and as_of >= incomplete.requested_time:
+        raise TimeTravelError(
+            f"as.of.instant {as_of} is not before {incomplete.requested_time}, a "
+            f"{incomplete.action} that has not completed, so the answer could still change. "
+            "Ask for an earlier instant, or let the writer finish or roll back"
+        )
+    earliest = _earliest_retained(history)
+    if earliest and as_of < earliest:
+        raise TimeTravelError(
+            f"as.of.instant {as_of} is before {earliest}, the earliest commit that the "
+            "cleaner kept: its files may be gone. Ask for that instant or a later one, or "
+            "raise the cleaner's retention (hoodie.cleaner.commits.retained)"
+        )
+
+
+def _earliest_retained(history: CommitHistory) -> str:
+    """Return the earliest instant whose files the cleaner has kept; "" if it never ran."""
+    cleans = [i for i in history.timeline.completed if i.action is Action.CLEAN]
+    if not cleans:
+        return ""
+    path = instant_path(cleans[-1], history.config)
+    clean = parse_clean_metadata(read_instant(history.storage, path), path=path)
+    first_commit = history.commits[0].requested_time if history.commits else ""
+    return clean.earliest_commit_to_retain or first_commit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, UnsupportedVersionError
@@ -89,11 +90,6 @@ class TableConfig:
         return self.version >= _FIRST_LAYOUT_2_VERSION
 
     @property
-    def may_log_partial_updates(self) -> bool:
-        """Whether log files may hold updates of some columns only: from table version 8 on."""
-        return self.is_merge_on_read and self.version >= _FIRST_LAYOUT_2_VERSION
-
-    @property
     def layout(self) -> int:
         """Timeline layout: 2 from table version 8 on, else 1."""
         return 2 if self.version >= _FIRST_LAYOUT_2_VERSION else 1
@@ -116,46 +112,32 @@ class TableConfig:
         archived = properties.get("hoodie.archivelog.folder", "archived")
         layout_2 = version >= _FIRST_LAYOUT_2_VERSION
         names, timestamp_names = _partition_fields(properties)
+        flag, first = partial(_flag, properties), partial(_first, properties)
         config = cls(
             name=properties.get("hoodie.table.name", ""),
             database=properties.get("hoodie.database.name", ""),
             version=version,
             table_type=_table_type(properties),
-            base_file_format=_first(
-                properties,
-                "hoodie.table.base.file.format",
-                "hoodie.table.ro.file.format",
-                default="PARQUET",
+            base_file_format=first(
+                "hoodie.table.base.file.format", "hoodie.table.ro.file.format", default="PARQUET"
             ).upper(),
-            base_file_formats_mixed=_flag(
-                properties, "hoodie.table.multiple.base.file.formats.enable"
-            ),
+            base_file_formats_mixed=flag("hoodie.table.multiple.base.file.formats.enable"),
             record_key_fields=_names(properties.get("hoodie.table.recordkey.fields")),
             ordering_fields=_names(
-                _first(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field")
+                first("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
             ),
             partition_fields=names,
             timestamp_partition_fields=timestamp_names,
             key_generator=_key_generator(properties),
-            hive_style_partitioning=_flag(
-                properties, "hoodie.datasource.write.hive_style_partitioning"
-            ),
-            url_encode_partitions=_flag(
-                properties, "hoodie.datasource.write.partitionpath.urlencode"
-            ),
-            slash_separated_dates=_flag(
-                properties, "hoodie.datasource.write.slash.separated.date.partitioning"
-            ),
-            drop_partition_columns=_flag(
-                properties, "hoodie.datasource.write.drop.partition.columns"
-            ),
-            populate_meta_fields=_flag(properties, "hoodie.populate.meta.fields", default=True),
+            hive_style_partitioning=flag("hoodie.datasource.write.hive_style_partitioning"),
+            url_encode_partitions=flag("hoodie.datasource.write.partitionpath.urlencode"),
+            slash_separated_dates=flag("hoodie.datasource.write.slash.separated.date.partitioning"),
+            drop_partition_columns=flag("hoodie.datasource.write.drop.partition.columns"),
+            populate_meta_fields=flag("hoodie.populate.meta.fields", default=True),
             payload_class=properties.get("hoodie.compaction.payload.class", ""),
             merge_mode=properties.get("hoodie.record.merge.mode", "").upper(),
-            merge_strategy_id=_first(
-                properties,
-                "hoodie.record.merge.strategy.id",
-                "hoodie.compaction.record.merger.strategy",
+            merge_strategy_id=first(
+                "hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy"
             ),
             partial_update_mode=properties.get("hoodie.table.partial.update.mode", "").upper(),
             merge_properties={
@@ -163,7 +145,7 @@ class TableConfig:
                 for key, value in properties.items()
                 if key.startswith(_MERGE_PROPERTY_PREFIX)
             },
-            cdc_enabled=_flag(properties, "hoodie.table.cdc.enabled"),
+            cdc_enabled=flag("hoodie.table.cdc.enabled"),
             cdc_logging_mode=properties.get(
                 "hoodie.table.cdc.supplemental.logging.mode", "DATA_BEFORE_AFTER"
             ).upper(),

@@ -16,7 +16,7 @@ from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
-from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, frame_blocks
 from hudi_pyspark.table.log_file import LogFiles
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ _FOOTER_READERS: Mapping[str, Callable[[Any], pa.Schema]] = {
     ".parquet": pq.read_schema,
     ".orc": lambda file: orc.ORCFile(file).schema,
 }
-_DATA_BLOCKS = (
-    LogBlockType.AVRO_DATA_BLOCK,
-    LogBlockType.PARQUET_DATA_BLOCK,
-    LogBlockType.HFILE_DATA_BLOCK,
-)
 
 
 def newest_data_file_schema(
@@ -85,7 +80,7 @@ def _log_file_schema(data: Octets, path: str) -> pa.Schema | None:
     texts = [
         block.schema_text
         for block in frame_blocks(data, path=path)
-        if block.block_type in _DATA_BLOCKS and not block.is_partial and block.schema_text
+        if block.block_type in DATA_BLOCKS and not block.is_partial and block.schema_text
     ]
     return arrow_schema(parse_schema(texts[-1])) if texts else None
 

@@ -1,4 +1,4 @@
-"""One consistent view of a table: its commits, its file groups and its file slices."""
+"""One consistent view of the table at a base path: its commits, file groups and file slices."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNotFoundError
 from hudi_pyspark.table.commit_history import CommitHistory
+from hudi_pyspark.table.config import PROPERTIES_FILE, load_table_config
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
+from hudi_pyspark.table.listing import DirectoryListing
+from hudi_pyspark.table.timeline import load_timeline
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.commit_history import LazyMetadata
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.lazy_metadata import LazyMetadata
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
     from hudi_pyspark.table.timeline import CommittedTimes, Timeline
 
@@ -99,3 +103,50 @@ class TableView:
     def data_file_schema(self) -> pa.Schema | None:
         """Schema of the newest data file that can be read, meta columns included."""
         return newest_data_file_schema(self.storage, self.commit_metadata)
+
+
+def open_table(storage: Storage) -> TableView:
+    """Read a table's properties and active timeline.
+
+    Raises:
+        TableNotFoundError: there is no table at the base path; see its children.
+        HudiError: the table cannot be read.
+    """
+    try:
+        config = load_table_config(storage)
+    except (FileNotFoundError, NotADirectoryError):
+        raise _no_table(storage) from None
+    timeline = load_timeline(storage, config)
+    return TableView(storage, config, timeline, DirectoryListing(storage, config))
+
+
+def _no_table(storage: Storage) -> TableNotFoundError:
+    here = storage.describe("")
+    try:
+        is_empty = not storage.list_directory("")
+    except NotADirectoryError:
+        return TableNotFoundError(
+            f"{here} is a file. Give the base path of a Hudi table, the folder that holds .hoodie"
+        )
+    if is_empty:
+        return PathNotFoundError(
+            f"{here} does not exist or is empty. Give the base path of a Hudi table, the folder "
+            "that holds .hoodie"
+        )
+    parent = "."
+    for _ in range(16):
+        parent = f"{parent}/.."
+        try:
+            storage.read_bytes(f"{parent}/{PROPERTIES_FILE}")
+        except (OSError, ValueError):
+            continue
+        levels = parent.count("..")
+        base_path = "/".join(here.rstrip("/").split("/")[:-levels])
+        return PathInsideTableError(
+            f"{here} lies inside the Hudi table {base_path}. Load {base_path} and filter on the "
+            "partition columns instead"
+        )
+    return TableNotFoundError(
+        f"{here} is not a Hudi table: it has no {PROPERTIES_FILE}. Give the base path of the "
+        "table, the folder that holds .hoodie"
+    )

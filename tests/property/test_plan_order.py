@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.plan import PlanContext, plan
-from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
-from hudi_pyspark.table.open import open_table
+from hudi_pyspark.table.view import open_table
+from tests.memory_storage import MemoryStorage
 from tests.table.tiny_table import TinyTable, base, log
 
 pytestmark = pytest.mark.property

@@ -19,8 +19,8 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.query.cdc import ChangeSource, read_changes
-from hudi_pyspark.query.cdc_planner import check_changes, plan_changes
+from hudi_pyspark.query.cdc import read_changes
+from hudi_pyspark.query.cdc_planner import ChangeSource, check_changes, plan_changes
 from hudi_pyspark.query.option_table import HollowCommits, OnMissing
 from hudi_pyspark.query.options import IncrementalOptions, ReadOptions
 from tests.format.log.log_writer import avro_content, avro_records, write_block

@@ -21,12 +21,12 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.query.incremental import range_slices, resolve_range
 from hudi_pyspark.query.option_table import HollowCommits, OnMissing
 from hudi_pyspark.query.options import IncrementalOptions
-from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.commit_slices import slices_of_groups
-from hudi_pyspark.table.open import open_table
+from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.compare import differences
+from tests.memory_storage import MemoryStorage
 from tests.table.tiny_table import TinyTable, base, log, shape
 
 INCR_OPTIONS = "v9_cow_incr_options"

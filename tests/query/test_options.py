@@ -1,7 +1,7 @@
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
-from hudi_pyspark.query.log_records.damage import OnDamage
+from hudi_pyspark.query.log_records.live_blocks import OnDamage
 from hudi_pyspark.query.option_table import BY_NAME, OPTIONS, QueryType
 from hudi_pyspark.query.options import ReadOptions, columns_text
 from hudi_pyspark.query.other_options import HUDI_RS_IGNORED

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.query.log_records.damage import OnDamage
-from hudi_pyspark.query.log_records.live_blocks import BlockFilter
+from hudi_pyspark.query.log_records.live_blocks import BlockFilter, OnDamage
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.plan import PlanContext, plan
 from hudi_pyspark.table.config import TableConfig

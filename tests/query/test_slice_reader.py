@@ -15,15 +15,15 @@ from hudi_pyspark.errors import (
     MissingFileError,
     SchemaEvolutionError,
 )
-from hudi_pyspark.query.log_records.damage import OnDamage
+from hudi_pyspark.query.log_records.live_blocks import OnDamage
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.partition_values import PartitionValues
 from hudi_pyspark.query.plan import PlanContext, ScanTask, plan
 from hudi_pyspark.query.slice_reader import read
-from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.timeline import CommittedTimes
+from tests.memory_storage import MemoryStorage
 from tests.query.log_records.log_files import (
     KEY,
     avro_record,

@@ -11,9 +11,10 @@ import pytest
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.format.timeline.instant import Action
-from hudi_pyspark.storage import ArrowStorage, MemoryStorage
+from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_commits
 from tests.format.log.log_writer import avro_content, avro_records, write_block
+from tests.memory_storage import MemoryStorage
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ARCHIVED = ".hoodie/archived"

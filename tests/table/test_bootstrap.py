@@ -1,10 +1,11 @@
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, UnsupportedTableError
-from hudi_pyspark.storage import ArrowStorage, MemoryStorage
+from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
+from tests.memory_storage import MemoryStorage
 from tests.table.bootstrap_index import INDEX, bootstrap_index
 
 RECORDED = "/data/source"

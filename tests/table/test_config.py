@@ -5,8 +5,8 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
     UnsupportedVersionError,
 )
-from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.config import TableConfig, TableType, load_table_config
+from tests.memory_storage import MemoryStorage
 
 MAIN = ".hoodie/hoodie.properties"
 BACKUP = ".hoodie/hoodie.properties.backup"

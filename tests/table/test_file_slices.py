@@ -1,9 +1,9 @@
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, MissingFileError
-from hudi_pyspark.storage import MemoryStorage
-from hudi_pyspark.table.open import open_table
 from hudi_pyspark.table.timeline import instant_path
+from hudi_pyspark.table.view import open_table
+from tests.memory_storage import MemoryStorage
 from tests.table.tiny_table import TinyTable, archive, base, log, paths_of, shape
 
 LAYOUTS = pytest.mark.parametrize("version", [6, 9], ids=["layout-1", "layout-2"])

@@ -1,8 +1,8 @@
 import pytest
 
-from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.listing import DirectoryListing
+from tests.memory_storage import MemoryStorage
 
 MARKER = ".hoodie_partition_metadata"
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
-from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table import log_file
 from hudi_pyspark.table.log_file import LogFiles
 from tests.format.log.log_writer import MAGIC, write_block
+from tests.memory_storage import MemoryStorage
 
 PATH, OTHER = "p/.f1-0_001.log.1_0-1-0", "p/.f1-0_001.log.2_0-1-0"
 

@@ -1,8 +1,9 @@
 import pytest
 
 from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNotFoundError
-from hudi_pyspark.storage import ArrowStorage, MemoryStorage
-from hudi_pyspark.table.open import open_table
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.view import open_table
+from tests.memory_storage import MemoryStorage
 from tests.table.tiny_table import TinyTable
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hudi_pyspark.errors import CorruptTimelineError
-from hudi_pyspark.table.schema_history import internal_schema_versions, latest_internal_schema
+from hudi_pyspark.table.schema import internal_schema_versions, latest_internal_schema
 from tests.table.tiny_table import TinyTable
 
 

@@ -4,7 +4,7 @@ import fastavro
 import pytest
 
 from hudi_pyspark.errors import TimeTravelError
-from hudi_pyspark.table.time_travel import check_as_of
+from hudi_pyspark.table.commit_history import check_as_of
 from tests.table.tiny_table import TinyTable, base
 
 LAYOUTS = pytest.mark.parametrize("version", [6, 9], ids=["layout-1", "layout-2"])

@@ -1,9 +1,9 @@
 import pytest
 
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
-from hudi_pyspark.storage import MemoryStorage
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, load_timeline
+from tests.memory_storage import MemoryStorage
 
 
 def timeline(*names, layout=2):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.storage import MemoryStorage
-from hudi_pyspark.table.open import open_table
+from hudi_pyspark.table.view import open_table
+from tests.memory_storage import MemoryStorage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

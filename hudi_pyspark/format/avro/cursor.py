@@ -50,26 +50,18 @@ class Source:
         return cls(buffer, octets, words)
 
 
+@dataclass(slots=True, eq=False)
 class Cursor:
     """Where each row's next value begins.
 
     All arrays have one entry per row. The positions are replaced, never written into, so whoever
     keeps an array of them keeps the positions as they were. ``position <= end`` always holds.
-
-    Args:
-        source: the bytes that positions count in.
-        position: byte offset of the row's next value.
-        end: byte offset after the record that the row belongs to.
-        record: ordinal of that record; only for errors.
     """
 
-    __slots__ = ("end", "position", "record", "source")
-
-    def __init__(self, source: Source, position: Int64s, end: Int64s, record: Int64s) -> None:
-        self.source = source
-        self.position = position
-        self.end = end
-        self.record = record
+    source: Source  # that positions count in
+    position: Int64s  # byte offset of the row's next value
+    end: Int64s  # byte offset after the record that the row belongs to
+    record: Int64s  # ordinal of that record; only for errors
 
     def __len__(self) -> int:
         return len(self.position)

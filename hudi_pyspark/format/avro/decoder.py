@@ -42,6 +42,7 @@ from hudi_pyspark.format.avro.values import (
     BooleanReader,
     BytesDecimalReader,
     EnumReader,
+    FixedWidthReader,
     FloatReader,
     LengthPrefixedReader,
     NullReader,
@@ -59,6 +60,13 @@ RUN_RECORDS: Final = 16_384  # decoded at a time: their bytes and positions stay
 RUN_BYTES: Final = 1 << 25  # of a run, unless a single record is larger
 
 _RECORD_LENGTH: Final = struct.Struct(">i")
+_FIXED_WIDTH: Final[dict[Primitive, tuple[type[FixedWidthReader], int]]] = {
+    Primitive.NULL: (NullReader, 0),
+    Primitive.BOOLEAN: (BooleanReader, 1),
+    Primitive.FLOAT: (FloatReader, 4),
+    Primitive.DOUBLE: (FloatReader, 8),
+}
+_VARINT_BITS: Final = {Primitive.INT: 32, Primitive.LONG: 64}
 
 
 def decode_records(
@@ -252,25 +260,14 @@ def _reader(avro: AvroType, field: str) -> ValueReader:
 
 
 def _primitive_reader(avro: AvroPrimitive, field: str) -> ValueReader:
-    reader: ValueReader
-    match avro.kind:
-        case Primitive.NULL:
-            reader = NullReader(avro, field)
-        case Primitive.BOOLEAN:
-            reader = BooleanReader(avro, field)
-        case Primitive.INT:
-            reader = VarintReader(avro, field, bits=32, logical=avro.logical)
-        case Primitive.LONG:
-            reader = VarintReader(avro, field, bits=64, logical=avro.logical)
-        case Primitive.FLOAT:
-            reader = FloatReader(avro, field, width=4)
-        case Primitive.DOUBLE:
-            reader = FloatReader(avro, field, width=8)
-        case Primitive.BYTES if avro.logical is not None:
-            reader = BytesDecimalReader(avro, field)
-        case Primitive.BYTES | Primitive.STRING:
-            reader = LengthPrefixedReader(avro, field)
-    return reader
+    if avro.kind in _FIXED_WIDTH:
+        reader, width = _FIXED_WIDTH[avro.kind]
+        return reader(avro, field, width=width)
+    if avro.kind in _VARINT_BITS:
+        return VarintReader(avro, field, bits=_VARINT_BITS[avro.kind], logical=avro.logical)
+    if avro.kind is Primitive.BYTES and avro.logical is not None:
+        return BytesDecimalReader(avro, field)
+    return LengthPrefixedReader(avro, field)
 
 
 def _entry_reader(avro: AvroMap, field: str) -> ValueReader:

@@ -83,7 +83,7 @@ class BranchReader(ValueReader):
 
     def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
         least = 1 + min(branch.least_width for branch in branches)
-        super().__init__(avro, field, least_width=least, fixed_width=None)
+        super().__init__(avro, field, least_width=least)
         self.branches = branches
         self.null_branch = avro.null_branch
 
@@ -189,7 +189,7 @@ class ListReader(ValueReader):
     """
 
     def __init__(self, avro: AvroType, field: str, item: ValueReader) -> None:
-        super().__init__(avro, field, least_width=1, fixed_width=None)
+        super().__init__(avro, field)
         self.item = item
 
     def read(self, cursor: Cursor) -> pa.Array:

@@ -50,7 +50,7 @@ class ValueReader(ABC):
     """
 
     def __init__(
-        self, avro: AvroType, field: str, *, least_width: int, fixed_width: int | None
+        self, avro: AvroType, field: str, *, least_width: int = 1, fixed_width: int | None = None
     ) -> None:
         self.avro = avro
         self.field = field
@@ -105,18 +105,12 @@ class FixedWidthReader(ValueReader):
 class NullReader(FixedWidthReader):
     """null: no bytes at all."""
 
-    def __init__(self, avro: AvroType, field: str) -> None:
-        super().__init__(avro, field, width=0)
-
     def read(self, cursor: Cursor) -> pa.Array:
         return pa.nulls(len(cursor))
 
 
 class BooleanReader(FixedWidthReader):
     """boolean: one byte, 0 or 1."""
-
-    def __init__(self, avro: AvroType, field: str) -> None:
-        super().__init__(avro, field, width=1)
 
     def read(self, cursor: Cursor) -> pa.Array:
         flags = cursor.read_octets(self.field)
@@ -145,9 +139,6 @@ class FixedReader(FixedWidthReader):
 
 class FixedUuidReader(FixedWidthReader):
     """uuid on fixed(16): its usual text form."""
-
-    def __init__(self, avro: AvroType, field: str) -> None:
-        super().__init__(avro, field, width=16)
 
     def read(self, cursor: Cursor) -> pa.Array:
         begin = cursor.advance(self.width, self.field)
@@ -180,7 +171,7 @@ class VarintReader(ValueReader):
     def __init__(
         self, avro: AvroType, field: str, *, bits: int, logical: LogicalType | None
     ) -> None:
-        super().__init__(avro, field, least_width=1, fixed_width=None)
+        super().__init__(avro, field)
         self.bits = bits
         self.millis = logical is not None and logical.name.endswith("timestamp-millis")
 
@@ -213,7 +204,7 @@ class EnumReader(ValueReader):
     """enum: the ordinal of a symbol."""
 
     def __init__(self, avro: AvroEnum, field: str) -> None:
-        super().__init__(avro, field, least_width=1, fixed_width=None)
+        super().__init__(avro, field)
         self.symbols = pa.array(avro.symbols, pa.string())
 
     def read(self, cursor: Cursor) -> pa.Array:
@@ -240,9 +231,6 @@ class EnumReader(ValueReader):
 
 class LengthPrefixedReader(ValueReader):
     """bytes and string: a length in bytes, then as many bytes."""
-
-    def __init__(self, avro: AvroType, field: str) -> None:
-        super().__init__(avro, field, least_width=1, fixed_width=None)
 
     def read(self, cursor: Cursor) -> pa.Array:
         begin = cursor.advance(cursor.read_varints(self.field), self.field)
@@ -378,7 +366,5 @@ def _decimals(
 def fixed_reader(avro: AvroFixed, field: str) -> ValueReader:
     """Return the reader of a fixed type, by its logical type."""
     name = avro.logical.name if avro.logical else ""
-    if name == "uuid":
-        return FixedUuidReader(avro, field)
-    reader = FixedDecimalReader if name == "decimal" else FixedReader
+    reader = {"uuid": FixedUuidReader, "decimal": FixedDecimalReader}.get(name, FixedReader)
     return reader(avro, field, width=avro.size)

@@ -18,13 +18,13 @@ from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
-from hudi_pyspark.format.log.hfile_records import decode_hfile_records
 from hudi_pyspark.format.log.log_block import LogBlockType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hudi_pyspark.format.avro.schema import AvroRecord
+    from hudi_pyspark.format.hfile.entries import HFile
     from hudi_pyspark.format.log.log_block import LogBlock
 
 _VERSION_AND_COUNT = struct.Struct(">ii")
@@ -32,6 +32,8 @@ _MOST_SEARCHED = 8
 _NO_RECORDS = np.empty(0, np.int64)
 _AVRO_BLOCKS = frozenset({LogBlockType.AVRO_DATA_BLOCK, LogBlockType.CDC_DATA_BLOCK})
 _CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
+# Hudi blanks a field of that name in HFile values, since the HFile's key repeats it.
+_KEY_FIELD = "key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +217,35 @@ _DECODERS = {
     LogBlockType.HFILE_DATA_BLOCK: _decode_hfile,
     LogBlockType.PARQUET_DATA_BLOCK: _decode_parquet,
 }
+
+
+def decode_hfile_records(
+    hfile: HFile, schema: AvroRecord, columns: Sequence[str] | None
+) -> pa.Table:
+    """Decode every record of an HFile, in file order.
+
+    Args:
+        hfile: as read.
+        schema: of the values.
+        columns: top-level names to decode; those that the schema lacks are skipped. None for all.
+
+    Raises:
+        CorruptAvroError: a value that does not fit the schema.
+        UnsupportedTypeError: a column of a type that has no Arrow counterpart.
+    """
+    table = decode_records(schema, hfile.values_data, hfile.value_starts, hfile.value_ends, columns)
+    return _restore_keys(table, hfile.keys)
+
+
+def _restore_keys(table: pa.Table, keys: pa.BinaryArray) -> pa.Table:
+    """Fill the blanks of the field that Hudi leaves to the HFile's keys, as the metadata table has.
+
+    Other tables may have a column of that name too: what is not blank stays.
+    """
+    position = table.schema.get_field_index(_KEY_FIELD)
+    if position < 0 or not pa.types.is_string(table.schema.field(position).type):
+        return table
+    column = table.column(position)
+    blank = pc.equal(pc.coalesce(column, pa.scalar("")), "")
+    restored = pc.if_else(blank, keys.cast(pa.string()), column)
+    return table.set_column(position, table.schema.field(position), restored)

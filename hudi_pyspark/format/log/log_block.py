@@ -48,6 +48,14 @@ class HeaderKey(Enum):
     BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS = 8
 
 
+# The records of a slice's rows; a CDC log has others.
+DATA_BLOCKS = frozenset(
+    {
+        LogBlockType.AVRO_DATA_BLOCK,
+        LogBlockType.HFILE_DATA_BLOCK,
+        LogBlockType.PARQUET_DATA_BLOCK,
+    }
+)
 _HEADER_KEYS = {key.value: key for key in HeaderKey}
 _BLOCK_TYPES = {block_type.value: block_type for block_type in LogBlockType}
 
@@ -135,10 +143,10 @@ def frame_blocks(data: bytes | Octets, *, path: str) -> Iterator[LogBlock]:
     offset = 0
     while len(file) - offset >= len(MAGIC):
         _expect_magic(file, offset, path)
-        end = _whole_block_end(file, offset)
+        end, problem = _block_end(file, offset)
         block = (
             _corrupt_block(file, offset, _next_magic(file, offset + len(MAGIC)), path)
-            if end is None
+            if problem
             else _parse_block(file, offset, end, path)
         )
         yield block
@@ -176,30 +184,15 @@ def _salvage_block(file: Octets, offset: int, path: str) -> SalvagedBlock:
     if found != MAGIC:
         corrupt = _corrupt_block(file, offset, _next_magic(file, offset + 1), path)
         return SalvagedBlock(corrupt, f"expected magic {MAGIC!r}, found {found!r}")
-    end = _whole_block_end(file, offset)
-    if end is None:
+    end, problem = _block_end(file, offset)
+    if problem:
         corrupt = _corrupt_block(file, offset, _next_magic(file, offset + len(MAGIC)), path)
-        return SalvagedBlock(corrupt, _why_not_whole(file, offset))
+        return SalvagedBlock(corrupt, problem)
     try:
         return SalvagedBlock(_parse_block(file, offset, end, path), "")
     except CorruptLogBlockError as error:
         place = f" (at byte {error.offset})" if error.offset != offset else ""
         return SalvagedBlock(_corrupt_block(file, offset, end, path), error.problem + place)
-
-
-def _why_not_whole(file: Octets, offset: int) -> str:
-    """Return which of a block's lengths do not fit the file."""
-    start = offset + len(MAGIC)
-    if len(file) - start < _LONG.size:
-        return f"the file ends at byte {len(file)}, within the block's length"
-    size = _INT.unpack(file[start + 4 : start + _LONG.size])[0]
-    length_at = start + size
-    if length_at < 0 or length_at + _LONG.size > len(file):
-        return f"the block should have {size} bytes more, but the file ends at byte {len(file)}"
-    repeated = _LONG.unpack(file[length_at : length_at + _LONG.size])[0] - len(MAGIC)
-    if repeated != size:
-        return f"the block's length is {size}, but at its end it is repeated as {repeated}"
-    return "the block is followed by bytes that are not a block"
 
 
 def _expect_magic(file: Octets, offset: int, path: str) -> None:
@@ -208,22 +201,25 @@ def _expect_magic(file: Octets, offset: int, path: str) -> None:
         raise CorruptLogBlockError(f"expected magic {MAGIC!r}, found {found!r}", path, offset)
 
 
-def _whole_block_end(file: Octets, offset: int) -> int | None:
-    """Return where the block at `offset` ends, or None if its lengths say that it is corrupt."""
+def _block_end(file: Octets, offset: int) -> tuple[int, str]:
+    """Return where the block at `offset` ends, and "", or else why it is not a whole block."""
     start = offset + len(MAGIC)
     if len(file) - start < _LONG.size:
-        return None
+        return 0, f"the file ends at byte {len(file)}, within the block's length"
     # Hudi writes a long but keeps only its low 32 bits, as a signed int.
     size = _INT.unpack(file[start + 4 : start + _LONG.size])[0]
     length_at = start + size  # of the trailing length, which repeats the size
     end: int = length_at + _LONG.size
     if length_at < 0 or end > len(file):
-        return None
-    if _LONG.unpack(file[length_at:end])[0] - len(MAGIC) != size:
-        return None
+        return 0, f"the block should have {size} bytes more, but the file ends at byte {len(file)}"
+    repeated = _LONG.unpack(file[length_at:end])[0] - len(MAGIC)
+    if repeated != size:
+        return 0, f"the block's length is {size}, but at its end it is repeated as {repeated}"
     # A block followed by foreign bytes counts as corrupt although it is whole: so does Hudi.
     follower = file[end : end + len(MAGIC)]
-    return end if len(follower) < len(MAGIC) or follower == MAGIC else None
+    if len(follower) == len(MAGIC) and follower != MAGIC:
+        return 0, "the block is followed by bytes that are not a block"
+    return end, ""
 
 
 def _next_magic(file: Octets, start: int) -> int:

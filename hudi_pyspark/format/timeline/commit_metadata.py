@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
+from hudi_pyspark.format.timeline.instant_body import decoded_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,8 +112,7 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
     Raises:
         CorruptTimelineError: the file cannot be decoded.
     """
-    record = read_body(body, path=path)
-    with undecodable_as_corrupt(path):
+    with decoded_body(body, path=path) as record:
         return commit_metadata_of(record)
 
 

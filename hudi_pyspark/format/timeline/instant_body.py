@@ -59,6 +59,18 @@ def read_body(body: bytes, *, path: str) -> dict[str, Any]:
 
 
 @contextmanager
+def decoded_body(body: bytes, *, path: str) -> Iterator[dict[str, Any]]:
+    """Decode a timeline file for the code below ``with``, which may find it of another shape.
+
+    Raises:
+        CorruptTimelineError: it cannot be decoded, or is of another shape.
+    """
+    record = read_body(body, path=path)
+    with undecodable_as_corrupt(path):
+        yield record
+
+
+@contextmanager
 def undecodable_as_corrupt(path: str) -> Iterator[None]:
     """Turn any error that wrong bytes cause into CorruptTimelineError, naming the file."""
     try:

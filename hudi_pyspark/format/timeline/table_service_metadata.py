@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
-from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
+from hudi_pyspark.format.timeline.instant_body import decoded_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -118,8 +118,7 @@ def parse_compaction_plan(body: bytes, *, path: str) -> CompactionPlan:
     """
     if not body:
         raise CorruptTimelineError(path, "expected a compaction plan, found an empty file")
-    record = read_body(body, path=path)
-    with undecodable_as_corrupt(path):
+    with decoded_body(body, path=path) as record:
         return CompactionPlan(tuple(_planned_slice(s) for s in record.get("operations") or ()))
 
 
@@ -129,8 +128,7 @@ def parse_replace_plan(body: bytes, *, path: str) -> ReplacePlan:
     Raises:
         CorruptTimelineError: the file cannot be decoded.
     """
-    record = read_body(body, path=path)
-    with undecodable_as_corrupt(path):
+    with decoded_body(body, path=path) as record:
         plan = record.get("clusteringPlan") or {}
         return ReplacePlan(
             operation_type=WriteOperationType.parse(record.get("operationType")),
@@ -147,8 +145,7 @@ def parse_clean_metadata(body: bytes, *, path: str) -> CleanMetadata:
     Raises:
         CorruptTimelineError: the file cannot be decoded.
     """
-    record = read_body(body, path=path)
-    with undecodable_as_corrupt(path):
+    with decoded_body(body, path=path) as record:
         return clean_metadata_of(record)
 
 
@@ -180,8 +177,7 @@ def parse_rollback_metadata(body: bytes, *, path: str) -> RollbackMetadata:
     Raises:
         CorruptTimelineError: the file cannot be decoded.
     """
-    record = read_body(body, path=path)
-    with undecodable_as_corrupt(path):
+    with decoded_body(body, path=path) as record:
         return rollback_metadata_of(record)
 
 
@@ -191,8 +187,7 @@ def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
     Raises:
         CorruptTimelineError: the file cannot be decoded.
     """
-    record = read_body(body, path=path)
-    with undecodable_as_corrupt(path):
+    with decoded_body(body, path=path) as record:
         instant = record.get("instantToRollback")
         instants = [instant] if instant else record.get("instantsToRollback") or ()
         return tuple(instant["commitTime"] for instant in instants)
@@ -204,8 +199,7 @@ def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
     Raises:
         CorruptTimelineError: the file cannot be decoded.
     """
-    record = read_body(body, path=path)
-    with undecodable_as_corrupt(path):
+    with decoded_body(body, path=path) as record:
         return RestoreMetadata(
             rolled_back_times=tuple(record.get("instantsToRollback") or ()),
             rollbacks=tuple(
@@ -223,8 +217,7 @@ def parse_savepoint_metadata(body: bytes, *, path: str) -> SavepointMetadata:
     Raises:
         CorruptTimelineError: the file cannot be decoded.
     """
-    record = read_body(body, path=path)
-    with undecodable_as_corrupt(path):
+    with decoded_body(body, path=path) as record:
         return SavepointMetadata(
             file_names={
                 partition_path: _file_names(saved.get("savepointDataFile"))

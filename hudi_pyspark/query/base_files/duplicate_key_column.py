@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from hudi_pyspark.format.parquet.page_values import PageValues
-    from hudi_pyspark.query.base_files.parquet_ranges import PagedFile
+    from hudi_pyspark.query.base_files.page_reads import PagedFile
 
 _FEWEST_BYTES = 1 << 20  # of the uncompressed keys: fewer are inflated as fast
 _GZIP = "GZIP"

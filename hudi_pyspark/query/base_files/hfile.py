@@ -9,7 +9,7 @@ from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
-from hudi_pyspark.format.log.hfile_records import decode_hfile_records
+from hudi_pyspark.format.log.data_block import decode_hfile_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

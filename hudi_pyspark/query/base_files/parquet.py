@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro.annotation import annotated_schema
 from hudi_pyspark.query.base_files.duplicate_key_column import find_duplicate_key_column
-from hudi_pyspark.query.base_files.page_reads import read_wanted_rows
-from hudi_pyspark.query.base_files.parquet_ranges import PagedFile
+from hudi_pyspark.query.base_files.page_reads import PagedFile, read_wanted_rows
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptTableError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     Mask = npt.NDArray[np.bool_]
@@ -42,6 +44,16 @@ def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array
 
 def _missing(role: str, name: str) -> CorruptTableError:
     return CorruptTableError(f"{role} {name!r} does not exist in the table schema")
+
+
+def repeat(value: pa.Scalar, length: int) -> pa.Array:
+    """Return a column that has one value, or null, in every row."""
+    return pa.repeat(value, length) if value.is_valid else pa.nulls(length, value.type)
+
+
+def any_of(*tests: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
+    """Return the test whether a type passes one of several tests."""
+    return lambda kind: any(test(kind) for test in tests)
 
 
 def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:

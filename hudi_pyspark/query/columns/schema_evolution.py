@@ -1,7 +1,8 @@
-"""Conversion of a file's columns to the reader's schema: matched by name, promoted as in Hudi."""
+"""Conversion of a file's columns to the reader's: matched by name or id, promoted as in Hudi."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,10 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
+from hudi_pyspark.query.columns.arrays import any_of, repeat
 from hudi_pyspark.query.columns.java_text import java_double_text, java_float_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from hudi_pyspark.format.timeline.internal_schema import InternalSchema, Part
 
 
 def conform(
@@ -40,16 +45,12 @@ def conform(
         if index >= 0:
             columns.append(_conform_column(table.column(index), field, source))
         elif field.name in constants:
-            columns.append(_repeat(constants[field.name].cast(field.type), table.num_rows))
+            columns.append(repeat(constants[field.name].cast(field.type), table.num_rows))
         else:
             columns.append(pa.nulls(table.num_rows, field.type))
     if not columns:
         return table.select([])
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _repeat(value: pa.Scalar, length: int) -> pa.Array:
-    return pa.nulls(length, value.type) if not value.is_valid else pa.repeat(value, length)
 
 
 def _conform_column(column: pa.ChunkedArray, field: pa.Field, source: str) -> pa.ChunkedArray:
@@ -132,9 +133,7 @@ def without_offset(array: pa.Array) -> pa.Array:
     return array.take(pa.array(np.arange(len(array))))
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    return any(test(kind) for test in tests)
+_is_list = any_of(pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
 def _promote_scalar(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -171,23 +170,13 @@ def _floating(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pc.cast(pc.cast(array, pa.string()), target)
 
 
-def _double_text(array: pa.Array, _target: pa.DataType) -> pa.Array:
-    return java_double_text(array)
-
-
-def _float_text(array: pa.Array, _target: pa.DataType) -> pa.Array:
-    return java_float_text(array)
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    tests = (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_fixed_size_binary,
-    )
-    return any(test(kind) for test in tests)
+_is_bytes = any_of(
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+)
 
 
 def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -206,10 +195,8 @@ def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _is_vector(kind: pa.DataType) -> bool:
-    if not pa.types.is_list(kind):
-        return False
-    tests = (pa.types.is_floating, pa.types.is_int8)
-    return any(test(kind.value_type) for test in tests)
+    is_element = any_of(pa.types.is_floating, pa.types.is_int8)
+    return pa.types.is_list(kind) and is_element(kind.value_type)
 
 
 # Tests of the stored type and of the target, and the conversion. The first rule that fits is used.
@@ -229,6 +216,100 @@ _SCALAR_RULES = (
     (pa.types.is_boolean, pa.types.is_string, _cast),
     (pa.types.is_date, pa.types.is_string, _cast),
     (pa.types.is_decimal, pa.types.is_string, _cast),
-    (pa.types.is_float64, pa.types.is_string, _double_text),
-    (pa.types.is_float32, pa.types.is_string, _float_text),
+    (pa.types.is_float64, pa.types.is_string, lambda array, _: java_double_text(array)),
+    (pa.types.is_float32, pa.types.is_string, lambda array, _: java_float_text(array)),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaOnRead:
+    """The columns of a query and all versions of the table's columns."""
+
+    target: InternalSchema
+    versions: tuple[InternalSchema, ...]  # oldest first
+
+    def stored_names(self, names: Sequence[str], instant: str) -> dict[str, str]:
+        """Map top-level columns of a query to their names in a file, without those that it lacks.
+
+        Args:
+            names: columns of the query. One that the internal schema does not know, such as a
+                partition column, keeps its name.
+            instant: that wrote the file.
+        """
+        stored = self._version_of(instant)
+        names_in_file: dict[str, str] = {}
+        for name in names:
+            wanted = self.target.root.by_name(name)
+            if wanted is None:
+                names_in_file[name] = name
+            elif (field := stored.by_id(wanted.id)) is not None:
+                names_in_file[name] = field.name
+        return names_in_file
+
+    def rename(self, table: pa.Table, stored_names: Mapping[str, str], instant: str) -> pa.Table:
+        """Rename a file's columns to the names of the query, nested fields too.
+
+        Args:
+            table: as read from the file; has some of the stored names.
+            stored_names: of the wanted columns.
+            instant: that wrote the file.
+        """
+        stored = self._version_of(instant)
+        columns = {}
+        for name, stored_name in stored_names.items():
+            if stored_name not in table.schema.names:
+                continue
+            column = table.column(stored_name)
+            new, old = self.target.root.by_name(name), stored.by_name(stored_name)
+            if new is not None and old is not None and new.part != old.part:
+                chunks = [_rename(chunk, new.part, old.part) for chunk in column.chunks]
+                column = pa.chunked_array(chunks) if chunks else column
+            columns[name] = column
+        if not columns:
+            return table.select([])
+        return pa.table(columns)
+
+    def _version_of(self, instant: str) -> StructPart:
+        """Return the columns when a file was written; the oldest ones before all versions."""
+        past = [v for v in self.versions if v.version_id <= int(instant)]
+        return (past[-1] if past else self.versions[0]).root
+
+
+def stored_columns(
+    schema_on_read: SchemaOnRead | None, names: Sequence[str], instant: str
+) -> dict[str, str]:
+    """Map columns of a query to their names in a file; without schema on read they are the same."""
+    if schema_on_read is None:
+        return {name: name for name in names}
+    return schema_on_read.stored_names(names, instant)
+
+
+def _rename(array: pa.Array, new: Part, old: Part) -> pa.Array:
+    if isinstance(new, StructPart) and isinstance(old, StructPart):
+        return _rename_struct(array, new, old)
+    if isinstance(new, ListPart) and isinstance(old, ListPart):
+        array = without_offset(array)
+        values = _rename(array.values, new.element, old.element)
+        mask = pc.is_null(array) if array.null_count else None
+        return pa.ListArray.from_arrays(array.offsets, values, mask=mask)
+    if isinstance(new, MapPart) and isinstance(old, MapPart):
+        array = without_offset(array)
+        items = _rename(array.items, new.value, old.value)
+        mask = pc.is_null(array) if array.null_count else None
+        return pa.MapArray.from_arrays(array.offsets, array.keys, items, mask=mask)
+    return array
+
+
+def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> pa.Array:
+    names, children = [], []
+    for field in new.fields:
+        stored = old.by_id(field.id)
+        index = array.type.get_field_index(stored.name) if stored is not None else -1
+        if stored is None or index < 0:
+            continue
+        names.append(field.name)
+        children.append(_rename(pc.struct_field(array, [index]), field.part, stored.part))
+    if not children:
+        return pa.nulls(len(array), pa.struct([]))
+    mask = pc.is_null(array) if array.null_count else None
+    return pa.StructArray.from_arrays(children, names=names, mask=mask)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.query.columns.arrays import field_array
+from hudi_pyspark.query.columns.arrays import any_of, field_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -425,15 +425,10 @@ def _bytes(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
     return pa.scalar(literal, pa.binary())
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-    return any(test(kind) for test in tests)
-
-
 _LITERALS: tuple[
     tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType, Literal], pa.Scalar]], ...
 ] = (
-    (_is_number, _number),
+    (any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal), _number),
     (pa.types.is_string, _string),
     (pa.types.is_boolean, _boolean),
     (pa.types.is_date, _date),

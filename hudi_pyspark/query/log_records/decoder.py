@@ -11,27 +11,50 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.log.data_block import OnlyRows, block_schema, decode_data_block
-from hudi_pyspark.format.log.delete_block import decode_delete_block
+from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_delete_block
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.query.columns.arrays import as_one_array, field_array, is_null, is_true
-from hudi_pyspark.query.columns.schema_evolution import conform
-from hudi_pyspark.query.columns.schema_on_read import stored_columns
-from hudi_pyspark.query.log_records.column_sets import ALL_COLUMNS, ColumnSets
-from hudi_pyspark.query.log_records.delete_ordering import delete_ordering
-from hudi_pyspark.query.log_records.ordering import comparable_ordering, ordering_field
+from hudi_pyspark.query.columns.schema_evolution import conform, stored_columns
+from hudi_pyspark.query.log_records.ordering import (
+    OrderingValues,
+    comparable,
+    comparable_ordering,
+    ordering_field,
+)
 from hudi_pyspark.query.log_records.record_key import with_record_key
-from hudi_pyspark.query.log_records.records import NO_ROW, LogRecords, Marks
+from hudi_pyspark.query.log_records.records import (
+    ALL_COLUMNS,
+    NO_ROW,
+    ColumnSets,
+    LogRecords,
+    Marks,
+)
 from hudi_pyspark.table.schema import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hudi_pyspark.query.columns.schema_on_read import SchemaOnRead
+    import numpy.typing as npt
+
+    from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup
+    from hudi_pyspark.query.columns.schema_evolution import SchemaOnRead
     from hudi_pyspark.query.log_records.records import Mask, Rows
     from hudi_pyspark.table.merge_mode import MergeRule
 
 _DELETING_OPERATIONS = ("D", "-U")
+# Wrapper of the ordering value that a writer puts into a delete block, by the column's type.
+_WRAPPERS = {
+    pa.int32(): (OrderingWrapper.INT,),
+    pa.int64(): (OrderingWrapper.LONG, OrderingWrapper.TIME_MICROS),
+    pa.float32(): (OrderingWrapper.FLOAT,),
+    pa.float64(): (OrderingWrapper.DOUBLE,),
+    pa.bool_(): (OrderingWrapper.BOOLEAN,),
+    pa.string(): (OrderingWrapper.STRING,),
+    pa.date32(): (OrderingWrapper.DATE, OrderingWrapper.LOCAL_DATE, OrderingWrapper.INT),
+    pa.timestamp("us", "UTC"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
+    pa.timestamp("us"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
+}
 
 
 class PositionsMissing(Exception):
@@ -211,3 +234,64 @@ def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:
     if pa.types.is_int32(values.type):
         default = default | is_true(pc.equal(values, 0))
     return default
+
+
+def delete_ordering(
+    records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
+) -> tuple[OrderingValues, npt.NDArray[np.bool_]]:
+    """Make the ordering values of deleted records comparable with those of rows.
+
+    Args:
+        records: of a delete block.
+        schema: of the rows.
+        names: ordering fields, dotted for nested ones.
+
+    Returns:
+        The values, null where one does not fit its column, and a mask of the records that have a
+        value of another Java class than the column.
+
+    Raises:
+        CorruptTableError: an ordering field does not exist in the schema.
+        UnsupportedTableError: an ordering field has a type without an order in Hudi.
+    """
+    length = len(records.record_keys)
+    groups_of_field: Sequence[Sequence[OrderingGroup]] = [records.ordering]
+    if len(names) > 1:
+        array_ordering = records.array_ordering
+        groups_of_field = array_ordering.fields if array_ordering else [()] * len(names)
+    has_other_class = np.zeros(length, np.bool_)
+    fields = []
+    for name, groups in zip(names, groups_of_field, strict=False):
+        kind = ordering_field(schema.empty_table(), name).type
+        values = pa.nulls(length, kind)
+        for group in groups:
+            if group.wrapper not in _wrappers(kind):
+                has_other_class[np.asarray(group.rows)] = True
+            values = _scatter(values, group, kind)
+        fields.append(comparable(values, name))
+    return OrderingValues(tuple(fields), length), has_other_class
+
+
+def _wrappers(kind: pa.DataType) -> tuple[OrderingWrapper, ...]:
+    return (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(kind) else _WRAPPERS.get(kind, ())
+
+
+def _scatter(values: pa.Array, group: OrderingGroup, kind: pa.DataType) -> pa.Array:
+    """Put a group's values at its rows; values that do not fit the type become null."""
+    converted = _to_column_type(group.values, kind)
+    if converted is None:
+        return values
+    mask = np.zeros(len(values), np.bool_)
+    mask[np.asarray(group.rows)] = True
+    return pc.replace_with_mask(values, pa.array(mask), converted)
+
+
+def _to_column_type(values: pa.Array, kind: pa.DataType) -> pa.Array | None:
+    try:
+        if pa.types.is_date32(kind) and pa.types.is_int32(values.type):
+            return values.cast(kind)
+        if pa.types.is_timestamp(kind) and pa.types.is_int64(values.type):
+            return values.cast(pa.timestamp("us")).cast(kind)
+        return pc.cast(values, kind, safe=not pa.types.is_floating(kind))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None

@@ -1,26 +1,25 @@
-"""Choice of the log blocks that count, in the order in which they apply."""
+"""The log blocks of a slice that count, in the order in which they apply; reports of damage."""
 
 from __future__ import annotations
 
+import enum
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import CorruptLogBlockError
-from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType, frame_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.file_group import LogFile
+    from hudi_pyspark.table.log_file import LogFiles
     from hudi_pyspark.table.timeline import CommittedTimes
 
-_RECORD_BLOCKS = frozenset(
-    {
-        LogBlockType.AVRO_DATA_BLOCK,
-        LogBlockType.PARQUET_DATA_BLOCK,
-        LogBlockType.HFILE_DATA_BLOCK,
-        LogBlockType.DELETE_BLOCK,
-    }
-)
+_RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +104,91 @@ def _without_compacted(by_instant: dict[str, list[LogBlock]]) -> list[str]:
         if winner not in order:
             order.append(winner)
     return order[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceBlocks:
+    """Reader of the live blocks of a slice."""
+
+    log_files: Sequence[LogFile]  # of the slice, in the order in which they apply
+    block_filter: BlockFilter
+    on_damage: OnDamage
+    most_bytes_in_memory: int  # larger files are read piece by piece
+
+    def read(self, storage: Storage, files: LogFiles) -> list[LogBlock]:
+        """Return all log blocks that the query sees, undecoded, in the order in which they apply.
+
+        Args:
+            storage: of the table.
+            files: opens the log files; needed until the blocks are decoded.
+
+        Raises:
+            CorruptLogBlockError: a file is damaged, and `on_damage` says to fail.
+            MissingFileError: a log file, or the blocks that a completed commit wrote, are gone.
+        """
+        scan = scan_blocks(self._frame(storage, files), self.block_filter)
+        self._check_damage(scan, storage)
+        self._check_presence(scan, storage)
+        return list(scan.blocks)
+
+    def _frame(self, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
+        listed = [file for file in self.log_files if file.is_listed]
+        is_small = sum(file.size for file in listed) <= self.most_bytes_in_memory
+        for file in listed:
+            data = files.load(file.path) if is_small else files.open(file.path)
+            if len(data) < file.committed_size:
+                problem = (
+                    f"the file has {len(data)} bytes, but its commit says {file.committed_size}"
+                )
+                self.on_damage.report(problem, storage.describe(file.path), len(data))
+            yield from frame_blocks(data, path=file.path)
+
+    def _check_damage(self, scan: LogScan, storage: Storage) -> None:
+        """Report corrupt blocks: torn by a write that never committed, or damaged since it did."""
+        committed = {f.path: f.committed_size for f in self.log_files}
+        for block in scan.corrupt_blocks:
+            if block.offset < committed[block.path]:
+                problem = "a corrupt block within what completed commits wrote"
+                self.on_damage.report(problem, storage.describe(block.path), block.offset)
+        if scan.corrupt_blocks:
+            places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)
+            _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
+
+    def _check_presence(self, scan: LogScan, storage: Storage) -> None:
+        """Refuse a slice without the blocks of a file that is named by a commit, but not listed.
+
+        Where a file system can append, the blocks are in the file that they were appended to.
+        """
+        for file in self.log_files:
+            is_seen = not file.is_listed and file.committed_by <= self.block_filter.until
+            if is_seen and file.committed_by not in scan.instants:
+                raise MissingFileError.since_commit(storage.describe(file.path), file.committed_by)
+
+
+class OnDamage(enum.Enum):
+    """Option ``on_damage``: how to treat a log file that has lost records of completed commits."""
+
+    FAIL = "fail"
+    WARN = "warn"
+    IGNORE = "ignore"
+
+    def report(self, problem: str, path: str, offset: int) -> None:
+        """Raise, log a warning, or do nothing.
+
+        Args:
+            problem: what is wrong.
+            path: of the log file, as shown to users.
+            offset: bytes from the start of the file.
+
+        Raises:
+            CorruptLogBlockError: for FAIL.
+        """
+        if self is OnDamage.FAIL:
+            raise CorruptLogBlockError(
+                f"{problem}. Restore the file from a copy, or accept what is left of it with the "
+                "option on_damage=warn (Apache Hudi skips it silently: on_damage=ignore)",
+                path,
+                offset,
+            )
+        if self is OnDamage.WARN:
+            _log.warning("%s at byte %d: %s", path, offset, problem)

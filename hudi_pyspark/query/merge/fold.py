@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from hudi_pyspark.query.log_records.column_sets import ColumnSets
-    from hudi_pyspark.query.log_records.records import Mask, Rows
+    from hudi_pyspark.query.log_records.records import ColumnSets, Mask, Rows
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
 

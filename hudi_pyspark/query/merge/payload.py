@@ -20,10 +20,10 @@ from hudi_pyspark.query.log_records.ordering import (
     comparable_ordering,
     ordering_field,
 )
-from hudi_pyspark.query.merge.decision import Decision
-from hudi_pyspark.query.merge.partial_update import (
+from hudi_pyspark.query.merge.decision import (
     DEBEZIUM_UNAVAILABLE,
     PARTIAL_UPDATE_MODES,
+    Decision,
     equals_marker,
     fill_by_mode,
     fill_missing_columns,
@@ -38,8 +38,7 @@ from hudi_pyspark.table.schema import META_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hudi_pyspark.query.log_records.column_sets import ColumnSets
-    from hudi_pyspark.query.log_records.records import Mask, Records
+    from hudi_pyspark.query.log_records.records import ColumnSets, Mask, Records
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,8 +20,7 @@ import pyarrow as pa
 from hudi_pyspark.query.columns.arrays import as_one_array
 from hudi_pyspark.query.log_records.records import LogRecords
 from hudi_pyspark.query.merge.fold import fold_log
-from hudi_pyspark.query.merge.key_hash import BUCKETS, key_buckets
-from hudi_pyspark.query.merge.spill_file import Buckets, SpillFile
+from hudi_pyspark.query.merge.spill_file import BUCKETS, Buckets, SpillFile, key_buckets
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -96,32 +96,19 @@ class LogInMemory:
         """Do nothing: the records go when nothing refers to them."""
 
 
+@dataclass(frozen=True)
 class LogOnDisk:
-    """Log records of a slice in a spill file, in buckets by their keys or by their positions.
+    """Log records of a slice in a spill file, in buckets by their keys or by their positions."""
 
-    Args:
-        file: closed with this object.
-        decoder: of the records.
-        memory: how much of them may be in memory.
-        merger: a user's function for payload classes that Apache Hudi does not have.
-        by_position: whether positions identify the records, or their keys.
-    """
+    file: SpillFile  # closed with this object
+    decoder: LogDecoder  # of the records
+    memory: MemoryLimits  # how much of them may be in memory
+    merger: PayloadMerger | None  # a user's, for payload classes that Apache Hudi does not have
+    by_position: bool  # whether positions identify the records, or their keys
 
-    def __init__(
-        self,
-        file: SpillFile,
-        decoder: LogDecoder,
-        memory: MemoryLimits,
-        merger: PayloadMerger | None,
-        *,
-        by_position: bool,
-    ) -> None:
-        self._file = file
-        self._decoder = decoder
-        self._memory = memory
-        self._merger = merger
-        self._by_position = by_position
-        self._buckets = Buckets(file, BUCKETS)
+    @cached_property
+    def _buckets(self) -> Buckets:
+        return Buckets(self.file, BUCKETS)
 
     def add(self, parts: Iterable[LogRecords]) -> bool:
         """Put records into their buckets.
@@ -132,16 +119,16 @@ class LogOnDisk:
         Raises:
             SpillError: the disk is full.
         """
-        return all(map(self._add, _group(parts, self._memory.group)))
+        return all(map(self._add, _group(parts, self.memory.group)))
 
     def _add(self, parts: Sequence[LogRecords]) -> bool:
-        log = self._decoder.concatenate(parts)
-        if not self._by_position:
+        log = self.decoder.concatenate(parts)
+        if not self.by_position:
             by_key = replace(log, positions=None)
             self._buckets.add(by_key.to_spill_table(), key_buckets(log.keys))
         elif log.positions is not None:
             self._buckets.add(log.to_spill_table(), log.positions % BUCKETS)
-        return not self._by_position or log.positions is not None or not len(log)
+        return not self.by_position or log.positions is not None or not len(log)
 
     def merge(
         self,
@@ -170,22 +157,22 @@ class LogOnDisk:
 
     def close(self) -> None:
         """Remove the spill file."""
-        self._file.close()
+        self.file.close()
 
     def _count_passes(self) -> int:
         """Choose a power of two: few enough to be quick, and enough to fit each into memory."""
         sizes = self._buckets.sizes()
         count = 1
-        while count < BUCKETS and sizes.reshape(-1, count).sum(0).max() > self._memory.one_pass:
+        while count < BUCKETS and sizes.reshape(-1, count).sum(0).max() > self.memory.one_pass:
             count *= 2
         return count
 
     def _spill(self, base: Iterable[pa.Table], count: int) -> Buckets:
-        buckets = Buckets(self._file, count)
+        buckets = Buckets(self.file, count)
         rows_before = 0
-        for group in _group(base, self._memory.group):
+        for group in _group(base, self.memory.group):
             table = pa.concat_tables(group)
-            if self._by_position:
+            if self.by_position:
                 numbers = np.arange(rows_before, rows_before + table.num_rows)
             else:
                 numbers = key_buckets(as_one_array(table.column(RECORD_KEY_COLUMN)))
@@ -195,14 +182,14 @@ class LogOnDisk:
 
     def _load(self, buckets: Sequence[int], count: int) -> LogRecords:
         """Load the records of a pass; where a few keys have very many, these come folded."""
-        decoder = self._decoder
+        decoder = self.decoder
         parts: list[LogRecords] = []
-        size, limit = 0, self._memory.records
+        size, limit = 0, self.memory.records
         for table in self._buckets.tables(buckets):
             parts.append(LogRecords.from_spill_table(table, decoder.schema, decoder.column_sets))
             size += parts[-1].nbytes
             if size > limit:
-                folded = fold_log(decoder.concatenate(parts), decoder.rule, self._merger)
+                folded = fold_log(decoder.concatenate(parts), decoder.rule, self.merger)
                 parts = [folded.without_unused_rows()]
                 size = parts[0].nbytes
                 limit = max(limit, 2 * size)

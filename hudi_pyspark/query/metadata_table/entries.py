@@ -15,8 +15,8 @@ from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
 from hudi_pyspark.format.hfile.source import FileSource
+from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.format.log.delete_block import decode_delete_block
-from hudi_pyspark.format.log.hfile_records import decode_hfile_records
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.query.log_records.live_blocks import BlockFilter, scan_blocks
 

@@ -15,9 +15,9 @@ from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.query.metadata_table.entries import MetadataSlice
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing
-from hudi_pyspark.table.open import open_table
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import CommittedTimes
+from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

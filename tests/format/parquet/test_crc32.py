@@ -3,7 +3,7 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.format.parquet.crc32 import crc32_without_prefix
+from hudi_pyspark.format.parquet.page_values import crc32_without_prefix
 
 
 @given(st.binary(max_size=50), st.binary(max_size=500), st.integers(0, 5_000))

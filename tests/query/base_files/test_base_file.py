@@ -11,7 +11,7 @@ import pytest
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
 from hudi_pyspark.query.base_files import parquet as parquet_file
 from hudi_pyspark.query.base_files.base_file import check_readable, read_base_file
-from hudi_pyspark.storage import MemoryStorage
+from tests.memory_storage import MemoryStorage
 
 UTC = dt.timezone.utc
 PATH = "p=1/f1-0_0-1-0_001.parquet"

@@ -14,8 +14,8 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.query.base_files.bootstrap import read_bootstrap_file
-from hudi_pyspark.storage import MemoryStorage
+from hudi_pyspark.query.base_files.base_file import read_bootstrap_file
+from tests.memory_storage import MemoryStorage
 from tests.table.bootstrap_index import INDEX, bootstrap_index
 from tests.table.tiny_table import TinyTable
 

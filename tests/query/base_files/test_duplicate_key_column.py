@@ -6,8 +6,8 @@ import pytest
 
 from hudi_pyspark.query.base_files.base_file import read_base_file
 from hudi_pyspark.query.base_files.duplicate_key_column import find_duplicate_key_column
-from hudi_pyspark.query.base_files.parquet_ranges import PagedFile
-from hudi_pyspark.storage import MemoryStorage
+from hudi_pyspark.query.base_files.page_reads import PagedFile
+from tests.memory_storage import MemoryStorage
 from tests.query.base_files.parquet_bytes import keys, parquet_bytes
 
 ROWS = 60_000

@@ -8,8 +8,8 @@ import pytest
 
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
 from hudi_pyspark.query.base_files.base_file import read_base_file
-from hudi_pyspark.storage import MemoryStorage
 from tests.format.test_hfile import NONE, block, entry, hfile, message
+from tests.memory_storage import MemoryStorage
 
 PATH = "p=1/f1-0_0-1-0_001.hfile"
 SCHEMA: dict[str, Any] = {

@@ -7,7 +7,8 @@ import pytest
 
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
 from hudi_pyspark.query.base_files.base_file import check_readable, read_base_file
-from hudi_pyspark.storage import ArrowStorage, MemoryStorage
+from hudi_pyspark.storage import ArrowStorage
+from tests.memory_storage import MemoryStorage
 
 PATH = "f1-0_0-1-0_001.lance"
 TABLE = pa.table({"a": list(range(10)), "b": [f"n{i}" for i in range(10)]})

@@ -9,7 +9,8 @@ from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTypeError
 from hudi_pyspark.query.base_files.base_file import read_base_file
-from hudi_pyspark.storage import ArrowStorage, MemoryStorage
+from hudi_pyspark.storage import ArrowStorage
+from tests.memory_storage import MemoryStorage
 
 UTC = dt.timezone.utc
 PATH = "p=1/f1-0_0-1-0_001.orc"

@@ -11,8 +11,7 @@ import pytest
 
 from hudi_pyspark.format.parquet.pages import ParquetPagesError
 from hudi_pyspark.query.base_files import page_reads
-from hudi_pyspark.query.base_files.page_reads import read_wanted_rows
-from hudi_pyspark.query.base_files.parquet_ranges import PagedFile
+from hudi_pyspark.query.base_files.page_reads import PagedFile, read_wanted_rows
 from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.query.filter.sql_text import parse_filter
 from tests.query.base_files.parquet_bytes import keys, parquet_bytes

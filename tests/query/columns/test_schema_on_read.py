@@ -10,8 +10,7 @@ from hudi_pyspark.format.timeline.internal_schema import (
     MapPart,
     StructPart,
 )
-from hudi_pyspark.query.columns.schema_evolution import conform
-from hudi_pyspark.query.columns.schema_on_read import SchemaOnRead, stored_columns
+from hudi_pyspark.query.columns.schema_evolution import SchemaOnRead, conform, stored_columns
 
 
 def struct(**ids):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from hudi_pyspark.query.log_records.column_sets import ALL_COLUMNS, ColumnSets
+from hudi_pyspark.query.log_records.records import ALL_COLUMNS, ColumnSets
 
 
 def sets_of(*names: str) -> ColumnSets:

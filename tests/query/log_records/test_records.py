@@ -4,9 +4,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.query.log_records.column_sets import ALL_COLUMNS, ColumnSets
 from hudi_pyspark.query.log_records.ordering import OrderingValues
-from hudi_pyspark.query.log_records.records import NO_ROW, LogRecords, Marks, Records
+from hudi_pyspark.query.log_records.records import (
+    ALL_COLUMNS,
+    NO_ROW,
+    ColumnSets,
+    LogRecords,
+    Marks,
+    Records,
+)
 
 
 def records_of(texts: list[str]) -> Records:

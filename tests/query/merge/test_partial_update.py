@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import UnsupportedMergeError
-from hudi_pyspark.query.merge.partial_update import equals_marker
+from hudi_pyspark.query.merge.decision import equals_marker
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 from tests.query.log_records.log_files import COMMIT_TIME, EVENT_TIME, KEY, rule_of, wrapped
 from tests.query.merge.merging import Table

@@ -1,4 +1,4 @@
-"""The compactions and clusterings of a table, with their plans."""
+"""The table services: compactions, clusterings, cleans, rollbacks, restores and savepoints."""
 
 from __future__ import annotations
 
@@ -13,27 +13,39 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     ReplacePlan,
     parse_compaction_plan,
     parse_replace_plan,
+    parse_rollback_plan,
+    parse_savepoint_metadata,
 )
-from hudi_pyspark.inspection.instant_columns import TIMES, instant_row
+from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, sorted_table, texts
+from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import instant_path, read_instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.timeline.table_service_metadata import PlannedSlice
+    from hudi_pyspark.format.timeline.table_service_metadata import (
+        PlannedSlice,
+        RestoreMetadata,
+        RollbackMetadata,
+    )
     from hudi_pyspark.table.view import TableView
 
+CLEANS = pa.schema(
+    [
+        *TIMES,
+        ("state", pa.string()),
+        ("archived", pa.bool_()),
+        *texts("policy", "earliest_commit_to_retain", "last_completed_commit"),
+        ("partition_paths", pa.list_(pa.string())),
+        *counts("deleted_files", "undeleted_files", "milliseconds"),
+    ]
+)
 COMPACTIONS = pa.schema(
     [
         *TIMES,
-        ("action", pa.string()),
-        ("state", pa.string()),
+        *texts("action", "state"),
         ("partition_paths", pa.list_(pa.string())),
-        ("slices", pa.int64()),
-        ("log_files", pa.int64()),
-        ("written_files", pa.int64()),
-        ("written_bytes", pa.int64()),
-        ("records", pa.int64()),
+        *counts("slices", "log_files", "written_files", "written_bytes", "records"),
     ]
 )
 
@@ -42,14 +54,54 @@ CLUSTERING = pa.schema(
         *TIMES,
         ("state", pa.string()),
         ("partition_paths", pa.list_(pa.string())),
-        ("input_groups", pa.int64()),
-        ("input_slices", pa.int64()),
-        ("replaced_file_groups", pa.int64()),
-        ("written_files", pa.int64()),
-        ("written_bytes", pa.int64()),
-        ("records", pa.int64()),
+        *counts("input_groups", "input_slices", "replaced_file_groups"),
+        *counts("written_files", "written_bytes", "records"),
     ]
 )
+ROLLBACKS = pa.schema(
+    [
+        *TIMES,
+        *texts("action", "state"),
+        ("archived", pa.bool_()),
+        ("rolled_back", pa.list_(pa.string())),
+        ("partition_paths", pa.list_(pa.string())),
+        *counts("deleted_files", "rollback_blocks", "milliseconds"),
+    ]
+)
+SAVEPOINTS = pa.schema(
+    [
+        *TIMES,
+        ("state", pa.string()),
+        ("saved_at", pa.timestamp("ms", "UTC")),
+        *texts("saved_by", "comments"),
+        ("partition_paths", pa.list_(pa.string())),
+        ("files", pa.int64()),
+    ]
+)
+
+
+def cleans(view: TableView, *, archived: bool) -> pa.Table:
+    """Return one row per clean; see `Inspection.cleans`."""
+    rows: list[dict[str, object]] = [
+        {
+            **instant_row(instant),
+            "archived": is_archived,
+            "policy": next((p.policy for p in clean.partitions if p.policy), None),
+            "earliest_commit_to_retain": clean.earliest_commit_to_retain,
+            "last_completed_commit": clean.last_completed_commit,
+            "partition_paths": [p.partition_path for p in clean.partitions],
+            "deleted_files": sum(len(p.deleted_files) for p in clean.partitions),
+            "undeleted_files": sum(len(p.undeleted_files) for p in clean.partitions),
+            "milliseconds": clean.milliseconds,
+        }
+        for instant, clean, is_archived in known_cleans(view, archived=archived)
+    ]
+    rows += [
+        {**instant_row(instant), "archived": False}
+        for instant in view.timeline.of_action(Action.CLEAN)
+        if not instant.is_completed
+    ]
+    return sorted_table(rows, CLEANS)
 
 
 def compactions(view: TableView) -> pa.Table:
@@ -170,3 +222,70 @@ def _written(view: TableView, instant: Instant) -> dict[str, object]:
         "written_bytes": sum(stat.total_write_bytes for stat in stats),
         "records": sum(stat.num_writes for stat in stats),
     }
+
+
+def rollbacks(view: TableView, *, archived: bool) -> pa.Table:
+    """Return one row per rollback or restore; see `Inspection.rollbacks`."""
+    rows = [
+        _completed_row(instant, rollback, (rollback,), is_archived=is_archived)
+        for instant, rollback, is_archived in known_rollbacks(view, archived=archived)
+    ]
+    rows += [
+        _completed_row(instant, restore, restore.rollbacks, is_archived=False)
+        for instant, restore in known_restores(view)
+    ]
+    rows += [
+        _pending_row(view, instant)
+        for action in (Action.ROLLBACK, Action.RESTORE)
+        for instant in view.timeline.of_action(action)
+        if not instant.is_completed
+    ]
+    return sorted_table(rows, ROLLBACKS)
+
+
+def _completed_row(
+    instant: Instant,
+    metadata: RollbackMetadata | RestoreMetadata,
+    rollbacks_done: tuple[RollbackMetadata, ...],
+    *,
+    is_archived: bool,
+) -> dict[str, object]:
+    partitions = [p for rollback in rollbacks_done for p in rollback.partitions]
+    return {
+        **instant_row(instant),
+        "archived": is_archived,
+        "rolled_back": metadata.rolled_back_times,
+        "partition_paths": sorted({p.partition_path for p in partitions}),
+        "deleted_files": sum(len(p.deleted_files) for p in partitions),
+        "rollback_blocks": sum(len(p.rollback_log_files) for p in partitions),
+        "milliseconds": metadata.milliseconds,
+    }
+
+
+def _pending_row(view: TableView, instant: Instant) -> dict[str, object]:
+    body = read_requested(view, instant, instant.action)
+    path = instant_path(instant, view.config)
+    return {
+        **instant_row(instant),
+        "archived": False,
+        "rolled_back": parse_rollback_plan(body, path=path) if body is not None else None,
+    }
+
+
+def savepoints(view: TableView) -> pa.Table:
+    """Return one row per savepoint; see `Inspection.savepoints`."""
+    rows: list[dict[str, object]] = []
+    for instant in view.timeline.of_action(Action.SAVEPOINT):
+        row = instant_row(instant)
+        if instant.is_completed:
+            path = instant_path(instant, view.config)
+            savepoint = parse_savepoint_metadata(read_instant(view.storage, path), path=path)
+            row |= {
+                "saved_at": savepoint.saved_at_ms or None,
+                "saved_by": savepoint.saved_by,
+                "comments": savepoint.comments,
+                "partition_paths": list(savepoint.file_names),
+                "files": sum(len(names) for names in savepoint.file_names.values()),
+            }
+        rows.append(row)
+    return sorted_table(rows, SAVEPOINTS)
