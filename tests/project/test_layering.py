@@ -42,7 +42,15 @@ MAY_IMPORT = {
 }
 
 # The rooms of a folder, and what each may import of it; "" are the modules at its top.
-QUERY_ROOMS = ("columns", "filter", "base_files", "log_records", "merge", "")  # pipeline on top
+QUERY_ROOMS = (
+    "columns",
+    "filter",
+    "base_files",
+    "log_records",
+    "merge",
+    "metadata_table",
+    "",  # the pipeline
+)
 ROOMS = {
     "format": {
         "": set(),

@@ -9,6 +9,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.query.metadata_table import listing as listing_module
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.records import listed_files
+from hudi_pyspark.storage import ArrowStorage
 from tests.conftest import GOLDEN
 from tests.golden.case import load_cases
 
@@ -60,20 +61,18 @@ def test_merged_listing_is_that_of_single_records(golden_table, name):
     assert files == listed_files(view)
 
 
-def test_no_folder_of_a_partition_is_listed(path, expected):
-    view = HudiTable(str(path)).view
+def test_no_folder_of_a_partition_is_listed(path, expected, monkeypatch):
     folders = []
+    original = ArrowStorage.list_directory
 
-    class Watched(type(view.storage)):
-        def list_directory(self, directory):
-            folders.append((self.base_path, directory))
-            return super().list_directory(directory)
+    def watched(self, directory):
+        folders.append(self.describe(directory))
+        return original(self, directory)
 
-    object.__setattr__(view.storage, "__class__", Watched)
-    table = HudiTable(str(path))
-    object.__setattr__(table.storage, "__class__", Watched)
-    assert rows_of(table.scan()) == expected
-    assert [f for f in folders if ".hoodie" not in f[0] + f[1]] == []
+    monkeypatch.setattr(ArrowStorage, "list_directory", watched)
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert folders
+    assert [folder for folder in folders if "/.hoodie" not in folder] == []
 
 
 def test_files_that_it_lacks_are_found_in_their_folder(path, expected, monkeypatch, caplog):
@@ -93,10 +92,10 @@ def test_files_that_it_lacks_are_found_in_their_folder(path, expected, monkeypat
 
 
 def test_partition_that_it_lacks_is_found_in_its_folder(path, expected, monkeypatch):
-    original = listing_module._FilesPartition.partition_paths.func
+    whole = vars(listing_module._FilesPartition)["partition_paths"]
 
     def all_but_the_first(self):
-        return original(self)[1:]
+        return whole.func(self)[1:]
 
     monkeypatch.setattr(
         listing_module._FilesPartition, "partition_paths", property(all_but_the_first)
