@@ -215,6 +215,15 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
             "copy. If the cleaner has just removed it, load the table again"
         )
 
+    @classmethod
+    def of_bootstrap(cls, path: str) -> MissingFileError:
+        """Return the error for a source file of a bootstrapped table, or the folder of all."""
+        return cls(
+            f"{path} has data columns of the table's bootstrap (hoodie.bootstrap.base.path), but "
+            "does not exist. Restore it, or give the option bootstrap_base_path, the folder where "
+            "the source files are now"
+        )
+
 
 class TimeTravelError(HudiError, ValueError):
     """The state at that instant can no longer (or not yet) be answered."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import zipfile
 from functools import cache
@@ -41,6 +42,16 @@ def set_spark_environment() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])
     )
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built without a network: hatchling comes with the developers' tools."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    build = "import hatchling.build, sys; print(hatchling.build.build_wheel(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=PROJECT, check=True)
+    return next(folder.glob("*.whl"))
 
 
 @pytest.fixture(scope="session")

@@ -6,21 +6,29 @@ tables are imported only when one is read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource
 
-from hudi_pyspark import SHORT_NAME
+import hudi_pyspark
+from hudi_pyspark import SHORT_NAME, UnsupportedQueryError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql.datasource import DataSourceReader
+    from pyspark.sql.datasource import (
+        DataSourceReader,
+        DataSourceStreamWriter,
+        DataSourceWriter,
+    )
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
     from hudi_pyspark.spark.planner import Planner
     from hudi_pyspark.spark.stream import HudiStreamReader
+
+_ONLY_READS = "this source only reads: write tables with Apache Hudi, format('hudi')"
 
 
 class HudiDataSource(DataSource):
@@ -43,6 +51,38 @@ class HudiDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
         return self._get_planner().stream_reader(schema, self.payload_mergers)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001, ARG002
+        raise UnsupportedQueryError(_ONLY_READS)
+
+    def streamWriter(  # noqa: N802  (Spark's name)
+        self,
+        schema: StructType,  # noqa: ARG002
+        overwrite: bool,  # noqa: FBT001, ARG002
+    ) -> DataSourceStreamWriter:
+        raise UnsupportedQueryError(_ONLY_READS)
+
+    # Spark sends a source to a process of the stream. The files of addArtifacts and --py-files are
+    # on that machine, but the process looks for them in a folder that does not exist. So a source
+    # that was imported from such a file brings the path along.
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:  # noqa: ANN401  (as in object)
+        archive = getattr(hudi_pyspark.__loader__, "archive", None)
+        if archive is None:
+            return super().__reduce_ex__(protocol)  # type: ignore[return-value]
+
+        # A local function is pickled by value, so it runs before this package can be imported.
+        def restore(archive: str, pickled: bytes) -> object:
+            import pickle  # noqa: PLC0415
+            import sys  # noqa: PLC0415
+
+            if archive not in sys.path:
+                sys.path.append(archive)
+            source, state = pickle.loads(pickled)
+            restored = source.__new__(source)
+            restored.__dict__.update(state)
+            return restored
+
+        return restore, (archive, cloudpickle.dumps((type(self), self.__dict__)))
 
     def _get_planner(self) -> Planner:
         if self._planner is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.query.base_files.base_file import read_base_file
 from hudi_pyspark.table.schema import META_COLUMNS
 
@@ -47,7 +47,7 @@ def read_bootstrap_file(
     try:
         yield from _join_rows(
             read_base_file(storage, path, meta, batch_rows),
-            read_base_file(outside, name, data, batch_rows),
+            _read_source(outside, name, data, batch_rows),
         )
     except _UnequalError as error:
         raise CorruptBaseFileError(
@@ -55,6 +55,15 @@ def read_bootstrap_file(
             f"expected as many rows as its bootstrap source {outside.describe(name)} has, "
             f"found {error}",
         ) from None
+
+
+def _read_source(
+    storage: Storage, name: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    try:
+        yield from read_base_file(storage, name, columns, batch_rows)
+    except MissingFileError as error:
+        raise MissingFileError.of_bootstrap(storage.describe(name)) from error
 
 
 class _UnequalError(Exception):
