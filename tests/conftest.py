@@ -30,6 +30,12 @@ settings.register_profile("thorough", QUIET, max_examples=2_000)
 settings.load_profile("ci")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that start a cluster, unless they are asked for."""
+    if "cluster" not in config.option.markexpr:
+        items[:] = [item for item in items if item.get_closest_marker("cluster") is None]
+
+
 def set_spark_environment() -> None:
     """Set what a Spark session, here or in a child process, needs from the environment."""
     found = java.find()

@@ -82,7 +82,8 @@ class HudiDataSource(DataSource):
             restored.__dict__.update(state)
             return restored
 
-        return restore, (archive, cloudpickle.dumps((type(self), self.__dict__)))
+        pickled = cloudpickle.dumps((type(self), self.__dict__))  # type: ignore[no-untyped-call]
+        return restore, (archive, pickled)
 
     def _get_planner(self) -> Planner:
         if self._planner is None:
