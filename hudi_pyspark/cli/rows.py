@@ -19,6 +19,8 @@ from hudi_pyspark.cli.arguments import (
     ColumnsOption,
     EndOption,
     FilterOption,
+    LimitOption,
+    MetaOption,
     OutputOption,
     PathArgument,
     Query,
@@ -113,6 +115,8 @@ def scan(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
+    limit: LimitOption = None,
+    meta: MetaOption = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print what would be read, and why; read nothing.")
     ] = False,
@@ -127,11 +131,13 @@ def scan(
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
     query = Query(path, columns, filter_text, as_of, begin, end, query_type, tuple(options or ()))
-    checked = query.scan()
+    checked = query.scan(limit)
     if explain:
         emit(f"{checked.explain()}\n")
     elif to is None:
-        show(_all_rows(checked), output, null=NULL)
+        table = _all_rows(checked)
+        hides = columns is None and not meta and output is Output.TABLE
+        show(_without_meta_columns(table) if hides else table, output, null=NULL)
     else:
         _export(checked, to, file, overwrite=overwrite)
 
