@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource
 
 import hudi_pyspark
@@ -70,20 +69,10 @@ class HudiDataSource(DataSource):
         if archive is None:
             return super().__reduce_ex__(protocol)  # type: ignore[return-value]
 
-        # A local function is pickled by value, so it runs before this package can be imported.
-        def restore(archive: str, pickled: bytes) -> object:
-            import pickle  # noqa: PLC0415
-            import sys  # noqa: PLC0415
+        def restore(_archive: None, source: type[object]) -> object:
+            return source.__new__(source)
 
-            if archive not in sys.path:
-                sys.path.append(archive)
-            source, state = pickle.loads(pickled)
-            restored = source.__new__(source)
-            restored.__dict__.update(state)
-            return restored
-
-        pickled = cloudpickle.dumps((type(self), self.__dict__))  # type: ignore[no-untyped-call]
-        return restore, (archive, pickled)
+        return restore, (_Archive(archive), type(self)), self.__dict__
 
     def _get_planner(self) -> Planner:
         if self._planner is None:
@@ -91,3 +80,20 @@ class HudiDataSource(DataSource):
 
             self._planner = Planner(self.options)
         return self._planner
+
+
+class _Archive:
+    """The path of a zip; what is pickled after it can be imported from there."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A local function is pickled by value, so it runs before this package can be imported.
+        def add(path: str) -> None:
+            import sys  # noqa: PLC0415
+
+            if path not in sys.path:
+                sys.path.append(path)
+
+        return add, (self._path,)

@@ -52,8 +52,10 @@ COMMANDS = {
 }
 # Commands whose output is stored for terminals of these widths, too.
 TERMINALS = (80, 120)
-ON_TERMINALS = ("commits", "commits-wide", "commit", "timeline", "slices", "files", "history")
-ON_TERMINALS += ("describe", "column-statistics", "partitions", "schema-history")
+ON_TERMINALS = (
+    *("commits", "commits-wide", "commit", "timeline", "slices", "files", "history"),
+    *("describe", "column-statistics", "partitions", "schema-history"),
+)
 # File slices are read by several threads: their rows come in any order.
 UNORDERED = {"scan", "scan-json", "scan-csv"}
 

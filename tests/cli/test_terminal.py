@@ -65,12 +65,12 @@ def test_wide_terminal_has_a_table_and_a_narrow_one_a_block_per_row(table):
 
 
 def test_output_longer_than_the_terminal_goes_to_the_pager(table):
-    pager = {"PAGER": "sed s/^/paged:/"}
-    shown = on_terminal("commits", table, "--wide", **pager).out.splitlines()
+    pager = "sed s/^/paged:/"
+    shown = on_terminal("commits", table, "--wide", PAGER=pager).out.splitlines()
     assert len(shown) > 40  # lines of the terminal
     assert all(line.startswith("paged:") for line in shown)
-    assert "paged:" not in on_terminal("slices", table, **pager).out
-    assert "paged:" not in hudi_py("commits", table, "--wide", **pager).out
+    assert "paged:" not in on_terminal("slices", table, PAGER=pager).out
+    assert "paged:" not in hudi_py("commits", table, "--wide", PAGER=pager).out
 
 
 @pytest.mark.parametrize("command", ["files", "column-statistics", "scan"])

@@ -13,7 +13,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 HEAD = """\
 # Errors
 
-<!-- Made by `make docs` from hudi_pyspark/errors.py and tests/project/before_the_package_loads.md: change them there. -->
+<!-- Made by `make docs` from hudi_pyspark/errors.py and, at the end,
+tests/project/before_the_package_loads.md: change it there. -->
 
 Every error that this package raises on purpose is a `HudiError`, and its message begins with a
 code in brackets. In Python, catch the class. Where only the text arrives, as in Spark's
