@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
-.PHONY: help install demo test test-fast test-spark test-property test-lowest golden histories \
+.PHONY: help install demo test test-fast test-spark test-cluster test-property test-lowest golden histories \
 	check lint types format bench bench-full docs site build zip release-check
 
 help: ## list the targets
@@ -51,6 +51,9 @@ test-fast: $(VENV)/.group-test ## run the tests that need no Java, on all cores
 
 test-spark: $(VENV)/.group-test ## run the tests that need Spark
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m spark $(PYTEST_ARGS)
+
+test-cluster: $(VENV)/.group-test ## run the tests that start a standalone Spark cluster
+	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m cluster $(PYTEST_ARGS)
 
 test-property: $(VENV)/.group-test ## run the randomised tests with many more examples
 	@$(PYTEST) -n auto -m property --hypothesis-profile=thorough $(PYTEST_ARGS)

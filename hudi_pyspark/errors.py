@@ -203,7 +203,7 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
     def since_planning(cls, path: str) -> MissingFileError:
         """Return the error for a file that was there when the query was planned."""
         return cls(
-            f"{path} was deleted after the query was planned. Load the table again. If this "
+            f"{path} is not on the storage any more. Load the table again. If this "
             "happens often, make the cleaner keep files longer (hoodie.cleaner.commits.retained)"
         )
 
@@ -213,6 +213,15 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
         return cls(
             f"{path} was committed ({instant_time}) but is not on the storage. Restore it from a "
             "copy. If the cleaner has just removed it, load the table again"
+        )
+
+    @classmethod
+    def of_bootstrap(cls, path: str) -> MissingFileError:
+        """Return the error for a source file of a bootstrapped table, or the folder of all."""
+        return cls(
+            f"{path} has data columns of the table's bootstrap (hoodie.bootstrap.base.path), but "
+            "does not exist. Restore it, or give the option bootstrap_base_path, the folder where "
+            "the source files are now"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import zipfile
 from functools import cache
@@ -29,6 +30,12 @@ settings.register_profile("thorough", QUIET, max_examples=2_000)
 settings.load_profile("ci")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that start a cluster, unless they are asked for."""
+    if "cluster" not in config.option.markexpr:
+        items[:] = [item for item in items if item.get_closest_marker("cluster") is None]
+
+
 def set_spark_environment() -> None:
     """Set what a Spark session, here or in a child process, needs from the environment."""
     found = java.find()
@@ -41,6 +48,16 @@ def set_spark_environment() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")])
     )
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built without a network: hatchling comes with the developers' tools."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    build = "import hatchling.build, sys; print(hatchling.build.build_wheel(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=PROJECT, check=True)
+    return next(folder.glob("*.whl"))
 
 
 @pytest.fixture(scope="session")

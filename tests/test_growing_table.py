@@ -125,7 +125,7 @@ def test_file_that_the_cleaner_takes_after_planning_is_named(tmp_path):
     tasks: list[Any] = list(scan.plan())
     growing.grow()
     assert growing.remove("_20261121062657910.parquet") > 0
-    with pytest.raises(MissingFileError, match="deleted after the query was planned") as error:
+    with pytest.raises(MissingFileError, match="is not on the storage any more") as error:
         list(read(tasks[0], scan.storage))
     assert "_20261121062657910.parquet" in str(error.value)
     assert "Load the table again" in str(error.value)

@@ -191,7 +191,7 @@ def test_schema_history_lists_what_changed(open_case):
     assert history[0]["added"]
     assert not history[0]["dropped"]
     later = [change for row in history[1:] for change in row["changed"]]
-    assert any("int32 -> int64" in change for change in later)
+    assert any("int -> bigint" in change for change in later)
     assert [row["columns"] for row in history][-1] == history[0]["columns"] + sum(
         len(row["added"]) - len(row["dropped"]) for row in history[1:]
     )

@@ -12,6 +12,13 @@ PathArgument = Annotated[
 OutputOption = Annotated[
     Output, typer.Option("--output", "-o", help="Output format.", show_default=True)
 ]
+LimitOption = Annotated[
+    int | None,
+    typer.Option("--limit", "-n", min=0, help="Maximum number of rows; all by default."),
+]
+MetaOption = Annotated[
+    bool, typer.Option("--meta", help="Include the _hoodie_* columns; JSON and CSV have them.")
+]
 WideOption = Annotated[
     bool, typer.Option("--wide", "-w", help="Print all columns; JSON and CSV always have them.")
 ]

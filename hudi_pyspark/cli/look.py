@@ -2,16 +2,30 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime, timezone
 from enum import Enum
 from typing import Annotated
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 
-from hudi_pyspark.cli.arguments import AsOfOption, OutputOption, PathArgument, WideOption
+from hudi_pyspark.cli.arguments import (
+    AsOfOption,
+    LimitOption,
+    MetaOption,
+    OutputOption,
+    PathArgument,
+    WideOption,
+)
 from hudi_pyspark.cli.printing import Output, number_text, say_aside, show, show_pairs
+from hudi_pyspark.errors import InvalidInstantError
+from hudi_pyspark.format.timeline.instant import instant_to_datetime
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.plot import Picture
+from hudi_pyspark.query.columns.type_text import type_text
+from hudi_pyspark.query.instants import local_now
+from hudi_pyspark.table.schema import META_COLUMNS
 
 InstantArgument = Annotated[
     str, typer.Argument(metavar="INSTANT", help="Requested or completion time of a commit.")
@@ -23,7 +37,8 @@ SaveOption = Annotated[
 ArchivedOption = Annotated[bool, typer.Option("--archived", help="Include archived instants.")]
 # The columns that a printed table has by default; --wide prints all of them.
 _TIMELINE = ("requested_time", "completion_time", "action", "state", "archived")
-_COMMITS = ("requested_time", "action", "operation", "files", "inserts", "updates", "deletes")
+_COMMITS = ("age", "action", "operation", "files", "inserts", "updates", "deletes")
+_COLUMN_STATISTICS = ("path", "column", "min", "max", "values", "nulls")
 _COMMIT = ("path", "kind", "records", "inserts", "updates", "deletes", "bytes")
 _SLICES = ("partition_path", "file_id", "base_instant_time", "base_bytes", "log_count", "log_bytes")
 _FILES = ("path", "kind", "bytes", "committed_by", "in_latest_slice")
@@ -49,7 +64,7 @@ def describe(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
     if output is not Output.TABLE:
         show_pairs(asdict(description), output)
         return
-    columns = [f"{field.name} {field.type}" for field in table.schema]
+    columns = [f"{field.name} {type_text(field.type)}" for field in table.schema]
     pending = len(table.view.timeline.pending)
     pairs = {
         "name": description.name,
@@ -80,12 +95,42 @@ def commits(
     path: PathArgument,
     *,
     archived: ArchivedOption = False,
+    newest_first: Annotated[
+        bool, typer.Option("--newest-first", help="Begin with the last commit.")
+    ] = False,
     wide: WideOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List the completed commits, with numbers of files and records."""
-    commits = HudiTable(path).inspect.commits(archived=archived)
-    show(commits, output, brief=() if wide else _COMMITS)
+    """List the completed commits, with their age and numbers of files and records."""
+    table = HudiTable(path)
+    commits = table.inspect.commits(archived=archived)
+    if newest_first:
+        commits = commits.take(pa.array(range(commits.num_rows - 1, -1, -1), pa.int64()))
+    if output is not Output.TABLE:
+        show(commits, output)
+        return
+    # The time that --begin compares with: commits have no other before table version 8.
+    has_completion_times = table.view.config.has_completion_times
+    time = "completion_time" if has_completion_times else "requested_time"
+    now = local_now()
+    if table.view.config.timeline_timezone == "UTC":
+        now = now.astimezone(timezone.utc)
+    ages = [_age(instant, now) for instant in commits.column(time).to_pylist()]
+    shown = commits.add_column(2, "age", pa.array(ages, pa.string()))
+    show(shown, output, brief=() if wide else (time, *_COMMITS))
+
+
+def _age(instant: str | None, now: datetime) -> str | None:
+    """Return the time since an instant, which is a wall-clock time, in its largest unit."""
+    try:
+        moment = instant_to_datetime(instant or "")
+    except InvalidInstantError:  # that of a bootstrap is not a time
+        return None
+    seconds = round((now.replace(tzinfo=None) - moment).total_seconds())
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if abs(seconds) >= length:
+            return f"{int(seconds / length)} {unit}"
+    return f"{seconds} s"
 
 
 def commit(
@@ -117,10 +162,14 @@ def slices(
 
 
 def files(
-    path: PathArgument, *, wide: WideOption = False, output: OutputOption = Output.TABLE
+    path: PathArgument,
+    *,
+    limit: LimitOption = None,
+    wide: WideOption = False,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """List every data file on the storage, older ones included."""
-    show(HudiTable(path).inspect.files(), output, brief=() if wide else _FILES)
+    show(HudiTable(path).inspect.files().slice(0, limit), output, brief=() if wide else _FILES)
 
 
 def history(
@@ -162,7 +211,7 @@ def schema(
         return
     columns = table.schema if as_of is None else table.scan(as_of=as_of).schema
     rows = [
-        {"column": field.name, "type": str(field.type), "nullable": field.nullable}
+        {"column": field.name, "type": type_text(field.type), "nullable": field.nullable}
         for field in columns
     ]
     show(pa.Table.from_pylist(rows), output)
@@ -184,12 +233,28 @@ def metadata(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Print the records of the metadata table."""
-    show(HudiTable(path).inspect.metadata_records(partition), output)
+    table = HudiTable(path)
+    if not table.view.config.metadata_partitions and partition is None:
+        say_aside("the table has no metadata table, so reads list folders")
+        if output is Output.TABLE:
+            return
+    show(table.inspect.metadata_records(partition), output)
 
 
-def column_statistics(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
+def column_statistics(
+    path: PathArgument,
+    *,
+    limit: LimitOption = None,
+    meta: MetaOption = False,
+    wide: WideOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
     """Print the known minimum, maximum and nulls of each column and file."""
-    show(HudiTable(path).inspect.column_statistics(), output)
+    statistics = HudiTable(path).inspect.column_statistics()
+    if output is Output.TABLE and not meta:
+        is_meta = pc.is_in(statistics.column("column"), pa.array(META_COLUMNS))
+        statistics = statistics.filter(pc.invert(is_meta))
+    show(statistics.slice(0, limit), output, brief=() if wide else _COLUMN_STATISTICS)
 
 
 def stats(path: PathArgument, output: OutputOption = Output.TABLE) -> None:

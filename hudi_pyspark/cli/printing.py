@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pydoc
 import re
 import sys
+from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,11 +19,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hudi_pyspark.cli.fitting import Column, fit, wrap
 from hudi_pyspark.description import byte_text
 from hudi_pyspark.query.columns.json_text import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import JustifyMethod
 
@@ -40,8 +44,6 @@ _STYLES = {
     "broken": "bold red",
 }
 NOTHING = "-"
-_GAP = 3  # cells between two columns of a table
-_FOLDED = 24  # width to which a column may be folded
 
 
 class Output(str, Enum):
@@ -85,14 +87,17 @@ def show_pairs(pairs: Mapping[str, object], output: Output) -> None:
     if output is Output.JSON:
         emit(json.dumps(pairs, indent=2, ensure_ascii=False) + "\n")
     elif output is Output.CSV:
-        texts = {name: pair_text(value) for name, value in pairs.items()}
-        show(pa.Table.from_pylist([texts]), output)
+        row = {name: pair_text(value) for name, value in pairs.items()}
+        show(pa.Table.from_pylist([row]), output)
     else:
-        width = max(map(cell_len, pairs))
-        for name, value in pairs.items():
-            padded = name + " " * (width - cell_len(name))
-            line = Text.assemble((padded, "bold"), "  ", printable(pair_text(value)))
-            _console().print(line, soft_wrap=True)
+        texts = [(name, printable(pair_text(value))) for name, value in pairs.items()]
+        console = _console()
+        if console.is_terminal:
+            console.print(_pairs(console, texts))
+        else:
+            width = max(map(cell_len, pairs))
+            lines = [f"{name}{' ' * (width - cell_len(name))}  {text}" for name, text in texts]
+            emit("\n".join(lines) + "\n")
 
 
 def pair_text(value: object) -> str:
@@ -202,25 +207,36 @@ def _console() -> Console:
 
 
 def _print_cells(table: pa.Table, null: str) -> None:
-    names = table.column_names
-    cells = [_cells(name, table.column(name), null) for name in names]
-    rows = list(zip(*cells, strict=True)) if cells else []
-    widths = [max(map(cell_len, [name, *c])) for name, c in zip(names, cells, strict=True)]
-    right = [_is_number(field.type) for field in table.schema]
+    columns = [
+        Column(name, tuple(_cells(name, table.column(name), null)), _is_number(field.type))
+        for name, field in zip(table.column_names, table.schema, strict=True)
+    ]
     console = _console()
     if not console.is_terminal:
-        _print_plain(names, rows, widths, right)
-    # If only the widest column is too wide, it is folded; else each row becomes a block of lines.
-    elif _width_of(widths) <= console.width:
-        console.print(_rich_table(names, rows, right, widths.index(max(widths))))
+        _print_plain(columns)
+        return
+    with _paged(console):
+        fitted = fit(columns, console.width) if columns else (0, [])
+        if fitted is None:
+            _print_records(console, columns)
+        else:
+            console.print(_rich_table(*fitted))
+
+
+@contextmanager
+def _paged(console: Console) -> Iterator[None]:
+    """Show what is printed in the user's pager, if it is longer than the screen."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield
+        return
+    with console.capture() as capture:
+        yield
+    text = capture.get()
+    if text.count("\n") < console.height:
+        emit(text)
     else:
-        _print_records(console, names, rows)
-
-
-def _width_of(widths: Sequence[int]) -> int:
-    """Return the least width of a table whose widest column may be folded."""
-    folded = max(widths) - min(max(widths), _FOLDED)
-    return sum(widths) - folded + _GAP * (len(widths) - 1)
+        os.environ.setdefault("LESS", "-FRX")  # colours, and no pager for less than a screen
+        pydoc.pager(text)
 
 
 def _cells(name: str, column: pa.ChunkedArray, null: str) -> list[str]:
@@ -241,47 +257,59 @@ def _is_number(kind: pa.DataType) -> bool:
     )
 
 
-def _print_plain(
-    names: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    widths: Sequence[int],
-    right: Sequence[bool],
-) -> None:
+def _rows(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
+    return zip(*(column.cells for column in columns), strict=True)
+
+
+def _print_plain(columns: Sequence[Column]) -> None:
     """Print aligned text for a pipe: nothing is cut, wrapped or coloured."""
+    widths = [column.width for column in columns]
     lines = []
-    for row in (names, *rows):
+    for row in (tuple(column.name for column in columns), *_rows(columns)):
         padded = [
             f"{' ' * (width - cell_len(cell))}{cell}"
-            if is_right
+            if column.is_number
             else f"{cell}{' ' * (width - cell_len(cell))}"
-            for cell, width, is_right in zip(row, widths, right, strict=True)
+            for cell, width, column in zip(row, widths, columns, strict=True)
         ]
         lines.append("  ".join(padded).rstrip())
     emit("\n".join(lines) + "\n")
 
 
-def _rich_table(
-    names: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], foldable: int
-) -> Table:
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for place, (name, is_right) in enumerate(zip(names, right, strict=True)):
-        justify: JustifyMethod = "right" if is_right else "left"
-        grid.add_column(name, justify=justify, no_wrap=place != foldable, overflow="fold")
-    for row in rows:
+def _rich_table(gap: int, columns: Sequence[Column]) -> Table:
+    # The box has one cell between two columns.
+    grid = Table(
+        box=box.SIMPLE_HEAD,
+        padding=(0, gap - 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+        header_style="bold",
+    )
+    for column in columns:
+        justify: JustifyMethod = "right" if column.is_number else "left"
+        grid.add_column(column.name, justify=justify, no_wrap=True, vertical="top")
+    for row in _rows(columns):
         grid.add_row(*map(styled, row))
     return grid
 
 
-def _print_records(console: Console, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_records(console: Console, columns: Sequence[Column]) -> None:
     """Print one block per row, for a terminal that is too narrow for the columns."""
-    width = max(map(cell_len, names))
+    rows = list(_rows(columns))
     for number, row in enumerate(rows, 1):
         console.rule(f"{number} of {len(rows)}", align="left", style="dim", characters="-")
-        grid = Table(box=None, pad_edge=False, show_header=False)
-        grid.add_column(style="bold", width=width, no_wrap=True)
-        grid.add_column(overflow="fold")
-        for name, cell in zip(names, row, strict=True):
-            grid.add_row(name, styled(cell))
-        console.print(grid)
+        console.print(_pairs(console, zip((c.name for c in columns), row, strict=True)))
     if not rows:
-        console.print(", ".join(names), style="dim", soft_wrap=True)
+        names = ", ".join(column.name for column in columns)
+        console.print(wrap(names, console.width), style="dim")
+
+
+def _pairs(console: Console, pairs: Iterable[tuple[str, str]]) -> Table:
+    named = list(pairs)
+    width = max(cell_len(name) for name, _ in named)
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in named:
+        grid.add_row(name, styled(wrap(text, max(10, console.width - width - 2))))
+    return grid

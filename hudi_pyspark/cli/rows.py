@@ -19,6 +19,8 @@ from hudi_pyspark.cli.arguments import (
     ColumnsOption,
     EndOption,
     FilterOption,
+    LimitOption,
+    MetaOption,
     OutputOption,
     PathArgument,
     QueryTypeOption,
@@ -113,6 +115,8 @@ def scan(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
+    limit: LimitOption = None,
+    meta: MetaOption = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print what would be read, and why; read nothing.")
     ] = False,
@@ -128,11 +132,13 @@ def scan(
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
     instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
     given = _options(options, columns=columns, filter=filter_text, **instants)
-    checked = HudiTable(path).scan_with(given)
+    checked = HudiTable(path).scan_with(given, limit=limit)
     if explain:
         emit(f"{checked.explain()}\n")
     elif to is None:
-        show(_all_rows(checked), output, null=NULL)
+        table = _all_rows(checked)
+        hides = columns is None and not meta and output is Output.TABLE
+        show(_without_meta_columns(table) if hides else table, output, null=NULL)
     else:
         _export(checked, to, file, overwrite=overwrite)
 

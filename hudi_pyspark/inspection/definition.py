@@ -10,6 +10,7 @@ from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.timeline import TIMES, instant_row
+from hudi_pyspark.query.columns.type_text import type_text
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def schema_history(view: TableView) -> pa.Table:
         version = parse_internal_schema(internal, path=path).version_id if internal else None
         if not text or (text == last_text and version == last_version):
             continue
-        types = {field.name: str(field.type) for field in arrow_schema(parse_schema(text))}
+        types = {field.name: type_text(field.type) for field in arrow_schema(parse_schema(text))}
         both = [name for name in types if name in earlier]
         row = {
             **instant_row(commit.instant),

@@ -33,18 +33,20 @@ def history(view: TableView, file_id: str) -> pa.Table:
     """Return one row per event; see `Inspection.history`.
 
     Raises:
-        InvalidOptionError: no instant names the file group.
+        InvalidOptionError: no instant names the file group, or several begin so.
     """
-    events = [
+    events = _events(view, file_id) or _events(view, _whole_file_id(view, file_id))
+    events.sort(key=lambda row: str(row["requested_time"]))
+    return pa.Table.from_pylist(events, schema=HISTORY)
+
+
+def _events(view: TableView, file_id: str) -> list[dict[str, object]]:
+    return [
         *_commits(view, file_id),
         *_plans(view, file_id),
         *_cleans(view, file_id),
         *_rollbacks(view, file_id),
     ]
-    if not events:
-        _refuse_unknown(view, file_id)
-    events.sort(key=lambda row: str(row["requested_time"]))
-    return pa.Table.from_pylist(events, schema=HISTORY)
 
 
 def _commits(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
@@ -106,15 +108,27 @@ def _file_id(name: str) -> str:
         return ""
 
 
-def _refuse_unknown(view: TableView, file_id: str) -> None:
+def _whole_file_id(view: TableView, beginning: str) -> str:
+    """Return the only file id that begins so; lists of a narrow terminal have no more of it.
+
+    Raises:
+        InvalidOptionError: there is none, or several.
+    """
     known = {
         stat.file_id
         for commit in known_commits(view, archived=True)
         for _, stat in commit.metadata.all_stats()
     }
-    near = difflib.get_close_matches(file_id, sorted(known), n=1, cutoff=0.3)
+    found = [file_id for file_id in known if file_id.startswith(beginning) and beginning]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidOptionError(
+            f"{len(found)} file groups begin with {beginning!r}: {', '.join(sorted(found))}"
+        )
+    near = difflib.get_close_matches(beginning, sorted(known), n=1, cutoff=0.3)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise InvalidOptionError(
-        f"no instant of the table names a file group {file_id!r}{hint} (inspect.file_slices() "
+        f"no instant of the table names a file group {beginning!r}{hint} (inspect.file_slices() "
         "lists the file ids)"
     )

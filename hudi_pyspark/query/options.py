@@ -283,4 +283,6 @@ def _check_no_range(given: GivenOptions) -> None:
     range_options = (table.BEGIN, table.END, table.INCREMENTAL_FORMAT, table.RANGE_MERGE)
     stray = [option.name for option in range_options if option in given]
     if stray:
-        raise InvalidOptionError(f"{stray[0]} needs {table.QUERY_TYPE.name}=incremental")
+        # Spark asks for the columns of a stream as for those of a batch.
+        hint = f"; a stream has {table.START_OFFSET.alias} instead" if table.BEGIN in given else ""
+        raise InvalidOptionError(f"{stray[0]} needs {table.QUERY_TYPE.name}=incremental{hint}")

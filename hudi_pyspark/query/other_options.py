@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.query.option_table import BY_NAME, OPTIONS, as_text
 from hudi_pyspark.storage_options import is_storage_option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Query features of Apache Hudi that this release refuses by name instead of ignoring them.
 _BLOB_MODE = "hoodie.read.blob.inline.mode"
@@ -56,6 +59,8 @@ HUDI_RS_IGNORED: Final = frozenset(
         "hoodie.read.scan.max.memory.size",
     }
 )
+_KEYS = {name: option.name for name, option in BY_NAME.items()}
+_SHORT_NAMES = {n.lower(): n for option in OPTIONS for n in option.names if "." not in n}
 # Options that Spark itself hands to every source.
 SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
 
@@ -85,13 +90,19 @@ def check_other_option(name: str, value: object) -> None:
         return
     if name.startswith((*_IGNORED_PREFIXES, "spark.")) or is_storage_option(name):
         return
-    near = difflib.get_close_matches(name, BY_NAME, n=1, cutoff=0.6)
-    hint = f"; did you mean {BY_NAME[near[0]].name}?" if near else ""
-    if name.startswith("hoodie."):
+    is_key = name.startswith("hoodie.")
+    near = _nearest(name, {} if is_key else _SHORT_NAMES) or _nearest(name, _KEYS)
+    hint = f"; did you mean {near}?" if near else ""
+    if is_key:
         warnings.warn(f"unknown option {name} is ignored{hint}", UserWarning, stacklevel=2)
         return
-    names = (option.alias or option.name for option in OPTIONS)
-    known = ", ".join(sorted(name for name in names if "." not in name))
+    known = ", ".join(sorted(_SHORT_NAMES.values()))
     raise InvalidOptionError(
         f"unknown option {name!r}{hint} (known: {known}, and the keys of Apache Hudi)"
     )
+
+
+def _nearest(name: str, names: Mapping[str, str]) -> str:
+    """Return the name of the option whose name in lower case is the nearest; "" for none."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return names[near[0]] if near else ""

@@ -143,4 +143,7 @@ class SlicePlanner:
     @cached_property
     def _bootstrap_sources(self) -> BootstrapSources:
         view = self.view
-        return load_bootstrap_sources(view.storage, view.config, self.options.bootstrap_base_path)
+        folder = self.options.bootstrap_base_path
+        sources = load_bootstrap_sources(view.storage, view.config, folder)
+        sources.check_folder(view.storage)
+        return sources

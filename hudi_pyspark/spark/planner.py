@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from hudi_pyspark import SHORT_NAME
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.query.filter.sql_text import parse_filter
 from hudi_pyspark.query.option_table import INSPECT
@@ -126,7 +126,17 @@ class Planner:
         """
         if self._opened is None or not (is_pinned or self._opened.is_current()):
             settings = storage_options_of(self._options)
-            self._opened = HudiTable(self._path(), storage_options=settings)
+            path = self._path()
+            try:
+                self._opened = HudiTable(path, storage_options=settings)
+            except PathNotFoundError as error:
+                if "://" in path or path.startswith(("/", "file:/")):
+                    raise
+                raise PathNotFoundError(
+                    f"{error.args[0]}. {path!r} is a relative path, and the process that plans the "
+                    "query looks for it in its own folder: with Spark Connect a temporary one on "
+                    "the server. Give an absolute path or a URI"
+                ) from None
         return self._opened
 
     def _path(self) -> str:
@@ -136,6 +146,12 @@ class Planner:
                 f"VIEW … USING `{SHORT_NAME}` OPTIONS (path '…')"
             )
         path = self._options.get("path")
+        if not path and "paths" in self._options:
+            raise InvalidOptionError(
+                f"several paths are given, {self._options['paths']}, but one read has one table. "
+                "Give .load(...) its base path. Combine tables with union(), and choose partitions "
+                "with a filter"
+            )
         if not path:
             raise InvalidOptionError(
                 "no path: give the table's base path to .load(...), or in SQL to the OPTIONS of a "

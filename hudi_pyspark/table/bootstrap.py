@@ -53,6 +53,15 @@ class BootstrapSources:
     index: Mapping[tuple[str, str], str]  # (partition path, file id) to source file, as recorded
     base_path: str  # replaces the recorded hoodie.bootstrap.base.path
 
+    def check_folder(self, storage: Storage) -> None:
+        """Refuse a folder of source files that is not there.
+
+        Raises:
+            MissingFileError: it does not exist, or is empty.
+        """
+        if _is_folder(storage, self.base_path) is False:
+            raise MissingFileError.of_bootstrap(self.base_path)
+
     def attach(self, slices: Iterable[FileSlice]) -> list[FileSlice]:
         """Return the slices, with the source file of every base file that holds meta columns only.
 
@@ -140,11 +149,12 @@ def locate_sources(storage: Storage, recorded: str) -> str:
     return sibling if _is_folder(storage, sibling) else recorded
 
 
-def _is_folder(storage: Storage, location: str) -> bool:
+def _is_folder(storage: Storage, location: str) -> bool | None:
+    """Return whether there is a folder with something in it; None where the store says neither."""
     try:
         return bool(storage.at(location).list_directory(""))
     except (OSError, ValueError):
-        return False  # a file, or a store that is not reached from here: reading it says why
+        return None  # a file, or a store that is not reached from here: reading it says why
 
 
 def _check_index_kind(config: TableConfig) -> None:

@@ -128,6 +128,11 @@ def _no_table(storage: Storage) -> TableNotFoundError:
         return TableNotFoundError(
             f"{here} is a file. Give the base path of a Hudi table, the folder that holds .hoodie"
         )
+    if is_empty and any(sign in here for sign in "*?[{"):
+        return PathNotFoundError(
+            f"{here} does not exist, and patterns are not expanded. Give the base path of one Hudi "
+            "table, the folder that holds .hoodie"
+        )
     if is_empty:
         return PathNotFoundError(
             f"{here} does not exist or is empty. Give the base path of a Hudi table, the folder "

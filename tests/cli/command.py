@@ -34,9 +34,10 @@ class Ended:
 
 def environment(**variables: str) -> dict[str, str]:
     """Variables of this process, without those that change colours or widths."""
-    names = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS"}
+    names = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS", "LESS"}
     kept = {name: value for name, value in os.environ.items() if name not in names}
-    return {**kept, "PYTHONPATH": str(PROJECT), "TERM": "xterm-256color", **variables}
+    fixed = {"PYTHONPATH": str(PROJECT), "TERM": "xterm-256color", "PAGER": "cat"}
+    return {**kept, **fixed, **variables}
 
 
 def hudi_py(*arguments: str, cwd: Path | None = None, **variables: str) -> Ended:
@@ -52,9 +53,15 @@ def hudi_py(*arguments: str, cwd: Path | None = None, **variables: str) -> Ended
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def in_process(*arguments: str) -> Ended:
-    """Run the command within this process: for the many runs that need no process of their own."""
-    result = CliRunner().invoke(app, arguments, prog_name="hudi-py", env={"COLUMNS": "200"})
+def in_process(*arguments: str, columns: int = 0) -> Ended:
+    """Run the command within this process: for the many runs that need no process of their own.
+
+    Args:
+        arguments: of the command.
+        columns: width of the terminal that it takes its output for; 0 for a pipe.
+    """
+    terminal = {"COLUMNS": str(columns or 200), "FORCE_COLOR": "1" if columns else None}
+    result = CliRunner().invoke(app, arguments, prog_name="hudi-py", env=terminal)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Ended(result.exit_code, result.stdout, result.stderr)

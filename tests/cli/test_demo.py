@@ -4,11 +4,8 @@ import subprocess
 import sys
 import zipfile
 
-import pytest
-
 from hudi_pyspark import HudiTable
 from tests.cli.command import environment, hudi_py
-from tests.conftest import PROJECT
 
 
 def test_demo_shows_the_rows_that_hudi_reads(tmp_path):
@@ -61,16 +58,6 @@ def test_core_is_imported_without_typer_and_rich():
     code = "import hudi_pyspark, sys; sys.exit(bool({'typer', 'rich'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], env=environment(), check=False)
     assert done.returncode == 0
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The wheel, built without a network: hatchling comes with the developers' tools."""
-    pytest.importorskip("hatchling")
-    folder = tmp_path_factory.mktemp("wheel")
-    build = "import hatchling.build, sys; print(hatchling.build.build_wheel(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=PROJECT, check=True)
-    return next(folder.glob("*.whl"))
 
 
 def test_wheel_has_the_command_and_its_table(wheel, tmp_path):

@@ -6,6 +6,7 @@ counts and rows were checked against the tables' case.json and Apache Hudi's own
 
 import os
 import re
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ COMMANDS = {
     "timeline": ["timeline", MOR],
     "timeline-archived": ["timeline", "v9_mor_archived", "--wide"],
     "commits": ["commits", MOR],
+    "commits-newest-first": ["commits", V6, "--newest-first"],
     "commits-wide": ["commits", MOR, "--wide"],
     "commit": ["commit", CDC, "20261121063212107"],
     "slices": ["slices", V6],
@@ -34,7 +36,7 @@ COMMANDS = {
     "schema": ["schema", MOR],
     "schema-history": ["schema", "v9_mor_schema_evolution", "--history"],
     "partitions": ["partitions", V6],
-    "metadata-none": ["metadata", MOR],
+    "column-statistics": ["column-statistics", MOR, "--limit", "8"],
     "stats": ["stats", CDC],
     "properties": ["properties", MOR],
     "head": ["head", "v9_mor_corrupt_log_block", "--limit", "3"],
@@ -48,6 +50,12 @@ COMMANDS = {
     "doctor-torn-block": ["doctor", "v9_mor_corrupt_log_block"],
     "doctor-pending": ["doctor", "v6_mor_compaction_pending"],
 }
+# Commands whose output is stored for terminals of these widths, too.
+TERMINALS = (80, 120)
+ON_TERMINALS = (
+    *("commits", "commits-wide", "commit", "timeline", "slices", "files", "history"),
+    *("describe", "column-statistics", "partitions", "schema-history"),
+)
 # File slices are read by several threads: their rows come in any order.
 UNORDERED = {"scan", "scan-json", "scan-csv"}
 
@@ -68,6 +76,13 @@ def compare(name: str, text: str) -> None:
     assert text == file.read_text(encoding="utf-8")
 
 
+@pytest.fixture(autouse=True)
+def two_days_later(monkeypatch):
+    """The present time, since commits have an age."""
+    now = datetime(2026, 11, 23, 8, tzinfo=timezone.utc)
+    monkeypatch.setattr("hudi_pyspark.cli.look.local_now", lambda: now)
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_output_is_as_stored(name, tables, monkeypatch):
     monkeypatch.chdir(tables)
@@ -80,8 +95,21 @@ def test_output_is_as_stored(name, tables, monkeypatch):
     compare(name, shown.replace(f"{tables}/", ""))
 
 
+@pytest.mark.parametrize("width", TERMINALS)
+@pytest.mark.parametrize("name", ON_TERMINALS)
+def test_output_on_a_terminal_is_as_stored(name, width, tables, monkeypatch):
+    monkeypatch.chdir(tables)
+    ended = in_process(*COMMANDS[name], columns=width)
+    lines = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", ended.out).splitlines()]
+    assert (ended.code, ended.err) == (0, "")
+    assert max(map(len, lines)) <= width
+    shown = [f"$ COLUMNS={width} hudi-py {' '.join(COMMANDS[name])}", *lines, ""]
+    compare(f"{name}-{width}", "\n".join(shown).replace(f"{tables}/", ""))
+
+
 def test_every_stored_output_belongs_to_a_command():
-    assert {file.stem for file in SNAPSHOTS.glob("*.txt")} == set(COMMANDS)
+    on_terminals = {f"{name}-{width}" for name in ON_TERMINALS for width in TERMINALS}
+    assert {file.stem for file in SNAPSHOTS.glob("*.txt")} == {*COMMANDS, *on_terminals}
 
 
 def test_nothing_stored_has_colours_or_paths_of_a_machine():

@@ -1,5 +1,6 @@
 """Colours, widths and control characters: what people see."""
 
+import json
 import re
 
 import pyarrow as pa
@@ -54,8 +55,8 @@ def test_nothing_is_cut_off_on_a_narrow_terminal(table, columns):
 
 
 def test_wide_terminal_has_a_table_and_a_narrow_one_a_block_per_row(table):
-    assert "1 of 3" not in on_terminal("slices", table, columns=140).out
-    narrow = COLOUR.sub("", on_terminal("slices", table, columns=60).out)
+    assert "1 of 3" not in on_terminal("slices", table, columns=80).out
+    narrow = COLOUR.sub("", on_terminal("slices", table, columns=45).out)
     assert [line.rstrip("-").strip() for line in narrow.splitlines() if " of " in line] == [
         "1 of 3",
         "2 of 3",
@@ -63,15 +64,41 @@ def test_wide_terminal_has_a_table_and_a_narrow_one_a_block_per_row(table):
     ]
 
 
-def test_one_column_that_is_too_wide_is_folded(table):
-    shown = COLOUR.sub("", on_terminal("files", table, columns=100).out)
-    assert shown.splitlines()[0].split() == [
-        "path",
-        "kind",
-        "bytes",
-        "committed_by",
-        "in_latest_slice",
-    ]
+def test_output_longer_than_the_terminal_goes_to_the_pager(table):
+    pager = "sed s/^/paged:/"
+    shown = on_terminal("commits", table, "--wide", PAGER=pager).out.splitlines()
+    assert len(shown) > 40  # lines of the terminal
+    assert all(line.startswith("paged:") for line in shown)
+    assert "paged:" not in on_terminal("slices", table, PAGER=pager).out
+    assert "paged:" not in hudi_py("commits", table, "--wide", PAGER=pager).out
+
+
+@pytest.mark.parametrize("command", ["files", "column-statistics", "scan"])
+def test_limit_is_the_number_of_rows(table, command):
+    assert len(json.loads(in_process(command, table, "-o", "json").out)) > 3
+    assert len(json.loads(in_process(command, table, "--limit", "3", "-o", "json").out)) == 3
+    assert len(in_process(command, table, "-n", "3").out.splitlines()) == 4
+
+
+def test_meta_columns_are_printed_only_on_request(table):
+    for command in ("scan", "column-statistics"):
+        assert "_hoodie_record_key" not in in_process(command, table).out
+        assert "_hoodie_record_key" in in_process(command, table, "--meta").out
+        assert "_hoodie_record_key" in in_process(command, table, "-o", "csv").out
+
+
+def test_beginning_of_a_file_id_is_enough_for_its_history(golden_table):
+    table = str(golden_table("v9_mor_cdc_data_before_after"))
+    whole = in_process("history", table, "4facb1b4-c19b-4e8a-a45e-2fe528f24aae-0")
+    assert in_process("history", table, "4facb1b4").out == whole.out != ""
+    assert in_process("history", table, "").code == 2
+
+
+def test_table_without_a_metadata_table_says_so(table):
+    ended = in_process("metadata", table)
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == "the table has no metadata table, so reads list folders\n"
+    assert in_process("metadata", table, "-o", "json").out == "[]\n"
 
 
 def test_progress_is_not_shown_where_standard_error_is_not_a_terminal(table):

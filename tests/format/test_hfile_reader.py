@@ -19,8 +19,9 @@ from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
 from hudi_pyspark.format.hfile.source import ByteSource, FileSource, MemorySource
-from hudi_pyspark.storage import ArrowStorage, MemoryStorage, Storage
+from hudi_pyspark.storage import ArrowStorage, Storage
 from tests.format.test_hfile import ENTRIES, ENTRY_BYTES, GZIP, block, entry, hfile
+from tests.memory_storage import MemoryStorage
 
 FILES = Path(__file__).parent / "hfiles"
 BY_HBASE = ["hbase_gz_crc32c", "hbase_gz_three_levels", "hbase_none_crc32_three_levels"]

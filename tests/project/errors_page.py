@@ -1,4 +1,7 @@
-"""docs/errors.md, made from `hudi_pyspark/errors.py`; run as a module, it writes the page."""
+"""docs/errors.md, made from `hudi_pyspark/errors.py` and a page of errors of others.
+
+Run as a module, it writes the page.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +13,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 HEAD = """\
 # Errors
 
-<!-- Made by `make docs` from hudi_pyspark/errors.py: change it there. -->
+<!-- Made by `make docs` from hudi_pyspark/errors.py and, at the end,
+tests/project/before_the_package_loads.md: change it there. -->
 
 Every error that this package raises on purpose is a `HudiError`, and its message begins with a
 code in brackets. In Python, catch the class. Where only the text arrives, as in Spark's
@@ -26,6 +30,7 @@ except TableNotFoundError as error:
 ```
 
 """
+BEFORE = Path(__file__).with_name("before_the_package_loads.md")
 
 
 def error_classes() -> list[type[errors.HudiError]]:
@@ -44,7 +49,7 @@ def render() -> str:
     tree = (errors.__doc__ or "").split("\n\n")[1]
     rows = [_row(error) for error in error_classes()]
     table = ["| Code | Class | Also a | Raised for |", "|---|---|---|---|", *rows]
-    return f"{HEAD}```text\n{tree}\n```\n\n" + "\n".join(table) + "\n"
+    return f"{HEAD}```text\n{tree}\n```\n\n" + "\n".join(table) + f"\n\n{BEFORE.read_text()}"
 
 
 def _row(error: type[errors.HudiError]) -> str:

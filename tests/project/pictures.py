@@ -5,11 +5,11 @@ Run as a module, it writes them.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 
 from hudi_pyspark import HudiTable
+from tests.damage import set_property, unpack
 from tests.project import package_map
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -20,8 +20,9 @@ FOLDER = PROJECT / "docs" / "images"
 def pictures() -> dict[str, str]:
     """Name to SVG."""
     with tempfile.TemporaryDirectory() as folder:
-        shutil.unpack_archive(PROJECT / "tests" / "golden" / CASE / "table.zip", folder)
-        plot = HudiTable(f"{folder}/{CASE}").plot
+        table = unpack(CASE, Path(folder))
+        set_property(table, "hoodie.table.name", "orders")  # as the tables of the examples
+        plot = HudiTable(str(table)).plot
         return {
             "timeline.svg": plot.timeline().to_svg(),
             "file_groups.svg": plot.file_groups().to_svg(),

@@ -234,7 +234,8 @@ def test_unknown_key_without_a_near_one_is_ignored_with_a_plain_warning():
     ("key", "problem"),
     [
         ("batch_row", "unknown option 'batch_row'; did you mean batch_rows"),
-        ("asof", "unknown option 'asof'; did you mean as.of.instant"),
+        ("asof", "unknown option 'asof'; did you mean as_of"),
+        ("querytype", "unknown option 'querytype'; did you mean query_type"),
         ("zzz", r"unknown option 'zzz' \(known: as_of, batch_rows, .*query_type, "),
     ],
 )

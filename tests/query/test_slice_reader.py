@@ -247,7 +247,7 @@ def test_file_that_grew_since_its_commit_is_fine():
 )
 def test_file_that_vanished_is_missing(path, logs):
     files = {name: content for name, content in FILES.items() if name != path}
-    with pytest.raises(MissingFileError, match=f"{path} was deleted after the query was planned"):
+    with pytest.raises(MissingFileError, match=f"{path} is not on the storage any more"):
         rows(task(logs=logs), files)
 
 

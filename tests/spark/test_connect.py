@@ -2,13 +2,9 @@
 
 PySpark's own package ships the Connect server (``jars/spark-connect_*.jar``) as a plugin of a
 classic session; the client needs grpcio and protobuf (the extra ``connect``). So nothing is
-downloaded. The server here is a child process with a port that the system chooses on the loopback
-interface. It ends when its standard input does, so also when the tests are killed.
+downloaded.
 """
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -17,27 +13,10 @@ import pytest
 
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
+from tests.spark.deployment import client, connect_server
 
 pytestmark = pytest.mark.spark
 
-SERVER = """
-import sys
-from pyspark.sql import SparkSession
-
-spark = (
-    SparkSession.builder.master("local[2]")
-    .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
-    .config("spark.connect.grpc.binding.address", "127.0.0.1")
-    .config("spark.connect.grpc.binding.port", "0")
-    .config("spark.ui.enabled", "false")
-    .config("spark.sql.session.timeZone", "UTC")
-    .getOrCreate()
-)
-service = getattr(spark._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
-print("PORT", getattr(service, "MODULE$").localPort(), flush=True)
-sys.stdin.read()
-spark.stop()
-"""
 CLIENT = """
 import json, sys
 from pyspark.sql import SparkSession
@@ -84,26 +63,10 @@ CASE = "v9_mor_compaction_inline"
 
 
 @pytest.fixture(scope="module")
-def port(spark_environment):  # noqa: ARG001
-    """Port of a Connect server."""
-    command = [sys.executable, "-c", SERVER]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        yield next(line.split()[1] for line in server.stdout if line.startswith("PORT "))
-        server.stdin.close()
-        server.wait(timeout=60)
-
-
-@pytest.fixture(scope="module")
-def answers(port, golden_table):
+def answers(spark_environment, golden_table):  # noqa: ARG001
     """What a Connect client in a process of its own is answered."""
-    command = [sys.executable, "-c", CLIENT, port, str(golden_table(CASE))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
-    found = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]
-    assert found, done.stderr
-    return json.loads(found[0].removeprefix("ANSWERS "))
+    with connect_server() as port:
+        return client(CLIENT, port, str(golden_table(CASE)))
 
 
 def expected(query: str):

@@ -119,7 +119,7 @@ def read_bootstrap_file(
     try:
         yield from _join_rows(
             read_base_file(storage, path, meta, batch_rows),
-            read_base_file(outside, name, data, batch_rows),
+            _read_source(outside, name, data, batch_rows),
         )
     except _UnequalError as error:
         raise CorruptBaseFileError(
@@ -127,6 +127,15 @@ def read_bootstrap_file(
             f"expected as many rows as its bootstrap source {outside.describe(name)} has, "
             f"found {error}",
         ) from None
+
+
+def _read_source(
+    storage: Storage, name: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    try:
+        yield from read_base_file(storage, name, columns, batch_rows)
+    except MissingFileError as error:
+        raise MissingFileError.of_bootstrap(storage.describe(name)) from error
 
 
 class _UnequalError(Exception):
