@@ -16,12 +16,13 @@ from hudi_pyspark.query.option_table import COLUMNS, as_text
 from hudi_pyspark.query.options import columns_text
 from hudi_pyspark.query.packing import group_tasks
 from hudi_pyspark.query.parallel import read_in_parallel
+from hudi_pyspark.query.plan import ScanTask
 from hudi_pyspark.query.projection import result_schema
 from hudi_pyspark.query.queries import resolve_query
 from hudi_pyspark.query.slice_planner import SlicePlanner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import pandas as pd
     import polars as pl
@@ -140,18 +141,43 @@ class Scan:
         result = pa.schema([self._result.field(name) for name in names])
         return list(self._query.tasks(self._planner, result, self._predicate))
 
-    def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
+    def plan_groups(
+        self, columns: Sequence[str] | None = None, *, without: Collection[str] = ()
+    ) -> list[tuple[ReadTask, ...]]:
         """Return the tasks in groups of about equal cost (option ``task_bytes``).
 
         Small slices share a group; a large base file without logs is read by several.
 
         Args:
             columns: as for `plan`.
+            without: base files, relative to the base path, whose slices are read elsewhere.
+
+        Raises:
+            UnsupportedQueryError: one of these files is not part of the answer any more.
+            HudiError: as for `plan`.
+        """
+        tasks = self.plan(columns)
+        if without:
+            bases = {s.base_file.path for s in self._query.slices or () if s.base_file is not None}
+            if not bases.issuperset(without):
+                raise UnsupportedQueryError(
+                    f"the table has changed since the DataFrame was made: "
+                    f"{min(set(without) - bases)} is not part of it any more. Read it again"
+                )
+            tasks = [task for task in tasks if _base_path(task) not in without]
+        return group_tasks(tasks, self._planner.options.task_bytes)
+
+    def pinned(self) -> str | None:
+        """Return the instant that pins the answer of a snapshot or read-optimized query.
+
+        Returns:
+            The instant for ``as_of``; None where later commits may change the answer of the same
+            query as of that instant, or the query is of another kind.
 
         Raises:
             HudiError: as for `plan`.
         """
-        return group_tasks(self.plan(columns), self._planner.options.task_bytes)
+        return self._query.pinned_instant()
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
         """Stream the answer; rows come in no promised order, but changes commit by commit.
@@ -290,3 +316,8 @@ class Scan:
 
     def __repr__(self) -> str:
         return f"Scan({self._query.title})"
+
+
+def _base_path(task: ReadTask) -> str:
+    base = task.file_slice.base_file if isinstance(task, ScanTask) else None
+    return base.path if base is not None else ""

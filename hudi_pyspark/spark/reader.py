@@ -26,22 +26,30 @@ class HudiReader(DataSourceReader):
     """
 
     def __init__(
-        self, scan: Scan, columns: Sequence[str], schema: pa.Schema, limit: int | None = None
+        self,
+        scan: Scan,
+        columns: Sequence[str],
+        schema: pa.Schema,
+        *,
+        limit: int | None = None,
+        without: Sequence[str] = (),
     ) -> None:
         self._scan: Scan | None = scan
         self._columns = columns
         self._schema = schema
         self._limit = limit
+        self._without = without  # base files that Spark reads itself
         self._storage: Storage = scan.storage
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_scan": None}
+        return {**self.__dict__, "_scan": None, "_without": ()}
 
     def partitions(self) -> list[InputPartition]:
         if self._scan is None:
             raise RuntimeError("partitions are planned on the driver only")
         try:
-            return [HudiPartition(tasks) for tasks in self._scan.plan_groups(self._columns)]
+            groups = self._scan.plan_groups(self._columns, without=self._without)
+            return [HudiPartition(tasks) for tasks in groups]
         except NotImplementedError as error:
             # Spark would take a NotImplementedError as "this reader has no partitions()" and go on
             # with one partition that is None: an unsupported table would look empty.
