@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader
 
 from hudi_pyspark.spark.partition import HudiPartition, read_partition
@@ -11,7 +12,6 @@ from hudi_pyspark.spark.partition import HudiPartition, read_partition
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import pyarrow as pa
     from pyspark.sql.datasource import Filter, InputPartition
 
     from hudi_pyspark.scan import Scan
@@ -43,6 +43,23 @@ class HudiReader(DataSourceReader):
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_scan": None, "_without": ()}
+
+    def pruneColumns(self, required: object) -> None:  # noqa: N802  (Sail's name)
+        """Read only some columns, in their order; Sail calls this, and no release of Spark does.
+
+        Args:
+            required: a schema of Arrow; nothing else has an effect.
+
+        Raises:
+            NotImplementedError: these columns cannot be read alone; Sail then reads all.
+        """
+        if not isinstance(required, pa.Schema):
+            return
+        names = required.names
+        if not names or not set(names) <= set(self._columns):
+            raise NotImplementedError(f"the source does not read {names} alone")
+        self._columns = names
+        self._schema = pa.schema([self._schema.field(name) for name in names])
 
     def partitions(self) -> list[InputPartition]:
         if self._scan is None:
