@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.query.explain import ExplainedScan, explain
+from hudi_pyspark.query.explain import ExplainedScan, explain, summary
 from hudi_pyspark.query.filter.predicate import conjunction, conjuncts
 from hudi_pyspark.query.filter.sql_text import parse_filter
 from hudi_pyspark.query.option_table import COLUMNS, as_text
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 _MOST_THREADS = 4
+_log = logging.getLogger(__name__)
 
 
 class Scan:
@@ -156,6 +159,7 @@ class Scan:
             UnsupportedQueryError: one of these files is not part of the answer any more.
             HudiError: as for `plan`.
         """
+        begin = time.perf_counter()
         tasks = self.plan(columns)
         if without:
             bases = {s.base_file.path for s in self._query.slices or () if s.base_file is not None}
@@ -165,7 +169,13 @@ class Scan:
                     f"{min(set(without) - bases)} is not part of it any more. Read it again"
                 )
             tasks = [task for task in tasks if _base_path(task) not in without]
-        return group_tasks(tasks, self._planner.options.task_bytes)
+        groups = group_tasks(tasks, self._planner.options.task_bytes)
+        if _log.isEnabledFor(logging.INFO):
+            names = self._result.names if columns is None else columns
+            planned = ExplainedScan(self._query, self._planner, groups, names, self._predicate)
+            milliseconds = (time.perf_counter() - begin) * 1000
+            _log.info("planned in %.0f ms: %s", milliseconds, summary(planned))
+        return groups
 
     def pinned(self) -> str | None:
         """Return the instant that pins the answer of a snapshot or read-optimized query.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader
 
-from hudi_pyspark.spark.partition import HudiPartition, read_partition
+from hudi_pyspark.spark.partition import HudiPartition, let_spark_collect_logs, read_partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -64,6 +64,7 @@ class HudiReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         if self._scan is None:
             raise RuntimeError("partitions are planned on the driver only")
+        let_spark_collect_logs()
         try:
             groups = self._scan.plan_groups(self._columns, without=self._without)
             return [HudiPartition(tasks) for tasks in groups]
@@ -73,6 +74,7 @@ class HudiReader(DataSourceReader):
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        let_spark_collect_logs()
         yield from read_partition(partition, self._storage, self._schema, self._limit)
 
 
