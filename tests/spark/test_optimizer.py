@@ -1,5 +1,6 @@
 """Queries as users write them read only what they need: a rule of Spark's optimizer sees to it."""
 
+import logging
 import random
 import re
 import sys
@@ -10,6 +11,7 @@ import pytest
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.query.task import read_task
 from hudi_pyspark.spark import partition as partition_module
 from hudi_pyspark.spark.datasource import HudiDataSource
@@ -208,8 +210,6 @@ def test_second_action_does_not_plan_again(ruled, golden_table):
 
 
 def test_reading_stops_at_the_limit(golden_table, monkeypatch):
-    from hudi_pyspark import HudiTable
-
     scan = HudiTable(str(golden_table(MOR))).scan(["id"])
     (tasks,) = scan.plan_groups()
     started = []
@@ -223,6 +223,28 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
     batches = partition_module.read_partition(partition, scan.storage, scan.schema, limit=3)
     assert sum(batch.num_rows for batch in batches) == 3
     assert len(started) < len(tasks)
+
+
+def test_task_logs_its_rows(golden_table, caplog):
+    scan = HudiTable(str(golden_table(MOR))).scan(["id"])
+    (tasks,) = scan.plan_groups()
+    partition = partition_module.HudiPartition(tasks)
+    with caplog.at_level(logging.INFO, "hudi_pyspark.spark.partition"):
+        rows = sum(
+            batch.num_rows
+            for batch in partition_module.read_partition(partition, scan.storage, scan.schema)
+        )
+    assert caplog.messages[0].startswith(f"read {rows} rows of {len(tasks)} tasks in ")
+
+
+def test_logs_are_complete_where_spark_collects_them(monkeypatch):
+    logger = logging.getLogger("hudi_pyspark")
+    monkeypatch.setattr(logger, "level", logging.NOTSET)
+    partition_module.let_spark_collect_logs()
+    assert logger.level == logging.NOTSET
+    monkeypatch.setenv("PYSPARK_SPARK_SESSION_UUID", "some")
+    partition_module.let_spark_collect_logs()
+    assert logger.level == logging.DEBUG
 
 
 def test_all_queries_of_a_data_frame_read_the_table_as_it_was_loaded(ruled, tmp_path):
