@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 from pyspark.sql.datasource import DataSourceReader, InputPartition
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructType
 
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import HudiError
@@ -170,39 +170,30 @@ def _plan(spark: SparkSession, path: str, options: Mapping[str, str]) -> NativeP
 def _frame(
     spark: SparkSession, path: str, options: Mapping[str, str], plan: NativePlan
 ) -> DataFrame | None:
+    """Return all rows; None if Spark lists other files than those of the plan."""
     schema = StructType.fromJson(json.loads(plan.schema))
-    frames = []
-    for group in plan.files:
-        frame = _native(spark, plan.base, group, schema)
-        if frame is None:
-            return None
-        frames.append(frame)
+    native = reduce(_union, [_native(spark, plan.base, group, schema) for group in plan.files])
+    files = [path for group in plan.files for path in group.paths]
+    if len(set(native.inputFiles())) != len(files):
+        return None
     if plan.as_of is not None:
-        files = "\n".join(path for group in plan.files for path in group.paths)
         pinned = {} if AS_OF in GivenOptions.of(options) else {AS_OF.name: plan.as_of}
-        rest = spark.read.format(SHORT_NAME).options(**options, **pinned, **{FILES: files})
-        frames.append(rest.load(path))
-    return reduce(lambda one, other: one.union(other), frames)
+        rest = {**options, **pinned, FILES: "\n".join(files)}
+        native = _union(native, spark.read.format(SHORT_NAME).options(**rest).load(path))
+    return native.select(*("`" + field.name.replace("`", "``") + "`" for field in schema))
 
 
-def _native(
-    spark: SparkSession, base: str, group: NativeFiles, schema: StructType
-) -> DataFrame | None:
-    """Return the rows of some files; None if Spark lists other files than these."""
+def _native(spark: SparkSession, base: str, group: NativeFiles, schema: StructType) -> DataFrame:
+    """Return the rows of some files; columns with constants come last."""
     constants = dict(group.constants)
     stored = StructType([field for field in schema if field.name not in constants])
     locations = [f"{base}/{path}" for path in group.paths]
     frame = spark.read.schema(stored).options(**_PARQUET).parquet(*locations)
-    if len(set(frame.inputFiles())) != len(locations):
-        return None
-    columns = [
-        sf.lit(constants[field.name]).cast(field.dataType).alias(field.name)
-        if field.name in constants
-        else frame[_quoted(field)]
-        for field in schema
-    ]
-    return frame.select(*columns)
+    if not constants:
+        return frame
+    values = {name: sf.lit(text).cast(schema[name].dataType) for name, text in constants.items()}
+    return frame.withColumns(values)
 
 
-def _quoted(field: StructField) -> str:
-    return "`" + field.name.replace("`", "``") + "`"
+def _union(one: DataFrame, other: DataFrame) -> DataFrame:
+    return one.unionByName(other)

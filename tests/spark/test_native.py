@@ -88,6 +88,16 @@ def test_read_uses_both_readers(spark, golden_table):
         hudi_pyspark.read(spark, path, native="maybe")
 
 
+def test_column_of_the_path_alone_has_a_row_for_each(spark, golden_table):
+    options = {"query_type": "read_optimized", "columns": "region"}
+    frame = native_frame(spark, str(golden_table(HALF)), options)
+    assert frame is not None
+    assert is_scanned_by_spark(frame)
+    regions = expected("read_optimized")["region"].to_pylist()
+    assert Counter(row["region"] for row in frame.collect()) == Counter(regions)
+    assert frame.count() == len(regions)
+
+
 @pytest.mark.parametrize(
     "options",
     [
