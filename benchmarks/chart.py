@@ -18,6 +18,7 @@ COLORS = {
     "hudi-jvm": "#8c8c8c",
     "hudi-py-spark": "#1f6fb4",
     "hudi-rs": "#c8a06e",
+    "hudi-py-user": "#3f8fd0",
     "hudi-py": "#6db3e8",
     "spark-parquet": "#c9c9c9",
     "pyarrow": "#e6e6e6",

@@ -25,6 +25,7 @@ MODULES = {
     "hudi-jvm": "benchmarks.spark_engines:HudiJvm",
     "spark-parquet": "benchmarks.spark_engines:SparkParquet",
     "hudi-py-spark": "benchmarks.spark_engines:HudiPySpark",
+    "hudi-py-user": "benchmarks.spark_engines:HudiPyUser",
     "hudi-py": "benchmarks.arrow_engines:HudiPy",
     "hudi-rs": "benchmarks.arrow_engines:HudiRs",
     "pyarrow": "benchmarks.arrow_engines:BarePyarrow",

@@ -15,6 +15,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 HUDI_VERSION = "1.2.0"
 BUNDLE = "hudi-spark3.5-bundle_2.12"
 COORDINATES = f"org.apache.hudi:{BUNDLE}:{HUDI_VERSION}"
+SPARK_ONLY = frozenset({"three_columns", "join"})  # what Spark makes of columns and joins
 PYSPARK = "pyspark==3.5.*"
 GET_JAR = ["dependency:get", f"-Dartifact={COORDINATES}", "-Dtransitive=false", "-q"]
 
@@ -59,6 +60,7 @@ class Workshop:
             "hudi-jvm": self._hudi_jvm,
             "spark-parquet": self._spark_parquet,
             "hudi-py-spark": self._hudi_py_spark,
+            "hudi-py-user": self._hudi_py_user,
             "hudi-rs": self._hudi_rs,
             "hudi-py": self._hudi_py,
             "pyarrow": self._pyarrow,
@@ -72,22 +74,31 @@ class Workshop:
 
     def _spark_parquet(self) -> Peer:
         command = self._command(self._own_python("pyspark"), "spark-parquet")
-        title, only = "Spark 4's Parquet reader", frozenset({"read_optimized"})
+        title, only = (
+            "Spark 4's Parquet reader",
+            frozenset({"read_optimized", "read_optimized_column"}),
+        )
         return Peer("spark-parquet", title, command, self.spark_env, only=only, is_floor=True)
 
     def _hudi_py_spark(self) -> Peer:
         command = self._command(self._own_python("pyspark"), "hudi-py-spark")
         return Peer("hudi-py-spark", "hudi-py in Spark 4", command, self.spark_env)
 
+    def _hudi_py_user(self) -> Peer:
+        command = self._command(self._own_python("pyspark"), "hudi-py-user")
+        return Peer("hudi-py-user", "hudi-py in Spark 4, nothing named", command, self.spark_env)
+
     def _hudi_rs(self) -> Peer:
-        return Peer("hudi-rs", "hudi-rs", self._command(self._own_python("hudi"), "hudi-rs"))
+        command = self._command(self._own_python("hudi"), "hudi-rs")
+        return Peer("hudi-rs", "hudi-rs", command, without=SPARK_ONLY)
 
     def _hudi_py(self) -> Peer:
-        return Peer("hudi-py", "hudi-py alone", self._command(sys.executable, "hudi-py"))
+        command = self._command(sys.executable, "hudi-py")
+        return Peer("hudi-py", "hudi-py alone", command, without=SPARK_ONLY)
 
     def _pyarrow(self) -> Peer:
         command = self._command(sys.executable, "pyarrow")
-        without = frozenset({"incremental", "first"})  # base files do not record changes
+        without = SPARK_ONLY | {"incremental", "first"}  # base files do not record changes
         return Peer("pyarrow", "base files, pyarrow", command, without=without, is_floor=True)
 
     @staticmethod

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 SUMMED = "fare"
 GROUPED = ("city", "seats")
+THREE = ("seats", "distance", SUMMED)
+JOINED = (("uuid", SUMMED), ("uuid", "distance"))  # columns of both sides
 CHECKED = ("ts", "distance")  # their sums show whether two engines read the same rows
 
 
@@ -24,6 +26,8 @@ class Kind(Enum):
     SUM = "sum"  # of one column
     GROUP = "group"  # rows and a sum for each pair of two columns
     COUNT = "count"
+    SUMS = "sums"  # of each column
+    JOIN = "join"  # with the same table loaded a second time, by record key
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,18 @@ def queries_of(sized: Sized, facts: Mapping[str, Any]) -> list[Query]:
         Query("keys", "100 record keys", Kind.FETCH, condition=Condition("uuid", "in", keys)),
         Query("partition", "one partition of four", Kind.ROWS, condition=city),
         Query("range", "1 % by a range of a data column", Kind.FETCH, condition=span),
+        Query("range_sum", "sum of 1 % by that range", Kind.SUM, (SUMMED,), condition=span),
+        Query("three_columns", "sums of three columns", Kind.SUMS, THREE),
+        Query("join", "join of two tables", Kind.JOIN),
         Query("limit", "limit 10", Kind.FETCH, limit=10),
         Query("read_optimized", "read-optimized, all", Kind.ROWS, query_type="read_optimized"),
+        Query(
+            "read_optimized_column",
+            "read-optimized, sum of one column",
+            Kind.SUM,
+            (SUMMED,),
+            query_type="read_optimized",
+        ),
         Query(
             "incremental",
             "incremental, last commit",

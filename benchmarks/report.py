@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 RATIOS = (  # slower and faster engine, and the name of the ratio
     ("hudi-jvm", "hudi-py-spark", "hudi-py in Spark against Apache Hudi"),
+    ("hudi-jvm", "hudi-py-user", "hudi-py in Spark, nothing named, against Apache Hudi"),
     ("hudi-rs", "hudi-py", "hudi-py alone against hudi-rs"),
 )
 FIRST = "first"  # the first query of a process

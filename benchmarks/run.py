@@ -30,8 +30,10 @@ from benchmarks.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-ENGINES = ("hudi-jvm", "hudi-py-spark", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow")
-OURS = {"hudi-py-spark", "hudi-py"}
+ENGINES = (
+    "hudi-jvm", "hudi-py-spark", "hudi-py-user", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow",
+)  # fmt: skip
+OURS = {"hudi-py-spark", "hudi-py-user", "hudi-py"}
 FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,20 +15,21 @@ import pyarrow as pa
 
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.query.explain import ExplainedScan, explain
+from hudi_pyspark.query.explain import ExplainedScan, explain, summary
 from hudi_pyspark.query.filter.predicate import conjunction, conjuncts
 from hudi_pyspark.query.filter.sql_text import parse_filter
 from hudi_pyspark.query.option_table import COLUMNS, as_text
 from hudi_pyspark.query.options import columns_text
 from hudi_pyspark.query.packing import group_tasks
 from hudi_pyspark.query.parallel import read_in_parallel
+from hudi_pyspark.query.plan import ScanTask
 from hudi_pyspark.query.projection import result_schema
 from hudi_pyspark.query.queries import resolve_query
 from hudi_pyspark.query.slice_planner import SlicePlanner
 from hudi_pyspark.query.task import read_task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import pandas as pd
     import polars as pl
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 _MOST_THREADS = 4
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,20 +136,57 @@ class Scan:
         with _collection_paused():
             return list(self._query.tasks(self._planner, result, self._predicate))
 
-    def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
+    def plan_groups(
+        self, columns: Sequence[str] | None = None, *, without: Collection[str] = ()
+    ) -> list[tuple[ReadTask, ...]]:
         """Return the tasks in groups of about equal cost (option ``task_bytes``).
 
         Small slices share a group; a large base file without logs is read by several.
 
         Args:
             columns: as for `plan`.
+            without: base files, relative to the base path, whose slices are read elsewhere.
+
+        Raises:
+            UnsupportedQueryError: one of these files is not part of the answer any more.
+            HudiError: as for `plan`.
+        """
+        begin = time.perf_counter()
+        tasks = self.plan(columns)
+        if without:
+            bases = {s.base_file.path for s in self._query.slices or () if s.base_file is not None}
+            gone = [path for path in without if path not in bases and self._may_plan(path)]
+            if gone:
+                raise UnsupportedQueryError(
+                    f"the table has changed since the DataFrame was made: {min(gone)} is not part "
+                    "of it any more. Read it again"
+                )
+            tasks = [task for task in tasks if _base_path(task) not in without]
+        with _collection_paused():
+            groups = group_tasks(tasks, self._planner.options.task_bytes)
+        if _log.isEnabledFor(logging.INFO):
+            names = self._result.names if columns is None else columns
+            planned = ExplainedScan(self._query, self._planner, groups, names, self._predicate)
+            milliseconds = (time.perf_counter() - begin) * 1000
+            _log.info("planned in %.0f ms: %s", milliseconds, summary(planned))
+        return groups
+
+    def _may_plan(self, path: str) -> bool:
+        """Return whether the partition of a file is one of those that the filter leaves."""
+        choice = self._query.choice
+        return choice is None or bool(choice.choose([path.rpartition("/")[0]]))
+
+    def pinned(self) -> str | None:
+        """Return the instant that pins the answer of a snapshot or read-optimized query.
+
+        Returns:
+            The instant for ``as_of``; None where later commits may change the answer of the same
+            query as of that instant, or the query is of another kind.
 
         Raises:
             HudiError: as for `plan`.
         """
-        tasks = self.plan(columns)
-        with _collection_paused():
-            return group_tasks(tasks, self._planner.options.task_bytes)
+        return self._query.pinned_instant()
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
         """Stream the answer; rows come in no promised order, but changes commit by commit.
@@ -297,3 +338,8 @@ def _collection_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _base_path(task: ReadTask) -> str:
+    base = task.file_slice.base_file if isinstance(task, ScanTask) else None
+    return base.path if base is not None else ""

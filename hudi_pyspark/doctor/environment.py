@@ -28,6 +28,10 @@ NEEDED = {"pyarrow": "19.0.1", "numpy": "1.26", "fastavro": "1.9"}
 OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "1.0", "typer": "0.26", "rich": "14.3"}
 OLDEST_JAVA = 17
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+OPTIMIZER = "spark.hudi-py.optimizer.enabled"
+PRUNING = "column pruning"
+_REMOTE = "spark.remote"
+_API_MODE = "spark.api.mode"
 _WORKER_PYTHON = "spark.pyspark.python"
 _SECONDS = 30
 _ASK_PYTHON = (
@@ -80,6 +84,7 @@ def examine_environment(
     if settings is None:
         settings = spark_settings(machine.env)
     yield _check_worker_python(machine, settings)
+    yield _check_pruning(machine, settings)
     yield _check_pushdown(settings)
 
 
@@ -180,6 +185,23 @@ def _check_worker_python(machine: Machine, settings: Mapping[str, str]) -> Findi
         return Finding(Severity.PROBLEM, SPARK, name, message, advice)
     message = f"{origin}: Python {match[1]} with pyarrow {match[2]}"
     return Finding(Severity.OK, SPARK, name, message)
+
+
+def _check_pruning(machine: Machine, settings: Mapping[str, str]) -> Finding:
+    """Say whether a session that registers the source reads only the columns of a query."""
+    advice = "Name the columns that a query needs: option columns, or .schema(...)"
+    value = settings.get(OPTIMIZER, "true").strip().lower()
+    remote = machine.env.get("SPARK_REMOTE") or settings.get(_REMOTE)
+    if value != "true":
+        reason = f"{OPTIMIZER} is {value}"
+    elif remote:
+        reason = f"Spark Connect ({remote}) gives no access to the optimizer"
+    elif settings.get(_API_MODE, "classic").strip().lower() == "connect":
+        reason = f"{_API_MODE} is connect, and Spark Connect gives no access to the optimizer"
+    else:
+        message = "on in sessions that call hudi_pyspark.register(spark) or hudi_pyspark.read"
+        return Finding(Severity.OK, SPARK, PRUNING, message)
+    return Finding(Severity.NOTE, SPARK, PRUNING, f"off: {reason}", advice)
 
 
 def _check_pushdown(settings: Mapping[str, str]) -> Finding:

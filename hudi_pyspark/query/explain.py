@@ -71,6 +71,15 @@ def explain(scan: ExplainedScan) -> str:
     return "\n".join(lines)
 
 
+def summary(scan: ExplainedScan) -> str:
+    """Return in one line what the scan reads, without opening or listing anything more."""
+    slices = scan.query.slices
+    found = _changes(scan.changes) if slices is None else _files(slices)
+    pruned = f"; the filter {scan.predicate} leaves out {_pruned(scan)}" if scan.predicate else ""
+    columns = ", ".join(scan.columns) or "none"
+    return f"{scan.query.title}: {found}{pruned}; {_cost(scan)}; columns {columns}"
+
+
 def _files(slices: Sequence[FileSlice]) -> str:
     merged = sum(bool(s.log_files) for s in slices)
     return (

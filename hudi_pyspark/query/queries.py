@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from hudi_pyspark.errors import HudiError
 from hudi_pyspark.query.cdc_planner import CdcTask, cdc_schema, check_changes, plan_changes
 from hudi_pyspark.query.incremental import last_commit, range_slices, resolve_range, whole_slices
 from hudi_pyspark.query.instants import local_now, resolve_as_of
 from hudi_pyspark.query.option_table import QueryType
 from hudi_pyspark.query.plan import plan
+from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +61,14 @@ class Query(ABC):
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return all columns that the answer may have."""
         return table_schema
+
+    def pinned_instant(self) -> str | None:
+        """Return the instant as of which the query has this answer for good; None if there is none.
+
+        Raises:
+            HudiError: as for `slices`.
+        """
+        return None
 
     @abstractmethod
     def tasks(
@@ -146,6 +156,23 @@ class SnapshotQuery(Query):
             slices = planner.narrowed(slices, predicate, by_key=not self.read_optimized)
         slices = planner.with_sources(slices)
         return plan(slices, planner.context, result=result, until=until, predicate=predicate)
+
+    def pinned_instant(self) -> str | None:
+        """Return the instant as of which the query has this answer for good; None if there is none.
+
+        Raises:
+            HudiError: as for `slices`.
+        """
+        if self.as_of is not None:
+            return self.as_of
+        last = self.view.last_instant
+        try:
+            as_of = resolve_as_of(last, self.view, local_now())
+        except HudiError:  # an older instant is pending, so its commit may still join the answer
+            return None
+        same = replace(self, as_of=as_of)
+        is_same = resolve_schema(self.view, as_of) == resolve_schema(self.view)
+        return as_of if is_same and list(same.slices) == list(self.slices) else None
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
         """Return which instants the answer covers, in words."""

@@ -11,7 +11,13 @@ import logging
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JError
+try:
+    from py4j.protocol import Py4JError as Py4JError  # noqa: PLC0414  (native.py has it from here)
+except ImportError:  # a client of Spark Connect that has no Spark
+
+    class Py4JError(Exception):  # type: ignore[no-redef]
+        """A substitute that nothing raises."""
+
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import time
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
 
 
+_log = logging.getLogger(__name__)
+# Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
+_COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
 _FIRST_BATCH = 256  # rows; few, for queries that stop after some rows
 
 
@@ -46,6 +52,23 @@ def read_partition(
     # Spark turns an empty list of partitions into one partition that is None.
     if not isinstance(partition, HudiPartition):
         return
+    begin, rows = time.perf_counter(), 0
+    for batch in _batches(partition, storage, schema, limit):
+        rows += batch.num_rows
+        yield batch
+    milliseconds = (time.perf_counter() - begin) * 1000
+    _log.info("read %d rows of %d tasks in %.0f ms", rows, len(partition.tasks), milliseconds)
+
+
+def let_spark_collect_logs() -> None:
+    """Log all that this package reports, if Spark collects the logs of its Python workers."""
+    if _COLLECTS_LOGS in os.environ:
+        logging.getLogger("hudi_pyspark").setLevel(logging.DEBUG)
+
+
+def _batches(
+    partition: HudiPartition, storage: Storage, schema: pa.Schema, limit: int | None
+) -> Iterator[pa.RecordBatch]:
     is_first = True
     left = limit
     for task in partition.tasks:

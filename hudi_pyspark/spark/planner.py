@@ -11,6 +11,7 @@ from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.query.filter.sql_text import parse_filter
+from hudi_pyspark.query.native import FILES, PLAN
 from hudi_pyspark.query.option_table import INSPECT
 from hudi_pyspark.query.stream import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.spark.hints import read_hints
@@ -49,7 +50,9 @@ class Planner:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._options = options
+        self._options = {k: v for k, v in options.items() if k not in (PLAN, FILES)}
+        self._is_planned = PLAN in options  # the answer is the plan of `native.py`
+        self._without = tuple(filter(None, options.get(FILES, "").split("\n")))
         self._opened: HudiTable | None = None
 
     def schema(self) -> StructType:
@@ -60,6 +63,8 @@ class Planner:
         """
         if self._inspects():
             return spark_schema(self._inspection().schema(self._table().view))
+        if self._is_planned:
+            return StructType().add("plan", "string")
         # Spark calls this for batches and streams. A stream has no begin, but the columns do not
         # depend on it.
         return spark_schema(self._table().scan_with(schema_options(self._options)).schema)
@@ -79,6 +84,10 @@ class Planner:
                 self._inspection(),
                 arrow_schema_of(schema),
             )
+        if self._is_planned:
+            from hudi_pyspark.spark.native import PlanReader  # noqa: PLC0415
+
+            return PlanReader(self._table().scan_with(self._options, mergers), self._path())
         hints = read_hints(schema)
         scan = self._table(is_pinned=hints.is_pinned).scan_with(self._options, mergers)
         requested = StructType([field for field in schema if field.name in hints.columns])
@@ -86,7 +95,9 @@ class Planner:
         for predicate in _predicates(hints.filters, scan.schema, arrow_schema_of(requested)):
             scan = scan.where(predicate)
         reader = FilteringReader if is_pushdown_on() else HudiReader
-        return reader(scan, columns, arrow_schema_of(schema), hints.limit)
+        return reader(
+            scan, columns, arrow_schema_of(schema), limit=hints.limit, without=self._without
+        )
 
     def stream_reader(
         self, schema: StructType, mergers: Mapping[str, PayloadMerger]

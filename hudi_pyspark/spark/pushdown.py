@@ -25,7 +25,8 @@ class _Pushed(Protocol):
     value: Any
 
 
-_PUSHDOWN_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
+_WORKERS = "pyspark.sql.worker."
+_PUSHDOWN_WORKER = f"{_WORKERS}data_source_pushdown_filters"
 
 
 def is_pushdown_on() -> bool:
@@ -33,10 +34,13 @@ def is_pushdown_on() -> bool:
 
     Spark plans in a Python worker, which runs another module if filter pushdown is enabled
     (``spark.sql.python.filterPushdown.enabled``). Otherwise it rejects readers that have
-    ``pushFilters``.
+    ``pushFilters``. A worker of another kind may import that module as well.
     """
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
-    return _PUSHDOWN_WORKER in sys.modules or getattr(main, "name", "") == _PUSHDOWN_WORKER
+    # A daemon gets the name of the worker's module as its argument.
+    names = [getattr(main, "name", ""), *sys.argv[1:2]]
+    running = [name for name in names if name.startswith(_WORKERS)]
+    return running == [_PUSHDOWN_WORKER] if running else _PUSHDOWN_WORKER in sys.modules
 
 
 def to_predicate(pushed: object, schema: pa.Schema) -> Predicate | None:

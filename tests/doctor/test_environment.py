@@ -10,7 +10,9 @@ import pytest
 
 from hudi_pyspark.doctor.environment import (
     NEEDED,
+    OPTIMIZER,
     OPTIONAL,
+    PRUNING,
     PUSHDOWN,
     Machine,
     examine_environment,
@@ -137,6 +139,22 @@ def test_setting_of_the_session_beats_the_environment(commands):
 def test_filter_pushdown(commands, value, severity):
     settings = {} if value is None else {PUSHDOWN: value}
     assert ("spark", PUSHDOWN) in found(machine(commands), severity, **settings)
+
+
+@pytest.mark.parametrize(
+    ("env", "settings", "text"),
+    [
+        ({}, {}, "on in sessions that call hudi_pyspark.register(spark) or hudi_pyspark.read"),
+        ({}, {"spark.api.mode": "classic"}, "on in sessions that call"),
+        ({}, {OPTIMIZER: "false"}, f"off: {OPTIMIZER} is false"),
+        ({"SPARK_REMOTE": "sc://x"}, {}, "off: Spark Connect (sc://x) gives no access"),
+        ({}, {"spark.remote": "local"}, "off: Spark Connect (local) gives no access"),
+        ({}, {"spark.api.mode": "connect"}, "off: spark.api.mode is connect"),
+    ],
+)
+def test_column_pruning(commands, env, settings, text):
+    finding = found(machine(commands, **env), Severity.OK, Severity.NOTE, **settings)
+    assert finding["spark", PRUNING].message.startswith(text)
 
 
 def test_settings_of_a_new_session(tmp_path):

@@ -1,5 +1,7 @@
 """What a scan says of its cost and its listing, against the files of golden tables."""
 
+import logging
+
 import pytest
 
 from hudi_pyspark import HudiTable
@@ -89,3 +91,36 @@ def test_filter_is_told_with_what_it_spares(path):
     assert pruned.startswith("partitions by their paths, before their files are listed; ")
     assert "possible record keys, by Bloom filters" in pruned
     assert "pruned" not in HudiTable(str(path)).scan().explain()
+
+
+def test_plan_is_logged_in_one_line(path, caplog):
+    base = size_of(path, "amer/*_20261121062703875.parquet", "amer/*_20261121062701516.parquet")
+    logs = size_of(path, "amer/.*_20261121062707028.log.*", "amer/.*_20261121062710569.log.*")
+    after = ("amer/.*_20261121062707028.log.*", "amer/.*_20261121062710569.log.*")
+    count = sum(len(list(path.glob(pattern))) for pattern in after)
+    with caplog.at_level(logging.INFO, "hudi_pyspark.scan"):
+        HudiTable(str(path)).scan(["id"], filter="region = 'amer'").plan_groups()
+    (message,) = caplog.messages
+    assert message.startswith("planned in ")
+    assert message.partition(" ms: ")[2] == (
+        f"snapshot of {path}: 2 file slices in 1 partitions: 2 base files, {count} log files in 1 "
+        "slices; the filter region = 'amer' leaves out partitions by their paths, before their "
+        "files are listed; row groups of 1 slices without log files, by their statistics; "
+        "1 Spark task; at "
+        f"most {base:,} bytes of base files, {logs:,} of log files; "
+        "columns id"
+    )
+
+
+def test_changes_are_logged_too(golden_table, caplog):
+    table = HudiTable(str(golden_table("v9_cow_cdc_data_before")))
+    with caplog.at_level(logging.INFO, "hudi_pyspark.scan"):
+        table.changes().plan_groups()
+    assert "change" in caplog.messages[0]
+
+
+def test_row_groups_that_are_read_are_logged(path, caplog):
+    with caplog.at_level(logging.DEBUG, "hudi_pyspark.query.base_files.parquet"):
+        HudiTable(str(path)).scan(["id"], query_type="read_optimized").to_arrow()
+    assert len(caplog.messages) == 5
+    assert all(m.endswith("1 of 1 row groups, columns ['id']") for m in caplog.messages)

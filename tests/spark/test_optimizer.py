@@ -1,16 +1,23 @@
 """Queries as users write them read only what they need: a rule of Spark's optimizer sees to it."""
 
+import logging
 import random
 import re
+import sys
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.query.task import read_task
 from hudi_pyspark.spark import partition as partition_module
+from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
+from hudi_pyspark.spark.pushdown import is_pushdown_on
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.filters import filters_of
@@ -203,8 +210,6 @@ def test_second_action_does_not_plan_again(ruled, golden_table):
 
 
 def test_reading_stops_at_the_limit(golden_table, monkeypatch):
-    from hudi_pyspark import HudiTable
-
     scan = HudiTable(str(golden_table(MOR))).scan(["id"])
     (tasks,) = scan.plan_groups()
     started = []
@@ -220,6 +225,28 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
     assert len(started) < len(tasks)
 
 
+def test_task_logs_its_rows(golden_table, caplog):
+    scan = HudiTable(str(golden_table(MOR))).scan(["id"])
+    (tasks,) = scan.plan_groups()
+    partition = partition_module.HudiPartition(tasks)
+    with caplog.at_level(logging.INFO, "hudi_pyspark.spark.partition"):
+        rows = sum(
+            batch.num_rows
+            for batch in partition_module.read_partition(partition, scan.storage, scan.schema)
+        )
+    assert caplog.messages[0].startswith(f"read {rows} rows of {len(tasks)} tasks in ")
+
+
+def test_logs_are_complete_where_spark_collects_them(monkeypatch):
+    logger = logging.getLogger("hudi_pyspark")
+    monkeypatch.setattr(logger, "level", logging.NOTSET)
+    partition_module.let_spark_collect_logs()
+    assert logger.level == logging.NOTSET
+    monkeypatch.setenv("PYSPARK_SPARK_SESSION_UUID", "some")
+    partition_module.let_spark_collect_logs()
+    assert logger.level == logging.DEBUG
+
+
 def test_all_queries_of_a_data_frame_read_the_table_as_it_was_loaded(ruled, tmp_path):
     case, instant, query = BEFORE_COMPACTION
     growing = table_at(case, instant, tmp_path)
@@ -230,6 +257,46 @@ def test_all_queries_of_a_data_frame_read_the_table_as_it_was_loaded(ruled, tmp_
     assert frame.select("id").count() == frame.count() == frame.toArrow().num_rows
     again = load(ruled, growing.path)
     assert differs_from(again.toArrow(), case, "snapshot") == []
+
+
+def reader_of(path, **options):
+    source = HudiDataSource({"path": str(path), **options})
+    return source.reader(source.schema())
+
+
+def test_engine_that_prunes_columns_itself_gets_only_those(golden_table):
+    path = golden_table(MOR)
+    reader = reader_of(path)
+    reader.pruneColumns(pa.schema({"region": pa.string(), "id": pa.string()}))
+    batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+    table = pa.Table.from_batches(batches)
+    expected = next(q for q in load_case(GOLDEN / MOR).queries if q.name == "snapshot")
+    wanted = expected.expected_rows().select(["region", "id"])
+    assert Counter(map(str, table.to_pylist())) == Counter(map(str, wanted.to_pylist()))
+
+
+def test_columns_that_cannot_be_pruned_are_refused(golden_table):
+    reader = reader_of(golden_table(MOR))
+    for columns in ({}, {"nowhere": pa.string()}):
+        with pytest.raises(NotImplementedError, match="does not read"):
+            reader.pruneColumns(pa.schema(columns))
+    reader.pruneColumns(StructType())  # another API than Sail's
+
+
+@pytest.mark.parametrize(
+    ("argument", "is_on"),
+    [
+        ("pyspark.sql.worker.data_source_pushdown_filters", True),
+        ("pyspark.sql.worker.data_source_pushdown_limit", False),
+        ("pyspark.sql.worker.plan_data_source_read", False),
+        ("-q", True),
+    ],
+)
+def test_only_the_worker_for_filters_pushes_filters_down(monkeypatch, argument, is_on):
+    """A worker of another kind may have imported that module, too."""
+    monkeypatch.setitem(sys.modules, "pyspark.sql.worker.data_source_pushdown_filters", None)
+    monkeypatch.setattr(sys, "argv", ["daemon.py", argument])
+    assert is_pushdown_on() is is_on
 
 
 def test_schema_without_hints_has_none(ruled, golden_table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
 
 _BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
+_log = logging.getLogger(__name__)
 _MOST_BYTES = 64 << 20  # of a table, by the average size of its rows in the footer
 
 
@@ -50,6 +52,10 @@ def read_parquet_file(
             wanted = [name for name in columns if name in schema.names]
             target = pa.schema([schema.field(name) for name in wanted])
             groups = row_groups.choose(parquet)
+            _log.debug(
+                "%s: %d of %d row groups, columns %s",
+                path, len(groups), parquet.metadata.num_row_groups, wanted,
+            )  # fmt: skip
             paged = PagedFile(file, parquet)
             duplicate = (
                 find_duplicate_key_column(paged, groups, wanted) if storage.is_local else None

@@ -2,12 +2,14 @@ import base64
 import datetime as dt
 import io
 import json
+import shutil
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
 from hudi_pyspark.query.base_files import parquet as parquet_file
 from hudi_pyspark.query.base_files.base_file import check_readable, read_base_file
@@ -225,3 +227,17 @@ def test_footer_with_bad_utf_8_is_corrupt():
     content = parquet(pa.table({"name": [1]}), store_schema=False).replace(b"name", b"\xffame")
     with pytest.raises(CorruptBaseFileError, match=f"{PATH}: not readable as Parquet: .*utf-8"):
         read(content, ["name"])
+
+
+def test_count_reads_no_page(golden_table, tmp_path):
+    path = tmp_path / "table"
+    shutil.copytree(golden_table("v9_mor_compaction_inline"), path)
+    rows = HudiTable(str(path)).scan(["id"], query_type="read_optimized").to_arrow().num_rows
+    for file in path.glob("*/*.parquet"):
+        content = file.read_bytes()
+        footer = 8 + int.from_bytes(content[-8:-4], "little")
+        file.write_bytes(b"PAR1" + bytes(len(content) - footer - 4) + content[-footer:])
+    scan = HudiTable(str(path)).scan(query_type="read_optimized")
+    assert scan.count() == rows > 0
+    with pytest.raises(CorruptBaseFileError):
+        scan.to_arrow()
