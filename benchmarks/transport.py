@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import psutil
@@ -35,18 +36,13 @@ VARIANTS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 
 def processor_seconds() -> tuple[float, float]:
     """Return the time that the JVM and the Python processes below this one have used."""
-    java = python = 0.0
+    used: dict[bool, float] = {True: 0.0, False: 0.0}
     for process in psutil.Process().children(recursive=True):
-        try:
+        with suppress(psutil.NoSuchProcess):
             times = process.cpu_times()
-            used = times.user + times.system + times.children_user + times.children_system
-            if process.name() == "java":
-                java += used
-            else:
-                python += used
-        except psutil.NoSuchProcess:
-            continue
-    return java, python
+            seconds = times.user + times.system + times.children_user + times.children_system
+            used[process.name() == "java"] += seconds
+    return used[True], used[False]
 
 
 def scan(session: SparkSession, path: str, variant: str) -> tuple[float, float]:
