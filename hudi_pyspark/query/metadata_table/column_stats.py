@@ -40,8 +40,7 @@ def slices_within_bounds(
     metadata: MetadataTable,
     slices: Sequence[FileSlice],
     predicate: Predicate,
-    schema: pa.Schema,
-    not_stored: Collection[str],
+    kinds: Mapping[str, pa.DataType],
 ) -> list[FileSlice]:
     """Return the slices whose rows can pass a filter by the statistics of their base files.
 
@@ -51,20 +50,13 @@ def slices_within_bounds(
         metadata: has a partition of column statistics.
         slices: as of the latest instant.
         predicate: the filter.
-        schema: the table's columns.
-        not_stored: columns whose values do not come from the files.
+        kinds: type of each column that has bounds; see `columns_with_bounds`.
 
     Raises:
         CorruptTableError: the metadata table cannot be read.
     """
-    names = sorted(
-        name
-        for name in columns_of(predicate)
-        if name.partition(".")[0] not in not_stored and _has_bounds(field_type(schema, name))
-    )
-    files = [s for s in slices if s.base_file is not None and not s.log_files]
-    if not names or not files:
-        return list(slices)
+    names = sorted(kinds)
+    files = [s for s in slices if is_base_alone(s)]
     keys = _keys(names, files)
     found = {
         key: value
@@ -74,13 +66,37 @@ def slices_within_bounds(
     ruled_out = set()
     for file_slice, of_file in zip(files, keys, strict=True):
         bounds = {
-            name: column_bounds(found[key], field_type(schema, name))
+            name: column_bounds(found[key], kinds[name])
             for name, key in zip(names, of_file, strict=True)
             if key in found
         }
         if not may_match(predicate, bounds.get):
             ruled_out.add((file_slice.partition_path, file_slice.file_id))
     return [s for s in slices if (s.partition_path, s.file_id) not in ruled_out]
+
+
+def columns_with_bounds(
+    predicate: Predicate, schema: pa.Schema, not_stored: Collection[str]
+) -> dict[str, pa.DataType]:
+    """Return name and type of the columns of a filter that may have bounds.
+
+    Args:
+        predicate: the filter.
+        schema: the table's columns.
+        not_stored: columns whose values do not come from the files.
+    """
+    return {
+        name: kind
+        for name in columns_of(predicate)
+        if name.partition(".")[0] not in not_stored
+        and (kind := field_type(schema, name)) is not None
+        and not pa.types.is_nested(kind)
+    }
+
+
+def is_base_alone(file_slice: FileSlice) -> bool:
+    """Return whether a slice is a base file without log files."""
+    return file_slice.base_file is not None and not file_slice.log_files
 
 
 def _keys(names: Sequence[str], files: Sequence[FileSlice]) -> list[list[str]]:
@@ -103,10 +119,6 @@ def _keys(names: Sequence[str], files: Sequence[FileSlice]) -> list[list[str]]:
 def _hashed(texts: Sequence[str]) -> list[str]:
     hashes = xxhash64([text.encode() for text in texts], _SEED).tolist()
     return [b64encode(number.to_bytes(8, "big")).decode() for number in hashes]
-
-
-def _has_bounds(kind: pa.DataType | None) -> bool:
-    return kind is not None and not pa.types.is_nested(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +160,7 @@ def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN4
     return value
 
 
-def column_bounds(statistics: Mapping[str, Any], kind: pa.DataType | None) -> Bounds:
+def column_bounds(statistics: Mapping[str, Any], kind: pa.DataType) -> Bounds:
     """Return what a record of column statistics says about a column.
 
     Args:
@@ -164,9 +176,9 @@ def column_bounds(statistics: Mapping[str, Any], kind: pa.DataType | None) -> Bo
     return Bounds(low, high, may_be_null=nulls != 0, may_have_value=not has_only_nulls)
 
 
-def _typed(value: object, kind: pa.DataType | None) -> pa.Scalar | None:
+def _typed(value: object, kind: pa.DataType) -> pa.Scalar | None:
     """Return a bound in the column's type; None if it is not certain to be one in that order."""
-    if value is None or kind is None or not _is_certain(value, kind):
+    if value is None or not _is_certain(value, kind):
         return None
     try:
         return pa.scalar(value, kind)

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import HudiError
-from hudi_pyspark.query.metadata_table.column_stats import slices_within_bounds
+from hudi_pyspark.query.metadata_table.column_stats import (
+    columns_with_bounds,
+    is_base_alone,
+    slices_within_bounds,
+)
 from hudi_pyspark.query.metadata_table.record_index import locate, why_keys_may_repeat
 from hudi_pyspark.query.metadata_table.table import COLUMN_STATS, RECORD_INDEX, MetadataTable
 
@@ -45,29 +49,37 @@ class DataSkipping:
         predicate: Predicate,
         record_keys: Sequence[str] | None,
     ) -> Sequence[FileSlice]:
-        """Return the slices that can have rows for which the filter is true.
+        """Return the slices that can have rows for which the filter is true; begins new notes.
 
         Args:
             slices: as of the latest instant.
             predicate: the filter.
             record_keys: no other keys can pass it; None for any.
         """
-        partitions = self.table.config.metadata_partitions
-        uses_keys = record_keys is not None and RECORD_INDEX in partitions
-        if len(slices) < 2 or not (uses_keys or COLUMN_STATS in partitions):
+        self.notes.clear()
+        config = self.table.config
+        uses_keys = record_keys is not None and RECORD_INDEX in config.metadata_partitions
+        kinds = {}
+        if COLUMN_STATS in config.metadata_partitions and any(map(is_base_alone, slices)):
+            kinds = columns_with_bounds(predicate, self.schema, config.partition_fields)
+        if len(slices) < 2 or not (uses_keys or kinds):
             return slices
         try:
             metadata = MetadataTable.open(self.table)
             if metadata.lags_behind:
-                self._note(f"not the metadata table, which lacks commit {metadata.lags_behind}")
+                self.notes.append(
+                    f"not the metadata table, which lacks commit {metadata.lags_behind}"
+                )
                 return slices
             if record_keys is not None and uses_keys:
                 slices = self._by_record_index(metadata, slices, record_keys)
-            if COLUMN_STATS in partitions:
-                slices = self._by_column_stats(metadata, slices, predicate)
+            if kinds:
+                kept = slices_within_bounds(metadata, slices, predicate, kinds)
+                self._note(len(slices) - len(kept), len(slices), "column statistics")
+                slices = kept
         except HudiError as error:
             _log.warning("the metadata table's indexes are not used: %s", error.reason())
-            self._note(f"not the metadata table's indexes: {error.reason()}")
+            self.notes.append(f"not the metadata table's indexes: {error.reason()}")
         return slices
 
     def _by_record_index(
@@ -75,20 +87,12 @@ class DataSkipping:
     ) -> Sequence[FileSlice]:
         reason = "" if self.trusts_record_index else why_keys_may_repeat(self.table)
         if reason:
-            self._note(f"not the record index: {reason}")
+            self.notes.append(f"not the record index: {reason}")
             return slices
         groups = {group for of_key in locate(metadata, keys).values() for group in of_key}
         kept = [s for s in slices if (s.partition_path, s.file_id) in groups]
-        self._note(f"{len(slices) - len(kept)} of {len(slices)} file slices by the record index")
+        self._note(len(slices) - len(kept), len(slices), "the record index")
         return kept
 
-    def _by_column_stats(
-        self, metadata: MetadataTable, slices: Sequence[FileSlice], predicate: Predicate
-    ) -> Sequence[FileSlice]:
-        not_stored = self.table.config.partition_fields
-        kept = slices_within_bounds(metadata, slices, predicate, self.schema, not_stored)
-        self._note(f"{len(slices) - len(kept)} of {len(slices)} file slices by column statistics")
-        return kept
-
-    def _note(self, text: str) -> None:
-        self.notes.append(text)
+    def _note(self, left_out: int, of: int, index: str) -> None:
+        self.notes.append(f"{left_out} of {of} file slices by {index}")
