@@ -105,7 +105,9 @@ def test_file_is_closed_after_the_last_row():
 
 def test_missing_file_is_named_with_what_to_do():
     tables = read_base_file(MemoryStorage({}), PATH, ["a"], 2)
-    with pytest.raises(MissingFileError, match=f"{PATH} was deleted after .* Load the table again"):
+    with pytest.raises(
+        MissingFileError, match=f"{PATH} is not on the storage any more. Load the table again"
+    ):
         next(tables)
 
 

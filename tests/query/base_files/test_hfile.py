@@ -115,5 +115,5 @@ def test_unreadable_codec_is_refused():
 
 
 def test_missing_file_is_named():
-    with pytest.raises(MissingFileError, match=f"{PATH} was deleted"):
+    with pytest.raises(MissingFileError, match=f"{PATH} is not on the storage any more"):
         list(read_base_file(MemoryStorage({}), PATH, ["n"], 2))

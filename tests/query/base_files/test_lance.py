@@ -61,7 +61,7 @@ def test_damaged_file_is_named(content):
 
 @pytest.mark.usefixtures("content")
 def test_missing_file_is_named():
-    with pytest.raises(MissingFileError, match=f"{PATH} was deleted"):
+    with pytest.raises(MissingFileError, match=f"{PATH} is not on the storage any more"):
         list(read_base_file(MemoryStorage({}), PATH, ["a"], 2))
 
 

@@ -187,5 +187,5 @@ def test_damaged_footer_of_a_stripe_is_named():
 
 
 def test_missing_file_is_named():
-    with pytest.raises(MissingFileError, match=f"{PATH} was deleted"):
+    with pytest.raises(MissingFileError, match=f"{PATH} is not on the storage any more"):
         list(read_base_file(MemoryStorage({}), PATH, ["a"], 2))
