@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -171,7 +172,7 @@ def decided_by_path(
         schema: the table's columns.
         ordering_fields: names of fields whose stored values order records.
     """
-    if "%" in partition_path and not config.url_encode_partitions:
+    if unquote(partition_path) != partition_path and not config.url_encode_partitions:
         return []  # the value itself may hold what looks like an escape
     return [
         name

@@ -66,6 +66,7 @@ def test_path_gives_values_in_the_types_of_the_table(path, fields, expected):
         pytest.param("1706662923000000", "at", {}, (), id="timestamp"),
         pytest.param("x", "raw", {}, (), id="binary"),
         pytest.param("2024-01", "name", FORMATTED, (), id="formatted-time"),
+        pytest.param("50%", "name", {}, ("name",), id="no-escape"),
         pytest.param("a%20b", "name", {}, (), id="escape-or-not"),
         pytest.param("a%20b", "name", ENCODED, ("name",), id="escape"),
         pytest.param(NULL, "name", {}, (), id="null-or-empty-text"),
