@@ -63,6 +63,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "properties": look.properties,
     "head": rows.head,
     "count": rows.count,
+    "lookup": rows.lookup,
     "scan": rows.scan,
     "diff": rows.diff,
     "doctor": health.doctor,

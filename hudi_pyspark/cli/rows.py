@@ -1,4 +1,4 @@
-"""Commands that read rows: head, count, scan, diff."""
+"""Commands that read rows: head, count, lookup, scan, diff."""
 
 import os
 import sys
@@ -100,6 +100,24 @@ def count(
         say(str(rows))
     else:
         show(pa.table({"rows": [rows]}), output)
+
+
+def lookup(
+    path: PathArgument,
+    keys: Annotated[
+        list[str], typer.Argument(metavar="KEY...", help="Record keys.", show_default=False)
+    ],
+    *,
+    columns: ColumnsOption = None,
+    meta: MetaOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Print the rows with some record keys, found by the record index if there is one."""
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    table = HudiTable(path).lookup(keys, names)
+    if columns is None and not meta:
+        table = _without_meta_columns(table)
+    show(table, output, null=NULL)
 
 
 def scan(
