@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -52,7 +53,7 @@ def read_base_rows(
     stored = stored_columns(shared.schema_on_read, task.stored_columns, base.instant_time)
     filterable = {name: stored[name] for name in stored if task.partition.is_as_stored(name)}
     row_groups = RowGroupFilter(
-        predicate, task.working, filterable, shared.record_keys, task.byte_range
+        predicate, task.working, filterable, shared.record_keys, _part_to_read(task)
     )
     keys = keys_array(shared.record_keys)
     columns, batch_rows = list(stored.values()), task.options.batch_rows
@@ -92,3 +93,14 @@ def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None
             f"{path}: partition column {', '.join(missing)} is not in the file, and cannot be "
             f"taken from the partition path {task.file_slice.partition_path!r}"
         )
+
+
+def _part_to_read(task: ScanTask) -> tuple[int, int] | None:
+    """Return the bytes of a task; the last part of a file goes on to its end, whatever its size.
+
+    The size was recorded by the writer, where files come from the metadata table.
+    """
+    base = task.file_slice.base_file
+    if task.byte_range is None or base is None or task.byte_range[1] < base.size:
+        return task.byte_range
+    return task.byte_range[0], sys.maxsize

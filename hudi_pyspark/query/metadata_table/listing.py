@@ -61,7 +61,10 @@ class MetadataListing:
         listed = self._ask(
             lambda metadata: metadata.files(unlisted), lambda folders: folders.files(unlisted)
         )
-        return {**listed, **self._relisted}
+        # A writer that did not record sizes left 0, which looks like a file without content.
+        unsized = [p for p, files in listed.items() if not all(file.size for file in files)]
+        resized = self._folders.files(unsized) if unsized and not self._problem else {}
+        return {**listed, **resized, **self._relisted}
 
     def relist(self, partition_path: str, missing_file: str) -> bool:
         """List the folder of a partition, since a committed file is missing; see `FileListing`."""

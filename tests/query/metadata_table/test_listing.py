@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,8 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.query.metadata_table import listing as listing_module
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.records import listed_files
+from hudi_pyspark.query.plan import ScanTask
+from hudi_pyspark.query.task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from tests.conftest import GOLDEN
 from tests.golden.case import load_cases
@@ -89,6 +92,40 @@ def test_files_that_it_lacks_are_found_in_their_folder(path, expected, monkeypat
         assert rows_of(HudiTable(str(path)).scan()) == expected
     assert "the metadata table lacks " in caplog.text
     assert "it lacks committed files" in listing_of(path)
+
+
+def test_sizes_that_it_lacks_are_those_of_the_folder(path, monkeypatch):
+    original = listing_module._FilesPartition.files
+
+    def without_sizes(self, partition_paths):
+        return {
+            partition: [replace(file, size=0) for file in files]
+            for partition, files in original(self, partition_paths).items()
+        }
+
+    monkeypatch.setattr(listing_module._FilesPartition, "files", without_sizes)
+    view = HudiTable(str(path)).view
+    assert view.with_listing(MetadataListing(view)).file_slices() == view.file_slices()
+
+
+def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monkeypatch):
+    name = "v9_mor_compaction_inline"
+    table = HudiTable(str(golden_table(name)))
+    expected = rows_of(table.scan(query_type="read_optimized", use_metadata_table=False))
+    original = listing_module._FilesPartition.files
+
+    def with_short_sizes(self, partition_paths):
+        return {
+            partition: [replace(file, size=2) for file in files]
+            for partition, files in original(self, partition_paths).items()
+        }
+
+    monkeypatch.setattr(listing_module._FilesPartition, "files", with_short_sizes)
+    scan = HudiTable(str(golden_table(name))).scan(query_type="read_optimized")
+    tasks = [task for task in scan.plan() if isinstance(task, ScanTask)]
+    parts = [task.part(cut) for task in tasks for cut in ((0, 1), (1, 2))]
+    found = [row for part in parts for t in read_task(part, scan.storage) for row in t.to_pylist()]
+    assert sorted(map(str, found)) == expected
 
 
 def test_partition_that_it_lacks_is_found_in_its_folder(path, expected, monkeypatch):
