@@ -172,21 +172,34 @@ def _archived_begin(c: Comparison) -> bool:
     """D11: before version 8 Apache Hudi leaves out what was archived.
 
     Its own rows are late records that lose against such rows, or versions that later commits have
-    replaced: the fallback does not have these, and warns.
+    replaced: the fallback does not have these, and warns. It has the others in later files.
     """
     found = c.difference()
     active = completed_commits(c.path)
     if not found or c.table_version >= 8 or not c.query.is_incremental:
         return False
-    keys = {_identity(c, row) for row in found.extra}
-    unmatched = Counter(r for r in found.missing.elements() if _identity(c, r) not in keys)
+    missing, extra = _apart_from_file_names(c, found)
+    keys = {_identity(c, row) for row in extra}
+    unmatched = Counter(r for r in missing.elements() if _identity(c, r) not in keys)
     if unmatched and not _all_in(unmatched, c.rows_at_end()):
         return False
     archived = [i for i in c.instants if active and i < active[0] and i.requested > c.query.begin]
     times = {i.requested for i in archived}
-    return bool(archived) and all(
-        c.column(row, "_hoodie_commit_time") in times for row in found.extra
-    )
+    return bool(archived) and all(c.column(row, "_hoodie_commit_time") in times for row in extra)
+
+
+def _apart_from_file_names(c: Comparison, found: Difference) -> tuple[Counter[Row], Counter[Row]]:
+    """Return the missing and the extra rows without those that differ in their file name only."""
+    both = _without_file_name(c, found.missing) & _without_file_name(c, found.extra)
+
+    def others(rows: Counter[Row]) -> Counter[Row]:
+        left = Counter(rows)
+        for row in rows:
+            if both[next(iter(_without_file_name(c, Counter([row]))))]:
+                del left[row]
+        return left
+
+    return others(found.missing), others(found.extra)
 
 
 def _partial_updates(c: Comparison) -> bool:
