@@ -144,11 +144,11 @@ def read(
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("hudi-py")`` known to a session, and let it give filters to Python sources.
+    """Make ``format("hudi-py")`` known to a session, and let its scans read what queries need.
 
     You need it with Spark Connect, and wherever Spark does not look for Python data sources itself;
-    it does no harm elsewhere. Filters are pushed down from Spark 4.1 on
-    (``spark.sql.python.filterPushdown.enabled``).
+    it does no harm elsewhere. In classic sessions Spark's optimizer then passes on columns,
+    conditions and limits (``spark.hudi-py.optimizer.enabled``).
 
     Raises:
         UnsupportedQueryError: this Spark cannot be given the registered payload mergers.

@@ -27,7 +27,6 @@ OLDEST_PYTHON = (3, 10)
 NEEDED = {"pyarrow": "19.0.1", "numpy": "1.26", "fastavro": "1.9"}
 OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "1.0", "typer": "0.26", "rich": "14.3"}
 OLDEST_JAVA = 17
-PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 OPTIMIZER = "spark.hudi-py.optimizer.enabled"
 PRUNING = "column pruning"
 _REMOTE = "spark.remote"
@@ -85,7 +84,6 @@ def examine_environment(
         settings = spark_settings(machine.env)
     yield _check_worker_python(machine, settings)
     yield _check_pruning(machine, settings)
-    yield _check_pushdown(settings)
 
 
 def spark_settings(env: Mapping[str, str]) -> dict[str, str]:
@@ -202,18 +200,6 @@ def _check_pruning(machine: Machine, settings: Mapping[str, str]) -> Finding:
         message = "on in sessions that call hudi_pyspark.register(spark) or hudi_pyspark.read"
         return Finding(Severity.OK, SPARK, PRUNING, message)
     return Finding(Severity.NOTE, SPARK, PRUNING, f"off: {reason}", advice)
-
-
-def _check_pushdown(settings: Mapping[str, str]) -> Finding:
-    value = settings.get(PUSHDOWN, "false").strip().lower()
-    if value == "true":
-        return Finding(Severity.OK, SPARK, PUSHDOWN, "true: Spark passes filters to the source")
-    return Finding(
-        Severity.NOTE,
-        SPARK,
-        PUSHDOWN,
-        "false, Spark's default: Spark filters after the read and passes no filters to the source",
-    )
 
 
 def _numbers(version: str) -> tuple[int, ...]:

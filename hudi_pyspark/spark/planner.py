@@ -15,8 +15,7 @@ from hudi_pyspark.query.native import FILES, PLAN
 from hudi_pyspark.query.option_table import INSPECT
 from hudi_pyspark.query.stream import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.spark.hints import read_hints
-from hudi_pyspark.spark.pushdown import is_pushdown_on
-from hudi_pyspark.spark.reader import FilteringReader, HudiReader
+from hudi_pyspark.spark.reader import HudiReader
 from hudi_pyspark.spark.schema import (
     arrow_schema_of,
     requested_columns,
@@ -94,8 +93,7 @@ class Planner:
         columns = requested_columns(requested, scan.schema)
         for predicate in _predicates(hints.filters, scan.schema, arrow_schema_of(requested)):
             scan = scan.where(predicate)
-        reader = FilteringReader if is_pushdown_on() else HudiReader
-        return reader(
+        return HudiReader(
             scan, columns, arrow_schema_of(schema), limit=hints.limit, without=self._without
         )
 

@@ -10,9 +10,9 @@ from pyspark.sql.datasource import DataSourceReader
 from hudi_pyspark.spark.partition import HudiPartition, let_spark_collect_logs, read_partition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from pyspark.sql.datasource import Filter, InputPartition
+    from pyspark.sql.datasource import InputPartition
 
     from hudi_pyspark.scan import Scan
     from hudi_pyspark.storage import Storage
@@ -76,22 +76,3 @@ class HudiReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         let_spark_collect_logs()
         yield from read_partition(partition, self._storage, self._schema, self._limit)
-
-
-class FilteringReader(HudiReader):
-    """A reader that accepts filters, for sessions with filter pushdown."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
-        if self._scan is None:
-            raise RuntimeError("filters are pushed on the driver only")
-        # Imported here, since only the driver needs them.
-        from hudi_pyspark.spark.pushdown import to_predicate  # noqa: PLC0415
-        from hudi_pyspark.spark.schema import unchanged_columns  # noqa: PLC0415
-
-        columns = unchanged_columns(self._scan.schema, self._schema)
-        for pushed in filters:
-            predicate = to_predicate(pushed, columns)
-            if predicate is None:
-                yield pushed
-            else:
-                self._scan = self._scan.where(predicate)

@@ -19,17 +19,15 @@ if TYPE_CHECKING:
 
 
 _NATIVE = ("auto", "never")
-_PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 def register(spark: SparkSession) -> None:
     """Register the data source with a session, along with all registered payload mergers.
 
     Where Spark's optimizer can have a rule, it passes on the columns, conditions and limits of
-    queries. Elsewhere conditions are pushed down by Spark itself.
+    queries.
     """
-    if install_optimizer(spark):
-        spark.conf.set(_PUSHDOWN, "true")
+    install_optimizer(spark)
     mergers = registered_payloads()
     if not mergers:
         _try_to_register(spark, HudiDataSource)

@@ -13,7 +13,6 @@ from hudi_pyspark.doctor.environment import (
     OPTIMIZER,
     OPTIONAL,
     PRUNING,
-    PUSHDOWN,
     Machine,
     examine_environment,
     spark_settings,
@@ -131,14 +130,6 @@ def test_setting_of_the_session_beats_the_environment(commands):
     settings = {"spark.pyspark.python": "python3"}
     other = machine(commands, PYSPARK_PYTHON="nowhere")
     assert found(other, Severity.PROBLEM, **settings) == {}
-
-
-@pytest.mark.parametrize(
-    ("value", "severity"), [("true", Severity.OK), ("false", Severity.NOTE), (None, Severity.NOTE)]
-)
-def test_filter_pushdown(commands, value, severity):
-    settings = {} if value is None else {PUSHDOWN: value}
-    assert ("spark", PUSHDOWN) in found(machine(commands), severity, **settings)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Filters through Spark: given as an option, or pushed down where that is switched on."""
+"""Filters through Spark: given as an option, or applied by Spark with pushdown on and off."""
 
 from collections import Counter
 
@@ -64,15 +64,16 @@ def test_where_keeps_the_same_rows_pushed_down_or_not(spark, golden_table, condi
         assert found == Counter(row["id"] for row in expected(TYPES) if holds(row))
 
 
-def test_pushed_filters_are_not_checked_again(spark, golden_table):
-    key = "spark.sql.python.filterPushdown.enabled"
-    frame = spark.read.format("hudi-py").load(str(golden_table(TYPES))).where("c_int > 0")
-    spark.conf.set(key, "true")
-    try:
-        with_pushdown = frame._jdf.queryExecution().toString()
-    finally:
-        spark.conf.unset(key)
-    assert "Filter (" not in with_pushdown.split("== Physical Plan ==")[1]
+@pytest.mark.usefixtures("setting")
+def test_frame_that_was_filtered_has_all_rows_again(spark, golden_table):
+    """Spark keeps the plan of a source that takes filters, also for queries without them."""
+    frame = spark.read.format("hudi-py").load(str(golden_table(MOR)))
+    rows = expected(MOR)
+    few = sum(row["qty"] > 90 for row in rows)
+    assert 0 < few < len(rows)
+    counts = [f.count() for f in (frame, frame.where("qty > 90"), frame)]
+    assert counts == [len(rows), few, len(rows)]
+    assert frame.where("qty > 90").union(frame).count() == few + len(rows)
 
 
 def test_small_slices_share_a_task(spark, golden_table):
@@ -85,14 +86,12 @@ def test_small_slices_share_a_task(spark, golden_table):
 
 
 @pytest.mark.parametrize("optimizer", ["true", "false"])
-def test_register_turns_pushdown_on_where_the_optimizer_has_no_rule(spark, golden_table, optimizer):
-    key = "spark.sql.python.filterPushdown.enabled"
+def test_register_leaves_filter_pushdown_as_it_is(spark, golden_table, optimizer):
     session = spark.newSession()  # the shared one stays without the rule
     session.conf.set("spark.hudi-py.optimizer.enabled", optimizer)
-    known = expected(MOR)
-    name = known[0]["_hoodie_record_key"]
+    name = expected(MOR)[0]["_hoodie_record_key"]
     condition = f"_hoodie_record_key = '{name}'"
     frame = hudi_pyspark.read(session, str(golden_table(MOR)), ["id"], filter=condition)
-    assert session.conf.get(key) == ("false" if optimizer == "true" else "true")
+    assert session.conf.get("spark.sql.python.filterPushdown.enabled") == "false"
     assert frame.columns == ["id"]
     assert frame.count() == 1

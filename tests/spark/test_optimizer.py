@@ -3,7 +3,6 @@
 import logging
 import random
 import re
-import sys
 from collections import Counter
 
 import pyarrow as pa
@@ -17,7 +16,6 @@ from hudi_pyspark.spark import partition as partition_module
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
-from hudi_pyspark.spark.pushdown import is_pushdown_on
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.filters import filters_of
@@ -281,22 +279,6 @@ def test_columns_that_cannot_be_pruned_are_refused(golden_table):
         with pytest.raises(NotImplementedError, match="does not read"):
             reader.pruneColumns(pa.schema(columns))
     reader.pruneColumns(StructType())  # another API than Sail's
-
-
-@pytest.mark.parametrize(
-    ("argument", "is_on"),
-    [
-        ("pyspark.sql.worker.data_source_pushdown_filters", True),
-        ("pyspark.sql.worker.data_source_pushdown_limit", False),
-        ("pyspark.sql.worker.plan_data_source_read", False),
-        ("-q", True),
-    ],
-)
-def test_only_the_worker_for_filters_pushes_filters_down(monkeypatch, argument, is_on):
-    """A worker of another kind may have imported that module, too."""
-    monkeypatch.setitem(sys.modules, "pyspark.sql.worker.data_source_pushdown_filters", None)
-    monkeypatch.setattr(sys, "argv", ["daemon.py", argument])
-    assert is_pushdown_on() is is_on
 
 
 def test_schema_without_hints_has_none(ruled, golden_table):
