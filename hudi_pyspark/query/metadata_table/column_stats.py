@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from math import isnan
@@ -16,7 +15,7 @@ from hudi_pyspark.format.hashes import xxhash64
 from hudi_pyspark.query.filter.bounds import Bounds, may_match
 from hudi_pyspark.query.filter.predicate import columns_of, field_type
 from hudi_pyspark.query.metadata_table.records import merged_values
-from hudi_pyspark.query.metadata_table.table import COLUMN_STATS
+from hudi_pyspark.query.metadata_table.table import COLUMN_STATS, UNPARTITIONED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
 
 _SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
-_UNPARTITIONED = "."
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
 _DECIMAL, _DATE = 10, 12
@@ -104,7 +102,7 @@ def _keys(names: Sequence[str], files: Sequence[FileSlice]) -> list[list[str]]:
     partitions = sorted({s.partition_path for s in files})
     of_column = _hashed(names)
     of_partition = dict(
-        zip(partitions, _hashed([path or _UNPARTITIONED for path in partitions]), strict=True)
+        zip(partitions, _hashed([path or UNPARTITIONED for path in partitions]), strict=True)
     )
     keys = []
     for file_slice in files:
@@ -121,23 +119,6 @@ def _hashed(texts: Sequence[str]) -> list[str]:
     return [b64encode(number.to_bytes(8, "big")).decode() for number in hashes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wrapped:
-    """A minimum or maximum as the metadata table holds it, and its logical type."""
-
-    value: Any
-    ordinal: int  # of Hudi's ValueType; 0 where the record does not name it
-    details: str  # e.g. precision and scale
-
-    @classmethod
-    def of(cls, statistics: Mapping[str, Any], bound: str) -> _Wrapped | None:
-        wrapper = statistics[bound]
-        if wrapper is None:
-            return None
-        kind = statistics.get("valueType") or {}
-        return cls(wrapper["value"], kind.get("typeOrdinal", 0), kind.get("additionalInfo") or "")
-
-
 def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN401  (of any type)
     """Return a minimum or maximum of a column as a Python value; None if there is none.
 
@@ -145,17 +126,19 @@ def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN4
         statistics: value of a record of column statistics.
         bound: ``minValue`` or ``maxValue``.
     """
-    wrapped = _Wrapped.of(statistics, bound)
-    if wrapped is None:
+    wrapper = statistics[bound]
+    if wrapper is None:
         return None
-    value, ordinal = wrapped.value, wrapped.ordinal
+    value = wrapper["value"]
+    kind = statistics.get("valueType") or {}
+    ordinal = kind.get("typeOrdinal", 0)
     if ordinal == _DATE and isinstance(value, int):
         return date(1970, 1, 1) + timedelta(days=value)
     if ordinal in _TIMES and isinstance(value, int):
         moment = _EPOCH + timedelta(microseconds=value * _TIMES[ordinal])
         return moment if ordinal in _ZONED else moment.replace(tzinfo=None)
     if ordinal == _DECIMAL and isinstance(value, bytes):
-        scale = int((wrapped.details or "0,0").split(",")[1])
+        scale = int((kind.get("additionalInfo") or "0,0").split(",")[1])
         return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale)
     return value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
 from hudi_pyspark.format.hfile.source import FileSource
+from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
 from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.format.log.delete_block import decode_delete_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.timeline import CommittedTimes
-
-_SCHEMA_INFO = "schema"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +51,7 @@ class Entries:
             CorruptAvroError: a value does not fit its schema.
         """
         assert self.hfile is not None, "deleted keys have no values"
-        schema = _parsed_once(self.hfile.file_info[_SCHEMA_INFO])
+        schema = _parsed_once(self.hfile.file_info[SCHEMA_INFO])
         return decode_hfile_records(self.hfile, schema, ["key", "type", *columns])
 
     def where(self, mask: pa.BooleanArray) -> Entries:
@@ -108,18 +107,6 @@ class MetadataSlice:
                 found.insert(0, Entries.of(self._base.find(wanted)))
         return [entries for entries in found if len(entries.keys)]
 
-    def find_prefixes(self, prefixes: Sequence[str]) -> list[Entries]:
-        """Return the entries whose keys begin with one of some texts; see `find`.
-
-        Raises:
-            CorruptTableError: a file cannot be read.
-        """
-        found = [e.where(_starts_with(e.keys, prefixes)) for e in self._logged]
-        if self._base is not None:
-            with self._base_errors():
-                found.insert(0, Entries.of(self._base.find_prefixes(prefixes)))
-        return [entries for entries in found if len(entries.keys)]
-
     @cached_property
     def _base(self) -> HFileReader | None:
         file = self.file_slice.base_file
@@ -163,8 +150,3 @@ def _entries_of(block: LogBlock) -> Entries:
     except HFileError as error:
         offset = block.content_offset + error.offset
         raise CorruptLogBlockError(error.problem, block.path, offset) from error
-
-
-def _starts_with(keys: pa.StringArray, prefixes: Sequence[str]) -> pa.BooleanArray:
-    none = pa.repeat(pa.scalar(value=False), len(keys))
-    return reduce(pc.or_, (pc.starts_with(keys, prefix) for prefix in prefixes), none)

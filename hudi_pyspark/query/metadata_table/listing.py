@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.query.metadata_table.table import FILES, MetadataTable
+from hudi_pyspark.query.metadata_table.table import FILES, UNPARTITIONED, MetadataTable
 from hudi_pyspark.storage import FileInfo
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 _ALL_PARTITIONS = "__all_partitions__"
-_UNPARTITIONED = "."  # the name of the only partition of a table without partition columns
 _FILE_MAP = "filesystemMetadata"
 _log = logging.getLogger(__name__)
 
@@ -123,11 +122,11 @@ class _FilesPartition:
     def partition_paths(self) -> list[str]:
         """The paths of all partitions, sorted."""
         names = sorted(self._find([_ALL_PARTITIONS]).get(_ALL_PARTITIONS, ()))
-        return [""] if names == [_UNPARTITIONED] else names
+        return [""] if names == [UNPARTITIONED] else names
 
     def files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
         """Return the files of some partitions, by partition path."""
-        names = {path: path or _UNPARTITIONED for path in partition_paths}
+        names = {path: path or UNPARTITIONED for path in partition_paths}
         found = self._find(list(names.values()))
         return {
             path: [

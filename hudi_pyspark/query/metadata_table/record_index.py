@@ -13,7 +13,6 @@ from hudi_pyspark.query.metadata_table.table import RECORD_INDEX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.query.metadata_table.entries import Entries
     from hudi_pyspark.query.metadata_table.table import MetadataTable
     from hudi_pyspark.table.view import TableView
@@ -131,7 +130,3 @@ def why_keys_may_repeat(table: TableView) -> str:
     if table.history.archived:
         return "archived commits may have repeated keys"
     return ""
-
-
-def _keeps_keys_unique(commit: CommitMetadata) -> bool:
-    return commit.operation_type in _KEEP_KEYS_UNIQUE

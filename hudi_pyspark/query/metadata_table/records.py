@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
 from hudi_pyspark.format.timeline.instant_body import undecodable_as_corrupt
-from hudi_pyspark.query.metadata_table.table import FILES, MetadataTable
+from hudi_pyspark.query.metadata_table.table import FILES, UNPARTITIONED, MetadataTable
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import path_in
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.query.metadata_table.entries import Entries, MetadataSlice
     from hudi_pyspark.table.view import TableView
 
-_UNPARTITIONED = "."  # the metadata table's name for the only partition of a table without columns
 _FILES = 2
 # Codes of record types; names as Hudi's.
 _TYPES = {
@@ -117,7 +117,7 @@ def merged_values(found: Iterable[Entries]) -> Iterator[tuple[str, int, Mapping[
 def _decoded(entries: Entries, hfile: HFile) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield key and record of each entry; one by one, since their values are unions."""
     with undecodable_as_corrupt(METADATA_FOLDER):
-        schema = _parse_schema_once(hfile.file_info["schema"])
+        schema = _parse_schema_once(hfile.file_info[SCHEMA_INFO])
         spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
         for key, (start, end) in zip(entries.keys.to_pylist(), spans, strict=True):
             record = fastavro.schemaless_reader(
@@ -186,7 +186,7 @@ def listed_files(view: TableView) -> dict[str, int]:
         CorruptTableError: files of the metadata table are missing or cannot be read.
     """
     return {
-        path_in("" if record.key == _UNPARTITIONED else record.key, name): file["size"]
+        path_in("" if record.key == UNPARTITIONED else record.key, name): file["size"]
         for record in load_metadata(view, FILES)
         if record.type == _FILES
         for name, file in record.value.items()
