@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
@@ -288,7 +289,8 @@ def _unneeded_file(c: Comparison) -> bool:
     """D27: a file of the range is gone, and the files that are there hold our rows.
 
     The rows of its own answer come from the latest files, which other commits may have written.
-    Its time travel to the end of the range, where it is not refused, shows our rows, too.
+    Its time travel to the end of the range, where it is not refused, shows our rows, too, except
+    for late records of the range, which lose against a record from before it.
     """
     found = c.difference()
     if not found or c.query.kind.value != "incremental" or not c.query.end:
@@ -297,12 +299,12 @@ def _unneeded_file(c: Comparison) -> bool:
     return (
         _lacks_files(c)
         and _all_in(theirs, _without_file_name(c, found.extra))
-        and (_all_in(found.extra, c.rows_at_end()) or _in_base_files(c, found.extra))
+        and _in_files(c, found.extra - c.rows_at_end())
     )
 
 
-def _in_base_files(c: Comparison, rows: Counter[Row]) -> bool:
-    """Whether each row is, by its meta columns, in the base file that it names."""
+def _in_files(c: Comparison, rows: Counter[Row]) -> bool:
+    """Whether each row is, by its meta columns, in the file or the file group that it names."""
     return all(
         tuple(c.column(row, name) for name in _OF_A_VERSION)
         in _versions_in(c.path, c.column(row, "_hoodie_file_name") or "")
@@ -311,11 +313,18 @@ def _in_base_files(c: Comparison, rows: Counter[Row]) -> bool:
 
 
 def _versions_in(table: Path, name: str) -> frozenset[tuple[Any, ...]]:
-    file = next((f for f in table.rglob(name) if ".hoodie" not in f.parts), None) if name else None
-    if file is None or file.suffix != ".parquet":
-        return frozenset()
-    columns = pq.read_table(file, columns=list(_OF_A_VERSION)).to_pydict()
-    return frozenset(zip(*columns.values(), strict=True))
+    """Return the versions of records in a base file, or in the log files of a file group."""
+    inspect = HudiTable(str(table)).inspect
+    found: list[pa.Table] = []
+    for file in table.rglob(f"*{name}*") if name else ():
+        if file.name == name and file.suffix == ".parquet" and ".hoodie" not in file.parts:
+            found.append(pq.read_table(file, columns=list(_OF_A_VERSION)))
+        elif file.name.startswith(f".{name}_") and not file.name.endswith((".crc", ".cdc")):
+            records = inspect.log_records(file.relative_to(table).as_posix())
+            if set(_OF_A_VERSION) <= set(records.column_names):
+                found.append(records.select(list(_OF_A_VERSION)))
+    rows = (zip(*part.to_pydict().values(), strict=True) for part in found)
+    return frozenset(row for part in rows for row in part)
 
 
 def _without_file_name(c: Comparison, rows: Counter[Row]) -> Counter[Row]:
@@ -346,6 +355,24 @@ def _skipped_by_statistics(c: Comparison) -> bool:
     )
 
 
+def _losing_delete(c: Comparison) -> bool:
+    """D29: changes with a delete of a record that Apache Hudi's own time travel still shows."""
+    found = c.difference()
+    if not found or found.extra or c.query.kind.value != "cdc":
+        return False
+    return all(_survives(c, row) for row in found.missing)
+
+
+def _survives(c: Comparison, change: Row) -> bool:
+    at_commit = c.ask_hudi(as_of(c.column(change, "ts_ms")))
+    if c.column(change, "op") != "d" or not isinstance(at_commit, Answer):
+        return False
+    before = dict(c.column(change, "before"))
+    keys = (*c.history.record_keys, *c.history.partition_fields)
+    places = [at_commit.names.index(key) for key in keys]
+    return tuple(before[k] for k in keys) in {tuple(r[n] for n in places) for r in at_commit.rows}
+
+
 def _all_in(rows: Counter[Row], others: Counter[Row]) -> bool:
     return not rows - others
 
@@ -360,6 +387,7 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D26", _end_inside_commit),
     ("D27", _unneeded_file),
     ("D28", _skipped_by_statistics),
+    ("D29", _losing_delete),
 )
 
 
