@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
@@ -315,16 +314,14 @@ def _in_files(c: Comparison, rows: Counter[Row]) -> bool:
 def _versions_in(table: Path, name: str) -> frozenset[tuple[Any, ...]]:
     """Return the versions of records in a base file, or in the log files of a file group."""
     inspect = HudiTable(str(table)).inspect
-    found: list[pa.Table] = []
+    found: list[dict[str, Any]] = []
     for file in table.rglob(f"*{name}*") if name else ():
         if file.name == name and file.suffix == ".parquet" and ".hoodie" not in file.parts:
-            found.append(pq.read_table(file, columns=list(_OF_A_VERSION)))
+            found += pq.read_table(file, columns=list(_OF_A_VERSION)).to_pylist()
         elif file.name.startswith(f".{name}_") and not file.name.endswith((".crc", ".cdc")):
             records = inspect.log_records(file.relative_to(table).as_posix())
-            if set(_OF_A_VERSION) <= set(records.column_names):
-                found.append(records.select(list(_OF_A_VERSION)))
-    rows = (zip(*part.to_pydict().values(), strict=True) for part in found)
-    return frozenset(row for part in rows for row in part)
+            found += filter(None, records["record"].to_pylist())
+    return frozenset(tuple(record.get(name) for name in _OF_A_VERSION) for record in found)
 
 
 def _without_file_name(c: Comparison, rows: Counter[Row]) -> Counter[Row]:
