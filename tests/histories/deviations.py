@@ -88,32 +88,43 @@ def explaining_rule(comparison: Comparison) -> str:
     for number, applies in RULES:
         if applies(comparison):
             return number
-    # Folders that Apache Hudi shows in another way may hide a second reason.
-    decoded = _with_decoded_folders(comparison)
-    for number, applies in RULES:
-        if decoded is not None and applies(decoded):
-            return f"D7 {number}"
+    # Partition values that Apache Hudi shows in another way may hide a second reason.
+    for alike in (_with_decoded_folders(comparison), _with_null_for_empty(comparison)):
+        for number, applies in RULES:
+            if alike is not None and applies(alike):
+                return f"D7 {number}"
     return ""
 
 
 def _with_decoded_folders(c: Comparison) -> Comparison | None:
     """The same comparison with the values of encoded folders decoded on Apache Hudi's side."""
-    fields = [f for f in c.history.partition_fields if c.history.column_type(f) == "string"]
     is_encoded = c.properties.get("hoodie.datasource.write.partitionpath.urlencode") == "true"
-    if not fields or not is_encoded or not c.query.is_incremental:
+    if not is_encoded or not c.query.is_incremental:
         return None
+    return replace(c, reference=_with_partition_values(c, c.reference, lambda v: v and unquote(v)))
 
-    def decoded(answer: Answer | Failure) -> Answer | Failure:
-        if isinstance(answer, Failure):
-            return answer
-        places = {answer.names.index(field) for field in fields if field in answer.names}
-        rows = tuple(
-            tuple(unquote(v) if n in places and v else v for n, v in enumerate(row))
-            for row in answer.rows
-        )
-        return replace(answer, rows=rows)
 
-    return replace(c, reference=decoded(c.reference))
+def _with_null_for_empty(c: Comparison) -> Comparison:
+    """The same comparison with null where a partition value is the empty string."""
+
+    def shown(answer: Answer | Failure) -> Answer | Failure:
+        return _with_partition_values(c, answer, lambda v: v or None)
+
+    def ask_hudi(query: Query) -> Answer | Failure:
+        return shown(c.ask_hudi(query))
+
+    return replace(c, reference=shown(c.reference), ours=shown(c.ours), ask_hudi=ask_hudi)
+
+
+def _with_partition_values(
+    c: Comparison, answer: Answer | Failure, change: Callable[[Any], Any]
+) -> Answer | Failure:
+    if isinstance(answer, Failure):
+        return answer
+    fields = [f for f in c.history.partition_fields if c.history.column_type(f) == "string"]
+    places = {answer.names.index(field) for field in fields if field in answer.names}
+    rows = (tuple(change(v) if n in places else v for n, v in enumerate(r)) for r in answer.rows)
+    return replace(answer, rows=tuple(rows))
 
 
 def _missing_file(c: Comparison) -> bool:
@@ -352,6 +363,15 @@ def _skipped_by_statistics(c: Comparison) -> bool:
     )
 
 
+def _filtered_before_merge(c: Comparison) -> bool:
+    """D30: rows of a filtered query that Apache Hudi does not return without the filter."""
+    found = c.difference()
+    if not found or found.extra or not c.query.filter:
+        return False
+    unfiltered = c.ask_hudi(c.query.with_filter(""))
+    return isinstance(unfiltered, Answer) and not found.missing & Counter(unfiltered.rows)
+
+
 def _losing_delete(c: Comparison) -> bool:
     """D29: changes with a delete of a record that Apache Hudi's own time travel still shows."""
     found = c.difference()
@@ -385,6 +405,7 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D27", _unneeded_file),
     ("D28", _skipped_by_statistics),
     ("D29", _losing_delete),
+    ("D30", _filtered_before_merge),
 )
 
 
