@@ -12,8 +12,9 @@ from hudi_pyspark.query.metadata_table.column_stats import (
     is_base_alone,
     slices_within_bounds,
 )
+from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.record_index import locate, why_keys_may_repeat
-from hudi_pyspark.query.metadata_table.table import COLUMN_STATS, RECORD_INDEX, MetadataTable
+from hudi_pyspark.query.metadata_table.table import COLUMN_STATS, RECORD_INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hudi_pyspark.query.filter.predicate import Predicate
+    from hudi_pyspark.query.metadata_table.table import MetadataTable
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
@@ -32,7 +34,7 @@ class DataSkipping:
     """Narrows file slices by a filter, and keeps account of it.
 
     Attributes:
-        table: the table; its metadata table is opened when an index may help.
+        table: the table; its indexes are used if its files come from the metadata table.
         schema: the table's columns.
         trusts_record_index: use it although its keys may repeat in file groups.
         notes: what each index did, or why it was not used.
@@ -62,15 +64,11 @@ class DataSkipping:
         kinds = {}
         if COLUMN_STATS in config.metadata_partitions and any(map(is_base_alone, slices)):
             kinds = columns_with_bounds(predicate, self.schema, config.partition_fields)
-        if len(slices) < 2 or not (uses_keys or kinds):
+        listing = self.table.listing
+        if len(slices) < 2 or not (uses_keys or kinds) or not isinstance(listing, MetadataListing):
             return slices
         try:
-            metadata = MetadataTable.open(self.table)
-            if metadata.lags_behind:
-                self.notes.append(
-                    f"not the metadata table, which lacks commit {metadata.lags_behind}"
-                )
-                return slices
+            metadata = listing.indexed_by
             if record_keys is not None and uses_keys:
                 slices = self._by_record_index(metadata, slices, record_keys)
             if kinds:

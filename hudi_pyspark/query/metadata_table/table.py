@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,7 @@ class MetadataTable:
 
     table: TableView
     view: TableView
+    _indexes: dict[str, list[MetadataSlice]] = field(default_factory=dict)  # by partition
 
     @classmethod
     def open(cls, table: TableView) -> MetadataTable:
@@ -103,7 +104,9 @@ class MetadataTable:
         Raises:
             CorruptTableError: files are missing or cannot be read.
         """
-        slices = self.slices(partition, check_files=True)
+        if partition not in self._indexes:
+            self._indexes[partition] = self.slices(partition, check_files=True)
+        slices = self._indexes[partition]
         numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
         if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):
             codes = np.abs(java_hash_codes(keys).astype(np.int64)) % len(slices)

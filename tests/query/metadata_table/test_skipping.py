@@ -3,7 +3,9 @@
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.errors import UnsupportedQueryError
+from hudi_pyspark.errors import CorruptTableError, UnsupportedQueryError
+from hudi_pyspark.query.metadata_table.listing import MetadataListing
+from hudi_pyspark.query.metadata_table.table import MetadataTable
 
 INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
 WITHOUT = {"use_metadata_table": False, "data_skipping": False}
@@ -95,3 +97,25 @@ def test_lookup_needs_stored_keys(golden_table):
     table = HudiTable(str(golden_table("v9_mor_no_meta_fields_complex")))
     with pytest.raises(UnsupportedQueryError, match="filter on its key fields instead"):
         table.lookup(["1"])
+
+
+def test_metadata_table_is_opened_once_for_files_and_indexes(table, monkeypatch):
+    opened = []
+    original = MetadataTable.open.__func__
+
+    def watched(cls, view):
+        opened.append(view)
+        return original(cls, view)
+
+    monkeypatch.setattr(MetadataTable, "open", classmethod(watched))
+    for value in range(2):
+        scan = table.scan(filter=f"ts > {value}", record_index="always")
+        assert "by column statistics" in pruned(scan)
+    assert len(opened) == 1
+
+
+def test_metadata_table_that_lacks_committed_files_has_no_index_to_rely_upon(table):
+    listing = MetadataListing(table.view)
+    listing.relist(listing.partitions()[0], "a committed file")
+    with pytest.raises(CorruptTableError, match="lacks committed files"):
+        _ = listing.indexed_by
