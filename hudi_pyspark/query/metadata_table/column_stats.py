@@ -6,7 +6,6 @@ import hashlib
 from base64 import b64encode
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -150,13 +149,25 @@ def column_bounds(statistics: Mapping[str, Any], kind: pa.DataType) -> Bounds:
         statistics: value of a record of column statistics.
         kind: the type that the table's schema gives the column.
     """
-    low = _typed(bound_value(statistics, "minValue"), kind)
-    high = _typed(bound_value(statistics, "maxValue"), kind)
+    low = high = None
+    if not _are_defaults(statistics):
+        low = _typed(bound_value(statistics, "minValue"), kind)
+        high = _typed(bound_value(statistics, "maxValue"), kind)
     if low is None or high is None:
         low = high = None
     nulls, values = statistics["nullCount"], statistics["valueCount"]
     has_only_nulls = nulls is not None and bool(values) and nulls == values
     return Bounds(low, high, may_be_null=nulls != 0, may_have_value=not has_only_nulls)
+
+
+def _are_defaults(statistics: Mapping[str, Any]) -> bool:
+    """Return whether both bounds are 0, as Hudi writes them where a footer has none."""
+    wrappers = [statistics["minValue"], statistics["maxValue"]]
+    return all(wrapper is not None and _is_zero(wrapper["value"]) for wrapper in wrappers)
+
+
+def _is_zero(value: object) -> bool:
+    return not any(value) if isinstance(value, bytes) else value == 0
 
 
 def _typed(value: object, kind: pa.DataType) -> pa.Scalar | None:
@@ -170,8 +181,6 @@ def _typed(value: object, kind: pa.DataType) -> pa.Scalar | None:
 
 
 def _is_certain(value: object, kind: pa.DataType) -> bool:
-    if isinstance(value, float) and isnan(value):
-        return False
     if isinstance(value, str) and max(value, default="") >= _FIRST_SURROGATE:
         return False
     if isinstance(value, datetime) and pa.types.is_timestamp(kind):
@@ -179,10 +188,12 @@ def _is_certain(value: object, kind: pa.DataType) -> bool:
     return any(fits(kind) and type(value) is python for fits, python in _CERTAIN)
 
 
+# Without floating-point numbers: the footer of a file with a NaN has no bounds for that row group,
+# and Hudi takes 0 for them, also together with the bounds of others (golden table
+# x_v9_cow_ix_stats_base).
 _CERTAIN: Sequence[tuple[Any, type]] = (
     (pa.types.is_boolean, bool),
     (pa.types.is_integer, int),
-    (pa.types.is_floating, float),
     (pa.types.is_string, str),
     (pa.types.is_date, date),
     (pa.types.is_decimal, Decimal),
