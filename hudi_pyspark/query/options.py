@@ -13,6 +13,7 @@ from hudi_pyspark.query.option_table import (
     CdcFormat,
     HollowCommits,
     IncrementalFormat,
+    Index,
     MergeType,
     OnMissing,
     QueryType,
@@ -170,7 +171,7 @@ class ReadOptions:
     filter: str = ""  # see sql_text.parse_filter; "" for all rows
     columns: tuple[str, ...] | None = None  # None for all
     use_metadata_table: bool = True
-    data_skipping: bool = True  # by the metadata table's statistics and indexes
+    data_skipping: frozenset[Index] = frozenset(Index)  # of the metadata table, if it is used
     record_index: RecordIndexUse = RecordIndexUse.AUTO
     use_record_positions: bool = True
     partition_values_from_path: bool = False

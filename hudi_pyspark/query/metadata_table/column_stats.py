@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hudi_pyspark.format.hashes import xxhash64
 from hudi_pyspark.query.filter.bounds import Bounds, may_match
 from hudi_pyspark.query.filter.predicate import columns_of, field_type
+from hudi_pyspark.query.metadata_table.index_keys import column_keys, file_key, partition_keys
 from hudi_pyspark.query.metadata_table.records import merged_values
-from hudi_pyspark.query.metadata_table.table import COLUMN_STATS, UNPARTITIONED
+from hudi_pyspark.query.option_table import Index
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.query.metadata_table.table import MetadataTable
     from hudi_pyspark.table.file_group import FileSlice
 
-_SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
 _DECIMAL, _DATE = 10, 12
@@ -57,7 +54,9 @@ def slices_within_bounds(
     keys = _keys(names, files)
     found = {
         key: value
-        for entries in metadata.find(COLUMN_STATS, [key for of_file in keys for key in of_file])
+        for entries in metadata.find(
+            Index.COLUMN_STATS.value, [key for of_file in keys for key in of_file]
+        )
         for key, _, value in merged_values(entries)
     }
     ruled_out = set()
@@ -98,24 +97,14 @@ def is_base_alone(file_slice: FileSlice) -> bool:
 
 def _keys(names: Sequence[str], files: Sequence[FileSlice]) -> list[list[str]]:
     """Return, for each file, the keys of the statistics of some columns."""
-    partitions = sorted({s.partition_path for s in files})
-    of_column = _hashed(names)
-    of_partition = dict(
-        zip(partitions, _hashed([path or UNPARTITIONED for path in partitions]), strict=True)
-    )
+    columns = column_keys(names)
+    partitions = partition_keys({s.partition_path for s in files})
     keys = []
     for file_slice in files:
         assert file_slice.base_file is not None  # the caller has chosen them so
-        name = file_slice.base_file.path.rpartition("/")[2].encode()
-        digest = hashlib.md5(name, usedforsecurity=False).digest()
-        rest = of_partition[file_slice.partition_path] + b64encode(digest).decode()
-        keys.append([column + rest for column in of_column])
+        rest = partitions[file_slice.partition_path] + file_key(file_slice.base_file)
+        keys.append([columns[name] + rest for name in names])
     return keys
-
-
-def _hashed(texts: Sequence[str]) -> list[str]:
-    hashes = xxhash64([text.encode() for text in texts], _SEED).tolist()
-    return [b64encode(number.to_bytes(8, "big")).decode() for number in hashes]
 
 
 def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN401  (of any type)

@@ -13,6 +13,7 @@ from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFou
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.query.metadata_table.entries import MetadataSlice
+from hudi_pyspark.query.option_table import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
 
 UNPARTITIONED = "."  # names the only partition of a table without partition columns
 FILES = "files"
-COLUMN_STATS = "column_stats"
-PARTITION_STATS = "partition_stats"
-RECORD_INDEX = "record_index"
+RECORD_INDEX = Index.RECORD_INDEX.value
 _FOLDER = f"{METADATA_FOLDER}/metadata"
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
 _FILE_ID_NUMBER = re.compile(r"^[a-z_-]+-([0-9]{4})-0$")  # not of partitioned record indexes
@@ -104,9 +103,7 @@ class MetadataTable:
         Raises:
             CorruptTableError: files are missing or cannot be read.
         """
-        if partition not in self._indexes:
-            self._indexes[partition] = self.slices(partition, check_files=True)
-        slices = self._indexes[partition]
+        slices = self._index(partition)
         numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
         if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):
             codes = np.abs(java_hash_codes(keys).astype(np.int64)) % len(slices)
@@ -116,6 +113,24 @@ class MetadataTable:
                     yield metadata_slice.find(mine)
         else:
             yield from (metadata_slice.find(keys) for metadata_slice in slices)
+
+    def find_prefixes(self, partition: str, prefixes: Sequence[str]) -> Iterator[list[Entries]]:
+        """Yield the entries whose keys begin with some prefixes, slice by slice.
+
+        Args:
+            partition: an index.
+            prefixes: in any order.
+
+        Raises:
+            CorruptTableError: files are missing or cannot be read.
+        """
+        return (found.find_prefixes(prefixes) for found in self._index(partition))
+
+    def _index(self, partition: str) -> list[MetadataSlice]:
+        """Return the slices of an index, which keep what they have read."""
+        if partition not in self._indexes:
+            self._indexes[partition] = self.slices(partition, check_files=True)
+        return self._indexes[partition]
 
     def _listed(self, partition: str) -> list[FileSlice]:
         until = self.view.last_instant

@@ -1,7 +1,5 @@
 """File slices that statistics and the record index rule out: fewer files, the same rows."""
 
-import math
-
 import pyarrow as pa
 import pytest
 
@@ -10,8 +8,7 @@ from hudi_pyspark.errors import CorruptTableError, UnsupportedQueryError
 from hudi_pyspark.query.metadata_table.column_stats import column_bounds
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.table import MetadataTable
-from tests.conftest import GOLDEN
-from tests.golden.case import load_case
+from tests.query.metadata_table.indexed import pruned
 
 INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
 WITHOUT = {"use_metadata_table": False, "data_skipping": False}
@@ -24,18 +21,6 @@ def rows_of(table):
 @pytest.fixture(params=INDEXED)
 def table(request, golden_table):
     return HudiTable(str(golden_table(request.param)))
-
-
-def answered(name, golden_table, query="snapshot"):
-    """A golden table with indexes, and the rows that Apache Hudi reads from it."""
-    case = load_case(GOLDEN.with_name("golden_extra") / name)
-    (known,) = [q for q in case.queries if q.name == query]
-    return golden_table(name), known.expected_rows().to_pylist()
-
-
-def pruned(scan):
-    lines = dict(line.split(maxsplit=1) for line in scan.explain().splitlines())
-    return lines["pruned"]
 
 
 def test_every_filter_of_stored_values_finds_the_rows_of_plain_python(table):
@@ -114,13 +99,13 @@ def test_lookup_needs_stored_keys(golden_table):
 
 def test_metadata_table_is_opened_once_for_files_and_indexes(table, monkeypatch):
     opened = []
-    original = MetadataTable.open.__func__
+    original = MetadataTable.open
 
-    def watched(cls, view):
+    def watched(view):
         opened.append(view)
-        return original(cls, view)
+        return original(view)
 
-    monkeypatch.setattr(MetadataTable, "open", classmethod(watched))
+    monkeypatch.setattr(MetadataTable, "open", watched)
     for value in range(2):
         scan = table.scan(filter=f"ts > {value}", record_index="always")
         assert "by column statistics" in pruned(scan)
@@ -132,20 +117,6 @@ def test_metadata_table_that_lacks_committed_files_has_no_index_to_rely_upon(tab
     listing.relist(listing.partitions()[0], "a committed file")
     with pytest.raises(CorruptTableError, match="lacks committed files"):
         _ = listing.indexed_by
-
-
-@pytest.mark.parametrize("text", ["x = 5.5e0", "x > 5", "x <= 4.5", "x IN (5.5e0, 5.75e0)"])
-def test_bounds_that_a_nan_keeps_out_of_the_footer_rule_out_nothing(golden_table, text):
-    path, expected = answered("x_v9_cow_ix_stats_base", golden_table)
-    keep = {
-        "x = 5.5e0": lambda x: x == 5.5,
-        "x > 5": lambda x: x > 5 or math.isnan(x),  # NaN is the greatest number
-        "x <= 4.5": lambda x: x <= 4.5,
-        "x IN (5.5e0, 5.75e0)": lambda x: x in (5.5, 5.75),
-    }[text]
-    found = HudiTable(str(path)).scan(["id"], filter=text).to_arrow()["id"].to_pylist()
-    assert sorted(found) == sorted(row["id"] for row in expected if keep(row["x"]))
-    assert found
 
 
 @pytest.mark.parametrize(
