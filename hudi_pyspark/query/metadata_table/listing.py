@@ -116,9 +116,9 @@ class MetadataListing:
             CorruptTableError: it cannot be read, or lags behind the table.
         """
         metadata = MetadataTable.open(self._table)
-        late = metadata.lags_behind
-        if late:
-            raise CorruptTableError(f"the metadata table lacks commit {late} of the table")
+        missing = metadata.missing_commits
+        if missing:
+            raise CorruptTableError(f"the metadata table lacks commit {missing[0]} of the table")
         return metadata
 
     @cached_property

@@ -68,9 +68,9 @@ class MetadataTable:
         listing = DirectoryListing(opened.storage, in_folders)
         return cls(table, replace(opened, listing=listing))
 
-    @property
-    def lags_behind(self) -> str:
-        """The first commit of the table that it lacks; "" if it has all of them.
+    @cached_property
+    def missing_commits(self) -> list[str]:
+        """The requested times of the table's commits that it lacks, in order.
 
         Each commit of the table is one of the metadata table, too, and completes there first.
         """
@@ -78,7 +78,7 @@ class MetadataTable:
         # Commits before its own timeline are in its base files.
         first = min((time for time in known if not time.startswith(_INITIAL_INSTANTS)), default="")
         times = (commit.requested_time for commit in self.table.commits)
-        return next((time for time in times if time >= first and time not in known), "")
+        return [time for time in times if time >= first and time not in known]
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return the slices of one of its partitions, by file id.
@@ -127,9 +127,18 @@ class MetadataTable:
         return (found.find_prefixes(prefixes) for found in self._index(partition))
 
     def _index(self, partition: str) -> list[MetadataSlice]:
-        """Return the slices of an index, which keep what they have read."""
+        """Return the slices of an index, which keep what they have read.
+
+        Raises:
+            CorruptTableError: it has none, so that nothing would be found in it.
+        """
         if partition not in self._indexes:
             self._indexes[partition] = self.slices(partition, check_files=True)
+        if not self._indexes[partition]:
+            location = self.view.storage.describe(partition)
+            raise CorruptTableError(
+                f"{location} has no files, although hoodie.table.metadata.partitions names it"
+            )
         return self._indexes[partition]
 
     def _listed(self, partition: str) -> list[FileSlice]:

@@ -1,5 +1,7 @@
 """File slices that statistics and the record index rule out: fewer files, the same rows."""
 
+import shutil
+
 import pyarrow as pa
 import pytest
 
@@ -8,6 +10,7 @@ from hudi_pyspark.errors import CorruptTableError, UnsupportedQueryError
 from hudi_pyspark.query.metadata_table.column_stats import column_bounds
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.table import MetadataTable
+from tests.damage import set_property
 from tests.query.metadata_table.indexed import pruned
 
 INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
@@ -52,6 +55,33 @@ def test_key_that_no_record_has_opens_no_file(table):
     scan = table.scan(filter="_hoodie_record_key = 'nobody'", record_index="always")
     assert scan.plan() == []
     assert scan.to_arrow().num_rows == 0
+
+
+@pytest.mark.parametrize("partition", ["record_index", "column_stats", "bloom_filters"])
+def test_index_whose_folder_is_missing_is_left_aside(golden_table, tmp_path, partition):
+    path = shutil.copytree(golden_table(INDEXED[1]), tmp_path / "table")
+    shutil.rmtree(path / f".hoodie/metadata/{partition}")
+    table = HudiTable(str(path))
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    text = f"_hoodie_record_key = '{key}'"
+    scan = table.scan(filter=text, record_index="always", data_skipping=partition)
+    assert "not the metadata table's indexes: " in pruned(scan)
+    assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
+
+
+def test_index_without_any_file_is_left_aside(golden_table, tmp_path):
+    """As where the properties name an index that was never built."""
+    path = shutil.copytree(golden_table("v9_mor_compaction_inline"), tmp_path / "table")
+    properties = path / ".hoodie/hoodie.properties"
+    old = HudiTable(str(path)).config.properties["hoodie.table.metadata.partitions"]
+    assert "record_index" not in old
+    set_property(path, "hoodie.table.metadata.partitions", f"{old},record_index")
+    assert "record_index" in properties.read_text()
+    table = HudiTable(str(path))
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", record_index="always")
+    assert "record_index has no files, although" in pruned(scan)
+    assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
 
 
 def test_indexes_can_be_turned_off(table):
