@@ -4,6 +4,7 @@ it must not be used."""
 import json
 import math
 import shutil
+from datetime import datetime, timezone
 
 import pytest
 
@@ -218,3 +219,18 @@ def test_each_index_has_its_own_switch(name, open_case):
         is_there = names.partition(",")[0] in {*has, "secondary_index" * (name == SECONDARY)}
         assert (note in pruned(table.scan(filter=text, data_skipping=names))) is is_there
         assert note not in pruned(table.scan(filter=text, data_skipping=False))
+
+
+@pytest.mark.parametrize("text", ["t < TIMESTAMP '2024-01-01 00:00:00+00:00'", "id = 'k010'"])
+def test_expression_indexes_leave_nothing_out(text, open_case):
+    """What they hold depends on the session that wrote them, which the index does not record."""
+    name = "x_v9_cow_ix_expression"
+    _, rows = answer_of_hudi(name)
+    table = open_case(name)
+    assert sum(n.startswith("expr_index_") for n in table.config.metadata_partitions) == 3
+    scan = table.scan(filter=text, data_skipping="partition_stats,column_stats,bloom_filters")
+    assert "file slices by" not in pruned(scan)
+    new_year = datetime(2024, 1, 1, tzinfo=timezone.utc)
+    wanted = [r for r in rows if (r["id"] == "k010" if "id" in text else r["t"] < new_year)]
+    assert wanted
+    assert found(scan) == ids(wanted)
