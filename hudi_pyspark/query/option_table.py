@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError
 from hudi_pyspark.query.instants import parse_instant, parse_range_instant
 from hudi_pyspark.query.log_records.live_blocks import OnDamage
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.table.merge_mode import DELETE_FIELD as DELETE_FIELD_KEY
 from hudi_pyspark.table.merge_mode import DELETE_MARKER as DELETE_MARKER_KEY
 
@@ -73,19 +74,6 @@ class RecordIndexUse(enum.Enum):
 
     AUTO = "auto"
     ALWAYS = "always"
-
-
-class Index(enum.Enum):
-    """The indexes of the metadata table that leave out files; values as Hudi names partitions.
-
-    A secondary index has a partition of its own, whose name begins with this.
-    """
-
-    PARTITION_STATS = "partition_stats"
-    COLUMN_STATS = "column_stats"
-    BLOOM_FILTERS = "bloom_filters"
-    RECORD_INDEX = "record_index"
-    SECONDARY_INDEX = "secondary_index"
 
 
 class HollowCommits(enum.Enum):

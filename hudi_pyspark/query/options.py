@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.query import option_table as table
 from hudi_pyspark.query.log_records.live_blocks import OnDamage
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.option_table import (
     CdcFormat,
     HollowCommits,
     IncrementalFormat,
-    Index,
     MergeType,
     OnMissing,
     QueryType,

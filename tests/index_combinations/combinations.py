@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.query.metadata_table import listing
-from hudi_pyspark.query.option_table import Index
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.plan import ScanTask
 from hudi_pyspark.query.task import read_task
 from tests.conftest import GOLDEN

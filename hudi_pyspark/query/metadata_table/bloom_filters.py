@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.query.metadata_table.index_keys import file_key, partition_keys
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.metadata_table.records import merged_values
-from hudi_pyspark.query.option_table import Index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,8 +11,8 @@ import pyarrow as pa
 from hudi_pyspark.query.filter.bounds import Bounds, may_match
 from hudi_pyspark.query.filter.predicate import columns_of, field_type
 from hudi_pyspark.query.metadata_table.index_keys import column_keys, file_key, partition_keys
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.metadata_table.records import merged_values
-from hudi_pyspark.query.option_table import Index
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -9,8 +9,8 @@ import pyarrow as pa
 from hudi_pyspark.query.filter.bounds import Bounds, may_match
 from hudi_pyspark.query.metadata_table.column_stats import column_bounds
 from hudi_pyspark.query.metadata_table.index_keys import column_keys, partition_keys
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.metadata_table.records import merged_values
-from hudi_pyspark.query.option_table import Index
 from hudi_pyspark.table.schema import META_COLUMNS, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.metadata_table.records import merged_values
-from hudi_pyspark.query.option_table import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from hudi_pyspark.query.metadata_table.column_stats import (
     is_base_alone,
     slices_within_bounds,
 )
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.partition_stats import is_exact, partitions_within_bounds
 from hudi_pyspark.query.metadata_table.record_index import locate
@@ -25,7 +26,6 @@ from hudi_pyspark.query.metadata_table.trust import (
     why_rows_may_have_moved,
     why_slices_may_have_differed,
 )
-from hudi_pyspark.query.option_table import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFou
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.query.metadata_table.entries import MetadataSlice
-from hudi_pyspark.query.option_table import Index
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
