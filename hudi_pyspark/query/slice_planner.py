@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.query.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.query.filter.predicate import columns_of
 from hudi_pyspark.query.merge.custom_merger import find_merger
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.metadata_table.skipping import DataSkipping
 from hudi_pyspark.query.option_table import RecordIndexUse
 from hudi_pyspark.query.partition_pruning import PartitionPruner, StatisticsPruner
@@ -77,7 +78,8 @@ class SlicePlanner:
         if not columns_of(predicate).isdisjoint(config.partition_fields):
             from_path = self.options.partition_values_from_path or config.drop_partition_columns
             by_path = PartitionPruner(predicate, config, self.table_schema, from_path)
-        if not latest or not self.options.use_metadata_table:
+        may_use = self.options.use_metadata_table and self.skipping.has(Index.PARTITION_STATS)
+        if not latest or not may_use:
             return by_path
         within_statistics = partial(self._within_statistics, predicate=predicate)
         return StatisticsPruner(by_path, within_statistics, self.skipping.partition_notes)

@@ -75,9 +75,9 @@ class DataSkipping:
             predicate: the filter.
         """
         notes = self.partition_notes
-        notes.clear()
-        if len(partition_paths) < 2 or not self._has(Index.PARTITION_STATS):
+        if len(partition_paths) < 2 or not self.has(Index.PARTITION_STATS):
             return partition_paths
+        notes.clear()
 
         def narrowed(metadata: MetadataTable) -> Sequence[str]:
             columns = self._columns_with_bounds(predicate)
@@ -122,13 +122,13 @@ class DataSkipping:
         self, predicate: Predicate, record_keys: Sequence[str] | None, *, by_key: bool
     ) -> Iterator[Step]:
         """Yield the indexes that may narrow the slices, those that leave fewest first."""
-        if by_key and record_keys is not None and self._has(Index.RECORD_INDEX):
+        if by_key and record_keys is not None and self.has(Index.RECORD_INDEX):
             yield partial(self._by_record_index, keys=record_keys)
-        elif by_key and self._has(Index.SECONDARY_INDEX) and self._has(Index.RECORD_INDEX):
+        elif by_key and self.has(Index.SECONDARY_INDEX) and self.has(Index.RECORD_INDEX):
             yield partial(self._by_secondary_index, predicate=predicate)
-        if self._has(Index.COLUMN_STATS):
+        if self.has(Index.COLUMN_STATS):
             yield partial(self._by_column_stats, predicate=predicate)
-        if record_keys is not None and self._has(Index.BLOOM_FILTERS):
+        if record_keys is not None and self.has(Index.BLOOM_FILTERS):
             yield partial(self._by_bloom_filters, keys=record_keys)
 
     def _by_record_index(
@@ -195,7 +195,7 @@ class DataSkipping:
     def _columns_with_bounds(self, predicate: Predicate) -> Mapping[str, pa.DataType]:
         return columns_with_bounds(predicate, self.schema, self.table.config.partition_fields)
 
-    def _has(self, index: Index) -> bool:
+    def has(self, index: Index) -> bool:
         """Return whether an index may be used and the table has it."""
         names = self.table.config.metadata_partitions
         if index is Index.SECONDARY_INDEX:
