@@ -12,11 +12,11 @@ PYTEST_ARGS ?=
 CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
-.PHONY: help install demo test test-fast test-spark test-cluster test-property test-lowest golden histories \
+.PHONY: help install demo test test-fast test-spark test-cluster test-property test-lowest golden index-combinations histories \
 	check lint types format bench bench-full docs site build zip release-check
 
 help: ## list the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 # One stamp per dependency group of pyproject.toml, renewed when that file changes.
 # pip 25.1 is the first that knows --group.
@@ -64,6 +64,12 @@ test-lowest: ## run the tests that need no Java with the lowest versions that py
 
 golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers (CASES=folder)
 	@$(PYTHON) -m tests.golden $(CASES)
+
+# Golden tables with indexes, random filters, indexes on and off; 100,000 take five minutes.
+index-combinations: $(VENV)/.group-test ## prove that indexes lose no rows (COUNT=100000 SEED=1)
+	@$(PYTHON) -m tests.index_combinations --seed $(SEED) --count $(COUNT)
+
+index-combinations: COUNT = 100000
 
 # PySpark 3.5, for which Apache Hudi has bundles, and PySpark 4 need an environment each.
 HISTORIES := .venv-histories

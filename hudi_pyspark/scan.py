@@ -96,7 +96,8 @@ class Scan:
             answer, options.columns, include_meta_columns=options.include_meta_columns
         )
         predicate = parse_filter(options.filter, answer) if options.filter else None
-        query = query.choosing(planner.partition_choice(predicate))
+        choice = planner.partition_choice(predicate, latest=query.reads_latest_rows)
+        query = query.choosing(choice)
         return cls(query, planner, result, predicate, limit, spark_options)
 
     @property
@@ -116,7 +117,8 @@ class Scan:
             predicate: of columns that the answer may have.
         """
         both = conjunction((*conjuncts(self._predicate), predicate))
-        query = self._query.choosing(self._planner.partition_choice(both))
+        latest = self._query.reads_latest_rows
+        query = self._query.choosing(self._planner.partition_choice(both, latest=latest))
         # Without Spark's options, which do not contain the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
 

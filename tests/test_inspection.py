@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 
 import pyarrow.compute as pc
@@ -11,6 +12,9 @@ import pytest
 
 from hudi_pyspark import HudiTable, InvalidInstantError, InvalidOptionError, UnsupportedTableError
 from hudi_pyspark.inspection import INSPECTION_TABLES, Inspection, InspectionCall
+from hudi_pyspark.query import metadata_validation
+from hudi_pyspark.query.metadata_table.record_index import locate
+from hudi_pyspark.query.metadata_table.records import listed_files
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 
@@ -266,6 +270,79 @@ def test_record_index_of_the_metadata_table_has_every_key(open_case):
 def test_unknown_metadata_partition_is_refused(open_case):
     with pytest.raises(InvalidOptionError, match="it has bloom_filters, column_stats, files"):
         open_case("v9_mor_mdt_indexes").inspect.metadata_records("nonsense")
+
+
+WITH_METADATA = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes", "x_v9_mor_ix_stats"]
+
+
+@pytest.mark.parametrize("case", [*WITH_METADATA, "x_v8_mor_ix_secondary", "v6_cow_archived"])
+def test_metadata_table_that_hudi_wrote_does_not_differ(case, open_case):
+    assert rows(open_case(case), "metadata_validation") == []
+
+
+@pytest.mark.parametrize("case", WITH_METADATA)
+def test_metadata_validation_finds_files_and_sizes_that_differ(case, golden_table, tmp_path):
+    base = shutil.copytree(golden_table(case), tmp_path / case)
+    gone, longer = sorted(base.glob("*/*.parquet"))[:2]
+    size = gone.stat().st_size
+    gone.unlink()
+    longer.write_bytes(longer.read_bytes() + b"x")
+    found = HudiTable(str(base)).inspect.metadata_validation(sample=0).to_pylist()
+    whole = longer.stat().st_size
+    assert found == [
+        {
+            "check": "files",
+            "subject": str(gone.relative_to(base)),
+            "metadata_table": str(size),
+            "table": None,
+            "problem": "listed in the metadata table, but not on the storage",
+        },
+        {
+            "check": "sizes",
+            "subject": str(longer.relative_to(base)),
+            "metadata_table": str(whole - 1),
+            "table": str(whole),
+            "problem": f"{whole} bytes on the storage, {whole - 1} in the metadata table",
+        },
+    ]
+
+
+def test_metadata_validation_finds_commits_and_files_that_it_lacks(
+    golden_table, tmp_path, monkeypatch
+):
+    base = shutil.copytree(golden_table(WITH_METADATA[1]), tmp_path / "table")
+    timeline = base / ".hoodie/metadata/.hoodie/timeline"
+    last = max(timeline.glob("*.deltacommit"))
+    for file in timeline.glob(f"{last.name.split('_')[0]}*"):
+        file.unlink()
+    listed = listed_files
+
+    def without_one(view):
+        return dict(sorted(listed(view).items())[1:])
+
+    monkeypatch.setattr(metadata_validation, "listed_files", without_one)
+    found = HudiTable(str(base)).inspect.metadata_validation(sample=0).to_pylist()
+    assert (found[0]["check"], found[0]["subject"]) == ("commits", last.name.split("_")[0])
+    lacking = [row["subject"] for row in found if row["metadata_table"] is None][1:]
+    assert min(listed(HudiTable(str(base)).view)) in lacking
+
+
+def test_metadata_validation_looks_up_a_sample_of_the_records(open_case, monkeypatch):
+    asked = []
+    original = locate
+
+    def watched(metadata, keys):
+        asked.extend(keys)
+        return original(metadata, keys)
+
+    monkeypatch.setattr(metadata_validation, "locate", watched)
+    table = open_case(WITH_METADATA[2])
+    assert table.inspect.metadata_validation().num_rows == 0
+    keys = table.scan(["_hoodie_record_key"]).to_arrow()["_hoodie_record_key"].to_pylist()
+    assert sorted(asked) == sorted(keys)
+    asked.clear()
+    assert table.inspect.metadata_validation(sample=8).num_rows == 0
+    assert len(asked) == 8
 
 
 WITHOUT_ARGUMENTS = [

@@ -230,14 +230,21 @@ def metadata(
         str | None,
         typer.Argument(metavar="PARTITION", help="Partition of the metadata table, e.g. files."),
     ] = None,
+    *,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="List what differs from the table instead.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Print the records of the metadata table."""
+    """Print the records of the metadata table, or what differs from the table."""
     table = HudiTable(path)
     if not table.view.config.metadata_partitions and partition is None:
         say_aside("the table has no metadata table, so reads list folders")
         if output is Output.TABLE:
             return
+    if validate:
+        show(table.inspect.metadata_validation(), output)
+        return
     show(table.inspect.metadata_records(partition), output)
 
 

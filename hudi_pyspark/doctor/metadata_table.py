@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import Finding, Severity
-from hudi_pyspark.errors import HudiError, TableNotFoundError
-from hudi_pyspark.query.metadata_table.records import listed_files
-from hudi_pyspark.query.metadata_table.table import FILES
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.query.metadata_table.table import MetadataTable
+from hudi_pyspark.query.metadata_table.trust import why_keys_may_repeat
+from hudi_pyspark.query.metadata_validation import RECORD_SAMPLE, Check, differences
 from hudi_pyspark.table.config import METADATA_FOLDER
-from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hudi_pyspark.doctor.files import StoredFiles
     from hudi_pyspark.doctor.timeline import TimelineFiles
+    from hudi_pyspark.query.metadata_validation import Difference
     from hudi_pyspark.table.view import TableView
 
 CHECK = "metadata table"
@@ -23,8 +24,9 @@ FOLDER = f"{METADATA_FOLDER}/metadata"
 _PARTITIONS = "hoodie.table.metadata.partitions"
 _INFLIGHT = "hoodie.table.metadata.partitions.inflight"
 _REBUILD = (
-    "This package lists folders, so its reads are right. For Apache Hudi, delete the metadata "
-    "table (hudi-cli: metadata delete); the next write builds it again"
+    "Until it is rebuilt, read with use_metadata_table=false (Apache Hudi: "
+    "hoodie.metadata.enable=false). To rebuild it, delete the metadata table (hudi-cli: metadata "
+    "delete): the next write builds it again"
 )
 
 
@@ -42,19 +44,13 @@ def check_metadata_table(
         yield Finding(Severity.NOTE, CHECK, "", message)
         return
     try:
-        metadata = open_table(view.storage.at(view.storage.describe(FOLDER)))
-    except TableNotFoundError:
-        message = f"missing, although {_PARTITIONS} names {', '.join(names)}"
-        yield Finding(Severity.PROBLEM, CHECK, FOLDER, message, _REBUILD)
-        return
+        metadata = MetadataTable.open(view)
     except HudiError as error:
         yield Finding(Severity.PROBLEM, CHECK, FOLDER, error.reason(), _REBUILD)
         return
-    findings = [
-        *_missing_partitions(view, names),
-        *_missing_commits(view, metadata),
-        *(_differences(view, committed, stored) if FILES in names else ()),
-    ]
+    missing = list(_missing_partitions(view, names))
+    sample = 0 if missing else RECORD_SAMPLE
+    findings = [*missing, *_differences(metadata, committed, stored, sample)]
     yield from findings
     if not findings:
         message = f"partitions {', '.join(names)}; it lists the files on the storage"
@@ -69,42 +65,27 @@ def _missing_partitions(view: TableView, names: tuple[str, ...]) -> Iterator[Fin
             yield Finding(Severity.PROBLEM, CHECK, f"{FOLDER}/{name}", message, _REBUILD)
 
 
-def _missing_commits(view: TableView, metadata: TableView) -> Iterator[Finding]:
-    """Find commits of the table that the metadata table lacks."""
-    known = {instant.requested_time for instant in metadata.timeline.completed}
-    # It was first built from a listing, and has no instants for the commits before that.
-    first = min((time for time in known if not time.startswith("0000")), default="")
-    missing = [
-        commit.requested_time
-        for commit in view.commits
-        if commit.requested_time >= first and commit.requested_time not in known
-    ]
-    if first and missing:
-        yield Finding(
-            Severity.WARNING,
-            CHECK,
-            missing[0],
-            f"its timeline lacks {len(missing)} commits from this one on",
-            _REBUILD,
-        )
-
-
 def _differences(
-    view: TableView, committed: TimelineFiles, stored: StoredFiles
+    metadata: MetadataTable, committed: TimelineFiles, stored: StoredFiles, sample: int
 ) -> Iterator[Finding]:
-    """Compare its listing of committed files with the storage."""
-    listed = listed_files(view)
-    for path, size in sorted(listed.items()):
-        stored_size = stored.sizes.get(path)
-        if stored_size is None:
-            message = "listed in the metadata table, but not on the storage"
-            yield Finding(Severity.PROBLEM, CHECK, path, message, _REBUILD)
-        # Before layout 2 later commits append to a log file.
-        elif stored_size < size or (
-            stored_size > size and not path.rpartition("/")[2].startswith(".")
-        ):
-            message = f"{stored_size} bytes on the storage, {size} in the metadata table"
-            yield Finding(Severity.PROBLEM, CHECK, path, message, _REBUILD)
-    for path in sorted(committed.written.keys() & stored.sizes.keys() - listed.keys()):
-        message = "committed and on the storage, but not listed in the metadata table"
-        yield Finding(Severity.PROBLEM, CHECK, path, message, _REBUILD)
+    """Compare it with the timeline, the storage and some of the rows."""
+    paths = committed.written.keys()
+    found = list(differences(metadata, stored=stored.sizes, committed=paths, sample=sample))
+    missing = [d.subject for d in found if d.check is Check.COMMITS]
+    if missing:
+        message = f"its timeline lacks {len(missing)} commits from this one on"
+        yield Finding(Severity.WARNING, CHECK, missing[0], message, _REBUILD)
+    for difference in found:
+        if difference.check is Check.RECORD_INDEX:
+            yield _of_record(metadata, difference)
+        elif difference.check is not Check.COMMITS:
+            subject, message = difference.subject, difference.problem
+            yield Finding(Severity.PROBLEM, CHECK, subject, message, _REBUILD)
+
+
+def _of_record(metadata: MetadataTable, difference: Difference) -> Finding:
+    """Judge a row that the record index does not find; of several with one key it finds one."""
+    reason = why_keys_may_repeat(metadata.table) if difference.metadata_table else ""
+    severity = Severity.WARNING if reason else Severity.PROBLEM
+    message = "; ".join(filter(None, (difference.problem, reason)))
+    return Finding(severity, CHECK, f"record key {difference.subject}", message, _REBUILD)

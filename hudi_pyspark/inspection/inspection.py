@@ -16,7 +16,12 @@ from hudi_pyspark.inspection.files import FILE_SLICES, FILES, file_slices, files
 from hudi_pyspark.inspection.history import HISTORY, history
 from hudi_pyspark.inspection.log_blocks import LOG_BLOCKS, log_blocks
 from hudi_pyspark.inspection.log_records import log_records
-from hudi_pyspark.inspection.metadata import METADATA_RECORDS, metadata_records
+from hudi_pyspark.inspection.metadata import (
+    METADATA_RECORDS,
+    METADATA_VALIDATION,
+    metadata_records,
+    metadata_validation,
+)
 from hudi_pyspark.inspection.registry import inspection_table
 from hudi_pyspark.inspection.services import (
     CLEANS,
@@ -39,6 +44,7 @@ from hudi_pyspark.inspection.statistics import (
 )
 from hudi_pyspark.inspection.timeline import TIMELINE, timeline
 from hudi_pyspark.query.instants import local_now, resolve_as_of
+from hudi_pyspark.query.metadata_validation import RECORD_SAMPLE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -313,6 +319,24 @@ class Inspection:
             CorruptTableError: a file of the metadata table cannot be read.
         """
         return metadata_records(self._view, partition)
+
+    @inspection_table(METADATA_VALIDATION)
+    def metadata_validation(self, *, sample: int = RECORD_SAMPLE) -> pa.Table:
+        """Return where the metadata table differs from the timeline, the storage and the rows.
+
+        Args:
+            sample: look up about so many records in the record index; 0 for none.
+
+        Returns:
+            check (``commits`` that it lacks, ``files`` that only one of the two has, ``sizes``, or
+            ``record_index``); subject (requested time, path, or record key); metadata_table, table
+            (what each has: requested time, bytes, or file group; null for nothing); problem. No
+            rows if nothing differs, or if the table has no metadata table.
+
+        Raises:
+            CorruptTableError: a file of the metadata table, or of a sampled slice, cannot be read.
+        """
+        return metadata_validation(self._view, sample)
 
     @inspection_table(STATISTICS)
     def statistics(self, *, small_file_bytes: int = SMALL_FILE_BYTES) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The records of the metadata table."""
+"""The records of the metadata table, and where it differs from the table."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.inspection.files import commits_of_files, stored_files, writes
 from hudi_pyspark.inspection.timeline import texts
 from hudi_pyspark.query.metadata_table.records import load_metadata
+from hudi_pyspark.query.metadata_table.table import MetadataTable
+from hudi_pyspark.query.metadata_validation import differences
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 METADATA_RECORDS = pa.schema(texts("metadata_partition", "file_id", "key", "type", "value"))
+
+METADATA_VALIDATION = pa.schema(texts("check", "subject", "metadata_table", "table", "problem"))
 
 
 def metadata_records(view: TableView, partition: str | None) -> pa.Table:
@@ -30,6 +35,30 @@ def metadata_records(view: TableView, partition: str | None) -> pa.Table:
         for record in load_metadata(view, partition)
     ]
     return pa.Table.from_pylist(rows, schema=METADATA_RECORDS)
+
+
+def metadata_validation(view: TableView, sample: int) -> pa.Table:
+    """Return one row per difference; see `Inspection.metadata_validation`."""
+    if not view.config.metadata_partitions:
+        return METADATA_VALIDATION.empty_table()
+    on_storage = stored_files(view)
+    found = differences(
+        MetadataTable.open(view),
+        stored={file.path: file.size for file in on_storage},
+        committed={path for path, _, _ in writes(commits_of_files(view, on_storage))},
+        sample=sample,
+    )
+    rows = [
+        {
+            "check": difference.check.value,
+            "subject": difference.subject,
+            "metadata_table": difference.metadata_table,
+            "table": difference.table,
+            "problem": difference.problem,
+        }
+        for difference in found
+    ]
+    return pa.Table.from_pylist(rows, schema=METADATA_VALIDATION)
 
 
 def _json_value(value: object) -> str:

@@ -91,9 +91,9 @@ def _files(slices: Sequence[FileSlice]) -> str:
 
 def _pruned(scan: ExplainedScan) -> str:
     """Say what the filter skips; row groups and log blocks are only known to the read itself."""
-    parts = []
+    parts: list[str] = []
     if scan.query.slices is not None and scan.query.choice is not None:
-        parts.append("partitions by their paths, before their files are listed")
+        parts += scan.query.choice.notes
     parts += scan.planner.skipping.notes
     keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
     if keys:

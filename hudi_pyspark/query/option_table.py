@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError
 from hudi_pyspark.query.instants import parse_instant, parse_range_instant
 from hudi_pyspark.query.log_records.live_blocks import OnDamage
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.table.merge_mode import DELETE_FIELD as DELETE_FIELD_KEY
 from hudi_pyspark.table.merge_mode import DELETE_MARKER as DELETE_MARKER_KEY
 
@@ -195,6 +196,22 @@ def _parse_columns(name: str, value: object) -> tuple[str, ...]:
         shown = value if isinstance(value, str) else list(names)
         raise InvalidOptionError(f"{name} is {shown!r}: name at least one column, each once")
     return names
+
+
+def _parse_indexes(name: str, value: object) -> frozenset[Index]:
+    """Return the indexes to use: all, none, or those with names in a text or a sequence."""
+    if isinstance(value, bool) or as_text(value).strip().lower() in ("true", "false"):
+        return frozenset(Index) if _parse_boolean(name, value) else frozenset()
+    known = {index.value: index for index in Index}
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        value = as_text(value).split(",")
+    names = [as_text(word).strip().lower() for word in value]
+    unknown = [word for word in names if word not in known]
+    if unknown or not names:
+        raise InvalidOptionError(
+            f"{name} is {', '.join(names)!r}; give true, false or some of {', '.join(known)}"
+        )
+    return frozenset(known[word] for word in names)
 
 
 def _parse_as_of(_name: str, value: object) -> str:
@@ -519,18 +536,24 @@ USE_METADATA_TABLE = Option(
 )
 DATA_SKIPPING = Option(
     "hoodie.enable.data.skipping",
-    _BOOLEAN,
+    Kind(
+        "`true`, `false`, or some of " + ", ".join(f"`{index.value}`" for index in Index),
+        _parse_indexes,
+    ),
     alias="data_skipping",
-    default=True,
-    meaning="skip files by the statistics and indexes of the metadata table, if it is used",
+    default=frozenset(Index),
+    default_text="`true`",
+    meaning="skip files by the statistics and indexes of the metadata table, if it is used: by all "
+    "of them, by none, or by some",
 )
 RECORD_INDEX = Option(
     "record_index",
     _word(RecordIndexUse),
     default=RecordIndexUse.AUTO,
-    meaning="filter on record keys: by the record index where the timeline proves that no two file "
-    "groups hold one key (`auto`), or wherever there is one (`always`): quicker, but as in Apache "
-    "Hudi one row is found of several that an insert gave the same key",
+    meaning="filters on record keys, and on columns with a secondary index: by the record index "
+    "where the timeline proves that no two file groups hold one key (`auto`), or wherever there is "
+    "one (`always`): quicker, but as in Apache Hudi one row is found of several that an insert "
+    "gave the same key",
 )
 # All options above, in their order, which is that of the docs.
 OPTIONS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))

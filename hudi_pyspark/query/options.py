@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.query import option_table as table
 from hudi_pyspark.query.log_records.live_blocks import OnDamage
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.option_table import (
     CdcFormat,
     HollowCommits,
@@ -170,7 +171,7 @@ class ReadOptions:
     filter: str = ""  # see sql_text.parse_filter; "" for all rows
     columns: tuple[str, ...] | None = None  # None for all
     use_metadata_table: bool = True
-    data_skipping: bool = True  # by the metadata table's statistics and indexes
+    data_skipping: frozenset[Index] = frozenset(Index)  # of the metadata table, if it is used
     record_index: RecordIndexUse = RecordIndexUse.AUTO
     use_record_positions: bool = True
     partition_values_from_path: bool = False

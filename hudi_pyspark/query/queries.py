@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.query.incremental import CommitRange
     from hudi_pyspark.query.options import IncrementalOptions, ReadOptions
+    from hudi_pyspark.query.partition_pruning import QueryChoice
     from hudi_pyspark.query.plan import ScanTask
     from hudi_pyspark.query.slice_planner import SlicePlanner
     from hudi_pyspark.query.task import ReadTask
     from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
 
 
@@ -36,12 +36,17 @@ class Query(ABC):
     """What a scan reads of a table; files are listed when its slices or tasks are asked for."""
 
     view: TableView
-    choice: PartitionChoice | None = field(default=None, kw_only=True)  # partitions; None: all
+    choice: QueryChoice | None = field(default=None, kw_only=True)  # partitions; None: all
     is_ordered: ClassVar[bool] = False  # the order of the tasks is that of the answer
 
-    def choosing(self, choice: PartitionChoice | None) -> Query:
+    def choosing(self, choice: QueryChoice | None) -> Query:
         """Return the same query of some partitions only; changes do not depend on them."""
         return replace(self, choice=choice)
+
+    @property
+    def reads_latest_rows(self) -> bool:
+        """Whether the answer is made of the table's rows as they are now."""
+        return False
 
     @property
     def title(self) -> str:
@@ -119,6 +124,11 @@ class SnapshotQuery(Query):
     read_optimized: bool
 
     @property
+    def reads_latest_rows(self) -> bool:
+        """Whether the answer is made of the table's rows as they are now."""
+        return self.as_of is None and not self.read_optimized
+
+    @property
     def title(self) -> str:
         """The query in a few words."""
         kind = QueryType.READ_OPTIMIZED if self.read_optimized else QueryType.SNAPSHOT
@@ -153,7 +163,7 @@ class SnapshotQuery(Query):
         until = self.as_of if self.as_of is not None else self.view.last_instant
         slices = self.slices
         if self.as_of is None:
-            slices = planner.narrowed(slices, predicate, by_key=not self.read_optimized)
+            slices = planner.narrowed(slices, predicate, by_key=self.reads_latest_rows)
         slices = planner.with_sources(slices)
         return plan(slices, planner.context, result=result, until=until, predicate=predicate)
 

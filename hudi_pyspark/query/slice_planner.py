@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.query.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.query.filter.predicate import columns_of
 from hudi_pyspark.query.merge.custom_merger import find_merger
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.metadata_table.skipping import DataSkipping
 from hudi_pyspark.query.option_table import RecordIndexUse
-from hudi_pyspark.query.partition_pruning import PartitionPruner
+from hudi_pyspark.query.partition_pruning import PartitionPruner, StatisticsPruner
 from hudi_pyspark.query.plan import PlanContext, admitted_record_keys
 from hudi_pyspark.query.projection import scan_schema
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
     from hudi_pyspark.query.options import ReadOptions
+    from hudi_pyspark.query.partition_pruning import QueryChoice
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
@@ -63,13 +65,35 @@ class SlicePlanner:
         self._mergers = mergers
         self._schema_instant = schema_instant
 
-    def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
-        """Return the partitions whose rows can pass a filter; None for all."""
-        config = self.view.config
-        if predicate is None or columns_of(predicate).isdisjoint(config.partition_fields):
+    def partition_choice(self, predicate: Predicate | None, *, latest: bool) -> QueryChoice | None:
+        """Return the partitions whose rows can pass a filter; None for all.
+
+        Args:
+            predicate: the filter; None for all rows.
+            latest: the query is one of the table's rows as they are now.
+        """
+        if predicate is None:
             return None
-        from_path = self.options.partition_values_from_path or config.drop_partition_columns
-        return PartitionPruner(predicate, config, self.table_schema, from_path)
+        config, by_path = self.view.config, None
+        if not columns_of(predicate).isdisjoint(config.partition_fields):
+            from_path = self.options.partition_values_from_path or config.drop_partition_columns
+            by_path = PartitionPruner(predicate, config, self.table_schema, from_path)
+        may_use = self.options.use_metadata_table and self.skipping.has(Index.PARTITION_STATS)
+        if not latest or not may_use:
+            return by_path
+        within_statistics = partial(self._within_statistics, predicate=predicate)
+        return StatisticsPruner(by_path, within_statistics, self.skipping.partition_notes)
+
+    def _within_statistics(
+        self, partition_paths: Sequence[str], predicate: Predicate
+    ) -> Sequence[str]:
+        """Return the partitions whose rows are not ruled out by their statistics.
+
+        A user's merger may make up values that no file has.
+        """
+        if not self._uses_indexes or self._merger is not None:
+            return partition_paths
+        return self.skipping.partitions(partition_paths, predicate)
 
     def narrowed(
         self, slices: Sequence[FileSlice], predicate: Predicate | None, *, by_key: bool
@@ -81,23 +105,34 @@ class SlicePlanner:
             predicate: the filter; None for all rows.
             by_key: a key has rows in its latest file group only.
         """
-        options = self.options
-        if predicate is None or not (options.use_metadata_table and options.data_skipping):
+        if predicate is None or not self._uses_indexes:
             return slices
-        context = self.context
-        if context.schema_on_read is not None:
-            return slices  # files may have other names for the columns
-        merger = find_merger(context.rule, options.payload_merger, context.mergers)
-        keys = None
-        if by_key and not options.skip_merge:
-            keys = admitted_record_keys(predicate, context, merger)
-        return self.skipping.narrow(slices, predicate, keys)
+        keys = admitted_record_keys(predicate, self.context, self._merger)
+        by_key = by_key and not self.options.skip_merge
+        return self.skipping.narrow(slices, predicate, keys, by_key=by_key)
+
+    @property
+    def _uses_indexes(self) -> bool:
+        """Whether indexes of the metadata table may decide what is read.
+
+        With a schema on read, files may have other names for the columns.
+        """
+        options = self.options
+        is_on = options.use_metadata_table and bool(options.data_skipping)
+        return is_on and self.context.schema_on_read is None
+
+    @property
+    def _merger(self) -> PayloadMerger | None:
+        """The user's merger for the table's payload class; None if Hudi has the class."""
+        return find_merger(self.context.rule, self.options.payload_merger, self.context.mergers)
 
     @cached_property
     def skipping(self) -> DataSkipping:
-        """How indexes of the metadata table narrow the slices, and what they did."""
-        trusts_index = self.options.record_index is RecordIndexUse.ALWAYS
-        return DataSkipping(self.view, self.table_schema, trusts_index)
+        """How indexes of the metadata table narrow partitions and slices, and what they did."""
+        trusts_keys = self.options.record_index is RecordIndexUse.ALWAYS
+        return DataSkipping(
+            self.view, self.table_schema, self.options.data_skipping, trusts_keys=trusts_keys
+        )
 
     @cached_property
     def context(self) -> PlanContext:

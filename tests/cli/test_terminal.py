@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pyarrow as pa
 import pytest
@@ -92,6 +93,16 @@ def test_beginning_of_a_file_id_is_enough_for_its_history(golden_table):
     whole = in_process("history", table, "4facb1b4-c19b-4e8a-a45e-2fe528f24aae-0")
     assert in_process("history", table, "4facb1b4").out == whole.out != ""
     assert in_process("history", table, "").code == 2
+
+
+def test_metadata_table_can_be_compared_with_the_table(golden_table, tmp_path):
+    base = shutil.copytree(golden_table("v9_mor_mdt_indexes"), tmp_path / "table")
+    assert in_process("metadata", str(base), "--validate", "-o", "json").out == "[]\n"
+    gone = min(base.glob("*/*.parquet"))
+    gone.unlink()
+    out = in_process("metadata", str(base), "--validate", "-o", "json").out
+    assert "not on the storage" in out
+    assert str(gone.relative_to(base)) in out
 
 
 def test_table_without_a_metadata_table_says_so(table):

@@ -10,6 +10,7 @@ import pytest
 from hudi_pyspark import HudiTable, TableNotFoundError
 from hudi_pyspark.doctor.examination import examine_table
 from hudi_pyspark.doctor.finding import Finding, Severity
+from hudi_pyspark.query import metadata_validation
 from hudi_pyspark.storage import ArrowStorage
 from tests.conftest import GOLDEN
 from tests.damage import damage_column, data_file, set_property, unpack
@@ -320,6 +321,18 @@ class TestMetadataTable:
             file.write_bytes(b"x" * file.stat().st_size)
         found = the_one(examine(table))
         assert found.check == "metadata table"
+
+    def test_record_index_that_names_another_file_group(self, tmp_path, monkeypatch):
+        table = unpack("v9_mor_mdt_indexes", tmp_path)
+        assert problems(examine(table)) == []
+        monkeypatch.setattr(metadata_validation, "locate", lambda _, keys: {keys[0]: [("x", "y")]})
+        findings = examine(table)
+        wrong = [f for f in findings if f.subject.startswith("record key ")]
+        assert len(wrong) == 12  # every row of the table
+        assert "by the record index in x/y; commits of operation INSERT may" in wrong[0].message
+        assert wrong[0].severity is Severity.WARNING
+        assert all("by the record index in no file" in finding.message for finding in wrong[1:])
+        assert {finding.severity for finding in wrong[1:]} == {Severity.PROBLEM}
 
 
 def test_log_files_that_were_appended_to_another_are_not_missing(golden_table):

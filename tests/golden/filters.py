@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from tests.golden.compare import differences
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from random import Random
 
     from tests.golden.case import Query
 
@@ -66,6 +67,60 @@ def filters_of(expected: pa.Table, *, per_column: int = 1) -> Iterator[Filter]:
         yield _not(_both(left, right))
 
 
+def random_filter(expected: pa.Table, rng: Random, *, depth: int = 2) -> Filter:
+    """A filter over the rows' own values, values beside them, and nulls."""
+    kind = rng.random()
+    if depth and kind < 0.45:
+        left, right = (random_filter(expected, rng, depth=depth - 1) for _ in range(2))
+        return _both(left, right) if kind < 0.3 else _either(left, right)
+    if depth and kind < 0.55:
+        return _not(random_filter(expected, rng, depth=depth - 1))
+    while True:
+        name = rng.choice(expected.schema.names)
+        values = _values(expected.column(name))
+        if not values:
+            if name in _plain_columns(expected):
+                return rng.choice([_is_null(name), _is_not_null(name)])
+        elif _literal(values[0]) is not None:
+            return _random_leaf(name, values, rng)
+
+
+def _random_leaf(name: str, values: list[Any], rng: Random) -> Filter:
+    some = [rng.choice(_beside(rng.choice(values))) for _ in range(rng.randint(1, 3))]
+    kind = rng.random()
+    if kind < 0.1:
+        return _is_null(name)
+    if kind < 0.2:
+        return _is_not_null(name)
+    if kind < 0.4:
+        return _in(name, some)
+    sign = "=" if kind < 0.7 else rng.choice(list(_SIGNS))
+    return _comparison(name, sign, some[0])
+
+
+def _beside(value: Any) -> list[Any]:
+    """The value, mostly, and a neighbour that no row may have."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [value, value, value, value - 1, value + 1]
+    if isinstance(value, str):
+        return [value, value, value, f"{value}0"]
+    if isinstance(value, date):
+        return [value, value, value, value + timedelta(days=1)]
+    return [value]
+
+
+def _plain_columns(expected: pa.Table) -> set[str]:
+    return {f.name for f in expected.schema if not pa.types.is_nested(f.type)}
+
+
+def _is_null(name: str) -> Filter:
+    return Filter(f"`{name}` IS NULL", lambda row: row[name] is None)
+
+
+def _is_not_null(name: str) -> Filter:
+    return Filter(f"`{name}` IS NOT NULL", lambda row: row[name] is not None)
+
+
 def _values(column: pa.ChunkedArray) -> list[Any]:
     found = [v for v in column.to_pylist() if v is not None and not _is_nan(v)]
     try:
@@ -82,8 +137,8 @@ def _leaves(name: str, values: list[Any], index: int) -> Iterator[Filter]:
     for listed in ([middle], values[:2]):
         yield _in(name, listed)
         yield _not(_in(name, listed))
-    yield Filter(f"`{name}` IS NULL", lambda row: row[name] is None)
-    yield Filter(f"`{name}` IS NOT NULL", lambda row: row[name] is not None)
+    yield _is_null(name)
+    yield _is_not_null(name)
     yield _not(_comparison(name, "<", middle))
 
 
@@ -116,7 +171,7 @@ def _both(left: Filter, right: Filter) -> Filter:
         results = [left.holds(row), right.holds(row)]
         return False if False in results else None if None in results else True
 
-    return Filter(f"({left.text}) AND {right.text}", holds)
+    return Filter(f"({left.text}) AND ({right.text})", holds)
 
 
 def _either(left: Filter, right: Filter) -> Filter:
@@ -124,7 +179,7 @@ def _either(left: Filter, right: Filter) -> Filter:
         results = [left.holds(row), right.holds(row)]
         return True if True in results else None if None in results else False
 
-    return Filter(f"({left.text}) OR {right.text}", holds)
+    return Filter(f"({left.text}) OR ({right.text})", holds)
 
 
 def _ordered(value: Any) -> Any:

@@ -171,19 +171,10 @@ class HFileReader:
             UnsupportedTableError: encoded data blocks.
         """
         wanted = outermost(_encoded(prefixes))
-        by_length = [
-            (length, pa.array([w for w in wanted if len(w) == length], pa.binary()))
-            for length in sorted({len(prefix) for prefix in wanted})
-        ]
-
-        def begins(part: HFile) -> pa.BooleanArray:
-            mask = pc.is_in(part.keys, value_set=pa.array([], pa.binary()))
-            for length, values in by_length:
-                start = pc.binary_slice(part.keys, 0, length)
-                mask = pc.or_(mask, pc.is_in(start, value_set=values))
-            return mask
-
-        return self._select(lambda index: index.blocks_of_prefixes(wanted), begins)
+        return self._select(
+            lambda index: index.blocks_of_prefixes(wanted),
+            lambda part: begin_with(part.keys, wanted),
+        )
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
         """Yield every entry, in parts of whole data blocks.
@@ -303,6 +294,16 @@ class HFileReader:
             size += len(contents[-1])
         if contents:
             yield decode_entries(contents, offsets, self.file_info)
+
+
+def begin_with(keys: pa.BinaryArray, prefixes: Keys) -> pa.BooleanArray:
+    """Return for each key whether it begins with one of some prefixes."""
+    wanted = _encoded(prefixes)
+    mask = pc.is_in(keys, value_set=pa.array([], pa.binary()))
+    for length in sorted({len(prefix) for prefix in wanted}):
+        values = pa.array([prefix for prefix in wanted if len(prefix) == length], pa.binary())
+        mask = pc.or_(mask, pc.is_in(pc.binary_slice(keys, 0, length), value_set=values))
+    return mask
 
 
 def _parse_meta_index(

@@ -19,7 +19,7 @@ from hudi_pyspark.query.filter.record_keys import keys_array
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow.parquet as pq
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _BLOOM_FILTER = b"org.apache.hudi.bloomfilter"
 _BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"
+_FIRST_KEY, _LAST_KEY = b"hoodie_min_record_key", b"hoodie_max_record_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +90,15 @@ class RowGroupFilter:
         """Decide whether one of the record keys may be in the file."""
         assert self.record_keys is not None  # the caller has checked
         footer = metadata.metadata or {}
-        if _BLOOM_FILTER not in footer:
-            return bool(self.record_keys)
+        keys = _keys_in_range(self.record_keys, footer)
+        if _BLOOM_FILTER not in footer or not keys:
+            return bool(keys)
         kind = footer.get(_BLOOM_FILTER_KIND, b"SIMPLE").decode()
         try:
             bloom = BloomFilter.parse(footer[_BLOOM_FILTER].decode(), kind)
         except BloomFilterError:
-            return bool(self.record_keys)
-        return bool(bloom.may_contain(self.record_keys).any())
+            return True
+        return bool(bloom.may_contain(keys).any())
 
     def _may_match(
         self,
@@ -128,6 +130,17 @@ class RowGroupFilter:
             return self.stored_names[name]
         stored = self.stored_names.get(head)
         return f"{stored}{dot}{rest}" if stored is not None else None
+
+
+def _keys_in_range(keys: Sequence[str], footer: Mapping[bytes, bytes]) -> list[str]:
+    """Return the record keys between the first and the last one of a file, as Hudi wrote them.
+
+    Only keys in ASCII are left out: Java orders other ones in another way than their bytes.
+    """
+    first, last = footer.get(_FIRST_KEY, b""), footer.get(_LAST_KEY, b"")
+    if not (first and last and first.isascii() and last.isascii()):
+        return list(keys)
+    return [key for key in keys if not key.isascii() or first <= key.encode() <= last]
 
 
 def _has_column(schema: pa.Schema, name: str, kind: pa.DataType) -> bool:

@@ -95,6 +95,32 @@ class MetadataListing:
                 _log.warning("files are found by listing folders: %s", self._problem)
         return folders(self._folders)
 
+    @property
+    def indexed_by(self) -> MetadataTable:
+        """The metadata table, for its indexes; it is opened once for them and for the files.
+
+        Raises:
+            CorruptTableError: it cannot be relied upon, so its indexes cannot either.
+        """
+        if self._relisted:
+            raise CorruptTableError("the metadata table lacks committed files")
+        if self._problem:
+            raise CorruptTableError(self._problem)
+        return self._opened
+
+    @cached_property
+    def _opened(self) -> MetadataTable:
+        """The metadata table.
+
+        Raises:
+            CorruptTableError: it cannot be read, or lags behind the table.
+        """
+        metadata = MetadataTable.open(self._table)
+        missing = metadata.missing_commits
+        if missing:
+            raise CorruptTableError(f"the metadata table lacks commit {missing[0]} of the table")
+        return metadata
+
     @cached_property
     def _metadata(self) -> _FilesPartition:
         """The metadata table's partition of files.
@@ -102,11 +128,7 @@ class MetadataListing:
         Raises:
             CorruptTableError: it cannot be read, or lags behind the table.
         """
-        metadata = MetadataTable.open(self._table)
-        late = metadata.lags_behind
-        if late:
-            raise CorruptTableError(f"the metadata table lacks commit {late} of the table")
-        found = _FilesPartition(metadata.slices(FILES, check_files=False))
+        found = _FilesPartition(self._opened.slices(FILES, check_files=False))
         if not found.partition_paths and self._table.commits:
             raise CorruptTableError("the metadata table lists no partition")
         return found

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
 from hudi_pyspark.query.metadata_table.table import RECORD_INDEX
 
 if TYPE_CHECKING:
@@ -15,28 +14,12 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.query.metadata_table.entries import Entries
     from hudi_pyspark.query.metadata_table.table import MetadataTable
-    from hudi_pyspark.table.view import TableView
 
     FileGroupId = tuple[str, str]  # partition path and file id
 
 _VALUE = "recordIndexMetadata"
 _AS_TEXT = 1  # encoding of a file id that is not a UUID
 _NO_FILE_INDEX = -1
-# Operations that look up each key before they write it, so that no two file groups hold it.
-_KEEP_KEYS_UNIQUE = frozenset(
-    {
-        WriteOperationType.UPSERT,
-        WriteOperationType.UPSERT_PREPPED,
-        WriteOperationType.DELETE,
-        WriteOperationType.DELETE_PREPPED,
-        WriteOperationType.DELETE_PARTITION,
-        WriteOperationType.CLUSTER,
-        WriteOperationType.COMPACT,
-        WriteOperationType.LOG_COMPACT,
-        WriteOperationType.INDEX,
-        WriteOperationType.ALTER_SCHEMA,
-    }
-)
 
 
 def locate(metadata: MetadataTable, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
@@ -114,19 +97,3 @@ def _numbers(column: pa.Array | None, count: int) -> np.ndarray[tuple[int], np.d
     if column is None:
         return np.zeros(count, np.int64)
     return np.asarray(column.cast(pa.int64()).fill_null(0), np.int64)
-
-
-def why_keys_may_repeat(table: TableView) -> str:
-    """Return why several file groups may hold one key; "" if the table's history rules it out.
-
-    An insert does not look keys up, and the index has only the last place of a key.
-    """
-    operations = {
-        c.operation_type for c in table.commit_metadata.of(table.commit_metadata).values()
-    }
-    by_insert = sorted(str(o) for o in operations - _KEEP_KEYS_UNIQUE)
-    if by_insert:
-        return f"commits of operation {', '.join(by_insert)} may have repeated keys"
-    if table.history.archived:
-        return "archived commits may have repeated keys"
-    return ""

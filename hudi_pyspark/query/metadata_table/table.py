@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFou
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.query.metadata_table.entries import MetadataSlice
+from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
 
 UNPARTITIONED = "."  # names the only partition of a table without partition columns
 FILES = "files"
-COLUMN_STATS = "column_stats"
-PARTITION_STATS = "partition_stats"
-RECORD_INDEX = "record_index"
+RECORD_INDEX = Index.RECORD_INDEX.value
 _FOLDER = f"{METADATA_FOLDER}/metadata"
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
 _FILE_ID_NUMBER = re.compile(r"^[a-z_-]+-([0-9]{4})-0$")  # not of partitioned record indexes
@@ -48,6 +47,7 @@ class MetadataTable:
 
     table: TableView
     view: TableView
+    _indexes: dict[str, list[MetadataSlice]] = field(default_factory=dict)  # by partition
 
     @classmethod
     def open(cls, table: TableView) -> MetadataTable:
@@ -68,9 +68,9 @@ class MetadataTable:
         listing = DirectoryListing(opened.storage, in_folders)
         return cls(table, replace(opened, listing=listing))
 
-    @property
-    def lags_behind(self) -> str:
-        """The first commit of the table that it lacks; "" if it has all of them.
+    @cached_property
+    def missing_commits(self) -> list[str]:
+        """The requested times of the table's commits that it lacks, in order.
 
         Each commit of the table is one of the metadata table, too, and completes there first.
         """
@@ -78,7 +78,7 @@ class MetadataTable:
         # Commits before its own timeline are in its base files.
         first = min((time for time in known if not time.startswith(_INITIAL_INSTANTS)), default="")
         times = (commit.requested_time for commit in self.table.commits)
-        return next((time for time in times if time >= first and time not in known), "")
+        return [time for time in times if time >= first and time not in known]
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return the slices of one of its partitions, by file id.
@@ -103,7 +103,7 @@ class MetadataTable:
         Raises:
             CorruptTableError: files are missing or cannot be read.
         """
-        slices = self.slices(partition, check_files=True)
+        slices = self._index(partition)
         numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
         if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):
             codes = np.abs(java_hash_codes(keys).astype(np.int64)) % len(slices)
@@ -113,6 +113,33 @@ class MetadataTable:
                     yield metadata_slice.find(mine)
         else:
             yield from (metadata_slice.find(keys) for metadata_slice in slices)
+
+    def find_prefixes(self, partition: str, prefixes: Sequence[str]) -> Iterator[list[Entries]]:
+        """Yield the entries whose keys begin with some prefixes, slice by slice.
+
+        Args:
+            partition: an index.
+            prefixes: in any order.
+
+        Raises:
+            CorruptTableError: files are missing or cannot be read.
+        """
+        return (found.find_prefixes(prefixes) for found in self._index(partition))
+
+    def _index(self, partition: str) -> list[MetadataSlice]:
+        """Return the slices of an index, which keep what they have read.
+
+        Raises:
+            CorruptTableError: it has none, so that nothing would be found in it.
+        """
+        if partition not in self._indexes:
+            self._indexes[partition] = self.slices(partition, check_files=True)
+        if not self._indexes[partition]:
+            location = self.view.storage.describe(partition)
+            raise CorruptTableError(
+                f"{location} has no files, although hoodie.table.metadata.partitions names it"
+            )
+        return self._indexes[partition]
 
     def _listed(self, partition: str) -> list[FileSlice]:
         until = self.view.last_instant

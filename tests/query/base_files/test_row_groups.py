@@ -1,4 +1,5 @@
 import io
+import zipfile
 from itertools import pairwise
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pytest
 
 from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.query.filter.sql_text import parse_filter
+from tests.conftest import GOLDEN
 
 ROWS = pa.table(
     {
@@ -76,3 +78,44 @@ def test_parts_of_a_file_have_every_row_group_once(file):
 def test_file_without_bloom_filter_may_hold_any_key(file):
     assert RowGroupFilter(record_keys=("x",)).choose(file) == [0, 1, 2, 3]
     assert RowGroupFilter(record_keys=()).choose(file) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "groups"),
+    [
+        (("k1", "z"), []),
+        (("k3",), [0]),
+        (("k2",), [0]),
+        (("k4", "k41"), [0]),
+        (("é",), [0]),  # Java orders it in another way
+        ((), []),
+    ],
+)
+def test_file_whose_key_range_rules_every_key_out_is_left_out(keys, groups):
+    range_of_keys = {"hoodie_min_record_key": "k2", "hoodie_max_record_key": "k4"}
+    sink = io.BytesIO()
+    pq.write_table(ROWS.slice(0, 3).replace_schema_metadata(range_of_keys), sink)
+    assert RowGroupFilter(record_keys=keys).choose(pq.ParquetFile(sink)) == groups
+
+
+def test_key_ranges_of_apache_hudi_are_those_of_the_keys():
+    ranges = list(key_ranges())
+    assert len(ranges) > 100
+    assert [r for r in ranges if r[0] != r[1]] == []
+
+
+def key_ranges():
+    """The first and last key of base files in golden tables: as in the footer, and by the rows."""
+    for case in sorted(GOLDEN.glob("v*/table.zip")):
+        with zipfile.ZipFile(case) as archive:
+            for name in archive.namelist():
+                if not name.endswith(".parquet") or "/.hoodie/" in name:
+                    continue
+                file = pq.ParquetFile(io.BytesIO(archive.read(name)))
+                footer = file.metadata.metadata or {}
+                if b"hoodie_min_record_key" in footer and file.metadata.num_rows:
+                    bounds = [footer[f"hoodie_{end}_record_key".encode()] for end in ("min", "max")]
+                    if "_hoodie_record_key" in file.schema_arrow.names:
+                        keys = file.read(["_hoodie_record_key"]).column(0).to_pylist()
+                        encoded = [key.encode() for key in keys]
+                        yield bounds, [min(encoded), max(encoded)]

@@ -1,9 +1,17 @@
 """File slices that statistics and the record index rule out: fewer files, the same rows."""
 
+import shutil
+
+import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.errors import UnsupportedQueryError
+from hudi_pyspark.errors import CorruptTableError, UnsupportedQueryError
+from hudi_pyspark.query.metadata_table.column_stats import column_bounds
+from hudi_pyspark.query.metadata_table.listing import MetadataListing
+from hudi_pyspark.query.metadata_table.table import MetadataTable
+from tests.damage import set_property
+from tests.query.metadata_table.indexed import pruned
 
 INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
 WITHOUT = {"use_metadata_table": False, "data_skipping": False}
@@ -16,11 +24,6 @@ def rows_of(table):
 @pytest.fixture(params=INDEXED)
 def table(request, golden_table):
     return HudiTable(str(golden_table(request.param)))
-
-
-def pruned(scan):
-    lines = dict(line.split(maxsplit=1) for line in scan.explain().splitlines())
-    return lines["pruned"]
 
 
 def test_every_filter_of_stored_values_finds_the_rows_of_plain_python(table):
@@ -52,6 +55,33 @@ def test_key_that_no_record_has_opens_no_file(table):
     scan = table.scan(filter="_hoodie_record_key = 'nobody'", record_index="always")
     assert scan.plan() == []
     assert scan.to_arrow().num_rows == 0
+
+
+@pytest.mark.parametrize("partition", ["record_index", "column_stats", "bloom_filters"])
+def test_index_whose_folder_is_missing_is_left_aside(golden_table, tmp_path, partition):
+    path = shutil.copytree(golden_table(INDEXED[1]), tmp_path / "table")
+    shutil.rmtree(path / f".hoodie/metadata/{partition}")
+    table = HudiTable(str(path))
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    text = f"_hoodie_record_key = '{key}'"
+    scan = table.scan(filter=text, record_index="always", data_skipping=partition)
+    assert "not the metadata table's indexes: " in pruned(scan)
+    assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
+
+
+def test_index_without_any_file_is_left_aside(golden_table, tmp_path):
+    """As where the properties name an index that was never built."""
+    path = shutil.copytree(golden_table("v9_mor_compaction_inline"), tmp_path / "table")
+    properties = path / ".hoodie/hoodie.properties"
+    old = HudiTable(str(path)).config.properties["hoodie.table.metadata.partitions"]
+    assert "record_index" not in old
+    set_property(path, "hoodie.table.metadata.partitions", f"{old},record_index")
+    assert "record_index" in properties.read_text()
+    table = HudiTable(str(path))
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", record_index="always")
+    assert "record_index has no files, although" in pruned(scan)
+    assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
 
 
 def test_indexes_can_be_turned_off(table):
@@ -95,3 +125,36 @@ def test_lookup_needs_stored_keys(golden_table):
     table = HudiTable(str(golden_table("v9_mor_no_meta_fields_complex")))
     with pytest.raises(UnsupportedQueryError, match="filter on its key fields instead"):
         table.lookup(["1"])
+
+
+def test_metadata_table_is_opened_once_for_files_and_indexes(table, monkeypatch):
+    opened = []
+    original = MetadataTable.open
+
+    def watched(view):
+        opened.append(view)
+        return original(view)
+
+    monkeypatch.setattr(MetadataTable, "open", watched)
+    for value in range(2):
+        scan = table.scan(filter=f"ts > {value}", record_index="always")
+        assert "by column statistics" in pruned(scan)
+    assert len(opened) == 1
+
+
+def test_metadata_table_that_lacks_committed_files_has_no_index_to_rely_upon(table):
+    listing = MetadataListing(table.view)
+    listing.relist(listing.partitions()[0], "a committed file")
+    with pytest.raises(CorruptTableError, match="lacks committed files"):
+        _ = listing.indexed_by
+
+
+@pytest.mark.parametrize(
+    ("zero", "kind"), [(0, pa.int32()), (False, pa.bool_()), (b"\0", pa.decimal128(8, 2))]
+)
+def test_bounds_of_zero_are_those_of_a_footer_without_any(zero, kind):
+    kinds = {"typeOrdinal": 10, "additionalInfo": "8,2"} if isinstance(zero, bytes) else None
+    bound = {"value": zero}
+    statistics = {"minValue": bound, "maxValue": bound, "nullCount": 0, "valueCount": 3}
+    bounds = column_bounds({**statistics, "valueType": kinds}, kind)
+    assert (bounds.low, bounds.high, bounds.may_have_value) == (None, None, True)

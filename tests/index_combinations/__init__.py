@@ -1,0 +1,1 @@
+"""Golden tables, random filters, and indexes on and off: never fewer rows."""
