@@ -12,8 +12,12 @@ PYTEST_ARGS ?=
 CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
+# An environment with nothing but the tools that build: the others take a gigabyte.
+BUILD_VENV := .venv-build
+BUILD_PYTHON := $(BUILD_VENV)/bin/python
+
 .PHONY: help install demo test test-fast test-spark test-cluster test-property test-lowest golden index-combinations histories \
-	check lint types format bench bench-full docs site build zip release-check
+	check lint types format bench bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +65,12 @@ test-property: $(VENV)/.group-test ## run the randomised tests with many more ex
 # Python 3.10 or 3.11: the lowest versions have no wheels for later ones.
 test-lowest: ## run the tests that need no Java with the lowest versions that pyproject.toml allows
 	@$(MAKE) test-fast VERSIONS=lowest BASE_PYTHON="$(or $(BASE_PYTHON),python3.10 python3.11)"
+
+MATRIX_ARGS ?=
+
+matrix: $(BUILD_VENV)/.group-build ## run Spark tests on Python 3.10-3.13 × Spark 4.0-4.3 × lowest, newest pyarrow
+	@home=$$($(BUILD_PYTHON) .ci/java.py --install) && \
+		JAVA_HOME="$$home" $(BUILD_PYTHON) .ci/matrix.py $(MATRIX_ARGS)
 
 golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers (CASES=folder)
 	@$(PYTHON) -m tests.golden $(CASES)
@@ -119,10 +129,6 @@ site: $(VENV)/.group-docs ## build the site of README and docs/ into build/site
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
 	@echo "build/site/index.html"
 
-# An environment with nothing but the tools that build: the others take a gigabyte.
-BUILD_VENV := .venv-build
-BUILD_PYTHON := $(BUILD_VENV)/bin/python
-
 $(BUILD_VENV)/.group-build: pyproject.toml .ci/make_venv.sh
 	@sh .ci/make_venv.sh $(BUILD_VENV)
 	@$(BUILD_PYTHON) -m pip install --quiet --disable-pip-version-check "pip>=25.1"
@@ -137,6 +143,16 @@ build: $(BUILD_VENV)/.group-build ## build the wheel and the source distribution
 zip: build ## build dist/hudi_pyspark.zip for --py-files and addArtifacts
 	@cp dist/hudi_pyspark-*.whl dist/hudi_pyspark.zip
 	@echo "dist/hudi_pyspark.zip"
+
+sbom: $(BUILD_VENV)/.group-build ## write the bill of materials that the wheel carries
+	@$(BUILD_PYTHON) .ci/sbom.py
+
+# Without --strict a package that no database knows would pass.
+AUDIT_VENV := .venv-audit
+
+audit: ## look up known vulnerabilities of everything that the package and its extras install
+	@$(MAKE) --no-print-directory VENV=$(AUDIT_VENV) $(AUDIT_VENV)/.group-audit
+	@$(AUDIT_VENV)/bin/python .ci/audit.py
 
 release-check: zip ## check versions, metadata, wheel, source distribution and zip before a release
 	@$(BUILD_PYTHON) .ci/release_check.py

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
+from sbom import SBOM, bill_of_materials
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -200,6 +201,37 @@ def check_files(names: Sequence[str], project: Path) -> None:
         raise ReleaseError(f"the wheel lacks {sorted(missing)} in its dist-info")
 
 
+def check_bill_of_materials(wheel: zipfile.ZipFile, about: str, project: Mapping[str, Any]) -> None:
+    """Check that the wheel carries the bill of materials of this pyproject.toml.
+
+    Args:
+        wheel: the wheel.
+        about: name of its dist-info folder.
+        project: table `project` of pyproject.toml.
+
+    Raises:
+        ReleaseError: the bill is missing, or of another state.
+    """
+    name = f"{about}/sboms/{SBOM.name}"
+    if name not in wheel.namelist():
+        raise ReleaseError(f"the wheel lacks {name}: see sbom-files in pyproject.toml")
+    if wheel.read(name).decode() != bill_of_materials(project):
+        raise ReleaseError(f"{name} differs from pyproject.toml: run make sbom")
+
+
+def check_same_bytes(one: Path, other: Path) -> None:
+    """Check that two wheels are the same file, and name the parts that differ.
+
+    Raises:
+        ReleaseError: says what differs.
+    """
+    check_same_content(one, other)
+    if one.read_bytes() != other.read_bytes():
+        raise ReleaseError(
+            f"{one.name} has the content of {other} but other bytes: order, times or modes differ"
+        )
+
+
 def check_same_content(one: Path, other: Path) -> None:
     """Check that two wheels or zips have the same files with the same bytes.
 
@@ -341,17 +373,18 @@ def main() -> int:
         _passed(f"version {version} in pyproject.toml, package, changelog and docs")
         artefacts = find_artefacts(PROJECT / "dist", version)
         with zipfile.ZipFile(artefacts.wheel) as wheel:
-            about = f"hudi_pyspark-{version}.dist-info/METADATA"
-            check_metadata(message_from_bytes(wheel.read(about)), project)
+            about = f"hudi_pyspark-{version}.dist-info"
+            check_metadata(message_from_bytes(wheel.read(f"{about}/METADATA")), project)
             check_files(wheel.namelist(), PROJECT)
-        _passed("wheel: metadata and files are complete")
+            check_bill_of_materials(wheel, about, project)
+        _passed("wheel: metadata, files and bill of materials are complete")
         check_same_content(artefacts.wheel, artefacts.zip)
         _passed("zip: same content as the wheel")
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name).resolve()
-            check_same_content(artefacts.wheel, build_wheel(PROJECT, folder / "checkout"))
-            check_same_content(artefacts.wheel, build_from_sdist(artefacts.sdist, folder / "sdist"))
-            _passed("source distribution: builds the same wheel as the checkout")
+            check_same_bytes(artefacts.wheel, build_wheel(PROJECT, folder / "checkout"))
+            check_same_bytes(artefacts.wheel, build_from_sdist(artefacts.sdist, folder / "sdist"))
+            _passed("wheel: same bytes again, from the checkout and from the source distribution")
             _passed(
                 f"installed wheel: {check_installed(artefacts.wheel, folder)}; types are included"
             )

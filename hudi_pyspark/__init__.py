@@ -33,6 +33,7 @@ from hudi_pyspark.errors import (
 )
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
@@ -102,7 +103,7 @@ def __dir__() -> list[str]:
 # pyspark is imported when one of these is called: executors and Spark-free users need not load it.
 def read(
     spark: SparkSession,
-    path: str,
+    path: str | os.PathLike[str],
     columns: Sequence[str] | None = None,
     *,
     filter: str | None = None,  # noqa: A002  (the option's name)

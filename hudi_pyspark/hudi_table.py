@@ -68,12 +68,12 @@ class HudiTable:
 
     def __init__(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         *,
         storage_options: Mapping[str, str | bool | float] | None = None,
         filesystem: object = None,
     ) -> None:
-        self.path = path
+        self.path = path = os.fspath(path)
         self._storage_options = None if filesystem is not None else dict(storage_options or {})
         if filesystem is not None and storage_options:
             raise InvalidOptionError("give storage_options or a filesystem, not both")

@@ -300,6 +300,10 @@ def test_path_may_be_a_uri_or_end_in_a_slash(path, prefix):
     assert HudiTable(f"{prefix}{path}/").scan().count() == 18
 
 
+def test_path_may_be_an_object(path):
+    assert HudiTable(Path(path)).scan().count() == 18
+
+
 def test_path_may_be_relative(path, monkeypatch):
     monkeypatch.chdir(Path(path).parent)
     assert HudiTable(MOR).scan().count() == 18
@@ -389,18 +393,6 @@ def test_tables_are_read_where_pandas_polars_and_pyspark_are_missing(case, golde
     rows = HudiTable(path).scan().count()
     assert rows > 0
     assert python(BLOCK + READ.format(path=path)) == str(rows)
-
-
-def test_task_is_read_by_an_executor_without_pandas(table, tmp_path):
-    scan = table.scan()
-    (tmp_path / "tasks").write_bytes(pickle.dumps((scan.plan(), scan.storage)))
-    code = f"""{BLOCK}
-import pickle
-from hudi_pyspark.query.slice_reader import read
-tasks, storage = pickle.load(open({str(tmp_path / "tasks")!r}, "rb"))
-print(sum(table.num_rows for task in tasks for table in read(task, storage)))
-"""
-    assert python(code) == "18"
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
@@ -59,7 +60,7 @@ def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
 
 
 def read(
-    spark: SparkSession, path: str, *, native: str, **options: str | bool | float
+    spark: SparkSession, path: str | os.PathLike[str], *, native: str, **options: str | bool | float
 ) -> DataFrame:
     """Load a table with options by alias.
 
@@ -69,6 +70,7 @@ def read(
     if native not in _NATIVE:
         raise InvalidOptionError(f"native is {native!r}; known: {', '.join(_NATIVE)}")
     register(spark)
+    path = os.fspath(path)
     given = {name: as_text(value) for name, value in options.items()}
     frame = native_frame(spark, path, given) if native == "auto" else None
     return spark.read.format(SHORT_NAME).options(**given).load(path) if frame is None else frame

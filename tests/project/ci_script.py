@@ -14,5 +14,9 @@ def load(name: str) -> ModuleType:
     assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their own module up
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(FOLDER))  # they import each other
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(FOLDER))
     return module
