@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from sys import intern
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError
@@ -19,7 +20,7 @@ from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.timeline import plan_path, read_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import FileInfo
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileGroup
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
+
+
+_PARTITIONS_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,10 @@ class FileGroups:
             committed: partition path to file name to what commits record of the file.
             only: partition path to names of files that count; None for all.
         """
-        files = self.listing.files(partitions)
-        for partition in partitions:
-            listed = files[partition]
+        for partition, files in self._listed(partitions):
+            listed = files
             if only is not None:
-                listed = [file for file in listed if file.name in only[partition]]
+                listed = [file for file in files if file.name in only[partition]]
             base_files, log_files = data_files(
                 partition, listed, committed.get(partition, {}), self.config
             )
@@ -84,6 +87,13 @@ class FileGroups:
                     self.history.completion_time if self.config.log_file_has_one_commit else None
                 ),
             )
+
+    def _listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
+        """Yield partitions with their files, of which only some partitions' are in memory."""
+        for start in range(0, len(partitions), _PARTITIONS_AT_ONCE):
+            some = partitions[start : start + _PARTITIONS_AT_ONCE]
+            files = self.listing.files(some)
+            yield from ((partition, files[partition]) for partition in some)
 
     def find(self, partition_path: str, file_id: str) -> FileGroup | None:
         """Return a group with its older and uncommitted slices too; None if it has no files."""
@@ -143,6 +153,9 @@ class CommittedFile:
     first_committed_by: str  # and of the oldest
 
 
+_UNKNOWN_FILE = CommittedFile(0, "", "")
+
+
 def committed_files(
     commits: Mapping[str, CommitMetadata],
 ) -> Mapping[str, Mapping[str, CommittedFile]]:
@@ -182,48 +195,45 @@ def data_files(
         CorruptTableError: a committed base file is empty.
     """
     base_files: dict[str, BaseFile] = {}
-    log_files: dict[str, LogFile] = {}
+    log_files: list[LogFile] = []
+    extensions: tuple[str, ...] = (f".{config.base_file_format.lower()}",)
+    if config.base_file_formats_mixed:
+        extensions += (".parquet", ".orc", ".hfile")
     sizes = {file.name: file.size for file in listed}
     for name in sorted({*sizes, *committed}):
-        path = path_in(partition, name)
-        stat = committed.get(name, CommittedFile(0, "", ""))
-        parsed = _slice_file_name(name, config)
-        if isinstance(parsed, LogFileName):
-            log_files[name] = LogFile(
-                path=path,
-                file_id=parsed.file_id,
-                instant_time=parsed.instant,
-                version=parsed.version,
-                write_token=parsed.write_token or "",
-                size=sizes.get(name, 0),
-                committed_size=stat.size,
-                is_listed=name in sizes,
-                committed_by=stat.committed_by,
-                first_committed_by=stat.first_committed_by,
-            )
-        elif parsed is not None:
-            _check_not_empty(path, name, sizes, committed)
-            base_files[name] = BaseFile(
-                path=path,
-                file_id=parsed.file_id,
-                instant_time=parsed.instant,
-                size=sizes.get(name, 0),
-                is_listed=name in sizes,
+        parsed = _slice_file_name(name, extensions)
+        if parsed is None:
+            continue
+        path, size, is_listed = path_in(partition, name), sizes.get(name, 0), name in sizes
+        instant_time = intern(parsed.instant)  # one text for very many files
+        if isinstance(parsed, BaseFileName):
+            if is_listed and not size and name in committed:
+                problem = "a committed base file of 0 bytes. Restore it from a copy"
+                raise CorruptTableError(f"{path}: {problem}")
+            base_files[name] = BaseFile(path, parsed.file_id, instant_time, size, is_listed)
+        else:
+            stat = committed.get(name, _UNKNOWN_FILE)
+            log_files.append(
+                LogFile(
+                    path=path,
+                    file_id=parsed.file_id,
+                    instant_time=instant_time,
+                    version=parsed.version,
+                    write_token=parsed.write_token or "",
+                    size=size,
+                    committed_size=stat.size,
+                    is_listed=is_listed,
+                    committed_by=stat.committed_by,
+                    first_committed_by=stat.first_committed_by,
+                )
             )
     # Of several attempts at one base file, the one that the commit names comes last and counts;
     # once the commit is archived, at least no attempt that wrote nothing.
     attempts = sorted(base_files, key=lambda name: (name in committed, base_files[name].size > 0))
-    return [base_files[name] for name in attempts], list(log_files.values())
+    return [base_files[name] for name in attempts], log_files
 
 
-def _check_not_empty(
-    path: str, name: str, sizes: Mapping[str, int], committed: Mapping[str, CommittedFile]
-) -> None:
-    if sizes.get(name) == 0 and name in committed:
-        raise CorruptTableError(f"{path}: a committed base file of 0 bytes. Restore it from a copy")
-
-
-def _slice_file_name(name: str, config: TableConfig) -> BaseFileName | LogFileName | None:
+def _slice_file_name(name: str, extensions: tuple[str, ...]) -> BaseFileName | LogFileName | None:
     """Return a base or log file name that takes part in slices; None for every other file."""
     try:
         parsed = parse_data_file_name(name)
@@ -231,7 +241,6 @@ def _slice_file_name(name: str, config: TableConfig) -> BaseFileName | LogFileNa
         return None
     if isinstance(parsed, LogFileName):
         return None if parsed.is_cdc else parsed
-    extensions = {f".{config.base_file_format.lower()}"}
-    if config.base_file_formats_mixed:
-        extensions |= {".parquet", ".orc", ".hfile"}
-    return parsed if any(extension in name for extension in extensions) else None
+    if name.endswith(extensions) or any(extension in name for extension in extensions):
+        return parsed
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import MissingFileError
@@ -90,13 +90,14 @@ class FileSlices:
         """
         slices = self.completed(make)
         for file_slice in slices:
-            self.check_files(file_slice)
+            if file_slice.lacks_files:
+                self.check_files(file_slice)
         return slices
 
     def completed(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
         """Return slices as `checked` does, with files that are missing all the same."""
         slices = list(make())
-        is_relisted = [self._relist(file_slice) for file_slice in slices]
+        is_relisted = [self._relist(file_slice) for file_slice in slices if file_slice.lacks_files]
         return list(make()) if any(is_relisted) else slices
 
     def _relist(self, file_slice: FileSlice) -> bool:
@@ -183,7 +184,12 @@ class FileSlices:
 
     def _is_visible(self, file_slice: FileSlice, until: str) -> bool:
         time = file_slice.base_instant_time
-        return time <= until and time <= self.last_instant and time in self._base_instants
+        return time <= until and self._may_start_slice(time)
+
+    @cached_property
+    def _may_start_slice(self) -> Callable[[str], bool]:
+        """Whether slices may begin at an instant; very many of them begin at the same ones."""
+        return cache(lambda time: time <= self.last_instant and time in self._base_instants)
 
     def check_files(self, file_slice: FileSlice) -> None:
         """Refuse a slice whose files are missing.
