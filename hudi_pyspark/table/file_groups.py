@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import cached_property
 from sys import intern
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 
 _PARTITIONS_AT_ONCE = 2_000
+# Newest commits whose files must be there. Reading one takes a request, and a timeline may have
+# very many, although writers archive all but some tens by default.
+CHECKED_COMMITS = 1_000
 
 
 @dataclass(frozen=True)
@@ -46,17 +50,34 @@ class FileGroups:
         """Partition path to file name to what completed commits record of the file."""
         return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
 
-    def all(self, choice: PartitionChoice | None = None) -> Iterator[FileGroup]:
+    def committed_until(self, until: str) -> Mapping[str, Mapping[str, CommittedFile]]:
+        """Return what the newest commits up to an instant record of their files, as above.
+
+        From table version 8 on these are as many as `CHECKED_COMMITS`. Files of older ones that are
+        lost go unnoticed, as those of archived commits do.
+        """
+        metadata = self.history.commit_metadata
+        times = [time for time in metadata if time <= until][-CHECKED_COMMITS:]
+        if not self.config.log_file_has_one_commit or len(times) == len(metadata):
+            return self.committed_files
+        return committed_files(metadata.of(times))
+
+    def all(
+        self, choice: PartitionChoice | None = None, until: str | None = None
+    ) -> Iterator[FileGroup]:
         """Yield the groups of all partitions, by partition path and file id.
 
         Args:
             choice: only of these partitions.
+            until: files that are lost matter only if `committed_until` this instant has them; None
+                for all commits.
         """
+        committed = self.committed_files if until is None else self.committed_until(until)
         # A partition that commits name but the listing does not has lost its files, or its marker.
-        named = sorted(self.committed_files)
+        named = sorted(committed)
         named = named if choice is None else choice.choose(named)
         partitions = sorted({*self.listing.partitions(choice), *named})
-        yield from self.of(partitions, self.committed_files)
+        yield from self.of(partitions, committed)
 
     def of(
         self,
@@ -75,9 +96,11 @@ class FileGroups:
             listed = files
             if only is not None:
                 listed = [file for file in files if file.name in only[partition]]
-            base_files, log_files = data_files(
-                partition, listed, committed.get(partition, {}), self.config
-            )
+            known = committed.get(partition, {})
+            base_files, log_files = data_files(partition, listed, known, self.config)
+            if repeated := _repeated_instants(base_files):
+                known = {**self._recorded(repeated, partition, listed), **known}
+                base_files, log_files = data_files(partition, listed, known, self.config)
             yield from group_files(
                 partition,
                 base_files,
@@ -94,6 +117,15 @@ class FileGroups:
             some = partitions[start : start + _PARTITIONS_AT_ONCE]
             files = self.listing.files(some)
             yield from ((partition, files[partition]) for partition in some)
+
+    def _recorded(
+        self, times: Collection[str], partition: str, listed: Sequence[FileInfo]
+    ) -> dict[str, CommittedFile]:
+        """Return what some commits, of which the active ones are read, record of listed files."""
+        active = [time for time in times if time in self.history.commit_metadata]
+        files = committed_files(self.history.commit_metadata.of(active)).get(partition, {})
+        names = {file.name for file in listed}
+        return {name: file for name, file in files.items() if name in names}
 
     def find(self, partition_path: str, file_id: str) -> FileGroup | None:
         """Return a group with its older and uncommitted slices too; None if it has no files."""
@@ -177,6 +209,19 @@ def committed_files(
     return files
 
 
+def as_recorded(log: LogFile, committed: Mapping[str, CommittedFile]) -> LogFile:
+    """Return a log file with what commits record of it, by file name; itself if they do not."""
+    stat = committed.get(log.path.rpartition("/")[2])
+    if stat is None:
+        return log
+    return replace(
+        log,
+        committed_size=stat.size,
+        committed_by=stat.committed_by,
+        first_committed_by=stat.first_committed_by,
+    )
+
+
 def data_files(
     partition: str,
     listed: Iterable[FileInfo],
@@ -231,6 +276,14 @@ def data_files(
     # once the commit is archived, at least no attempt that wrote nothing.
     attempts = sorted(base_files, key=lambda name: (name in committed, base_files[name].size > 0))
     return [base_files[name] for name in attempts], log_files
+
+
+def _repeated_instants(base_files: Sequence[BaseFile]) -> list[str]:
+    """Return the instants of several attempts at one base file."""
+    if len({(base.file_id, base.instant_time) for base in base_files}) == len(base_files):
+        return []
+    counts = Counter((base.file_id, base.instant_time) for base in base_files)
+    return sorted({time for (_, time), count in counts.items() if count > 1})
 
 
 def _slice_file_name(name: str, extensions: tuple[str, ...]) -> BaseFileName | LogFileName | None:
