@@ -1,6 +1,6 @@
 """Seconds, memory and requests to plan queries of tables with very many files.
 
-    python benchmarks/lake.py [files …] [--latency MILLISECONDS] [--keys KEYS]
+    python benchmarks/lake.py [files …] [--latency MILLISECONDS] [--keys KEYS] [--data FOLDER]
 
 Each table is a small one that Apache Hudi wrote (a golden table), into whose metadata table files
 in very many partitions, 20 in each, and record keys are written. The data files themselves do not
@@ -83,10 +83,10 @@ def add(table: Path, partition: str, values: Mapping[str | None, Any]) -> None:
         else:
             kind = 2 if partition == FILES else 5
             records[key.encode()] = {"key": "", "type": kind, field: value}
-    path.write_bytes(hfile_of(records, schema, old.file_info["schema"]))
+    path.write_bytes(hfile_of(records, schema, old.file_info))
 
 
-def hfile_of(records: Mapping[bytes, Any], schema: Any, schema_text: bytes) -> bytes:
+def hfile_of(records: Mapping[bytes, Any], schema: Any, old_info: Mapping[str, bytes]) -> bytes:
     blocks: list[bytes] = []
     index: list[tuple[bytes, int, int]] = []
     rows: list[bytes] = []
@@ -102,10 +102,22 @@ def hfile_of(records: Mapping[bytes, Any], schema: Any, schema_text: bytes) -> b
             index.append((ordered[number - len(rows) + 1], offset, len(blocks[-1])))
             offset += len(blocks[-1])
             rows, size = [], 0
-    pair = message({1: b"schema", 2: schema_text})
-    prefix = next(n for n in range(1, 6) if len(varint(len(pair) - n)) == n)
-    info = b"PBUF" + message({1: pair[prefix:]})
+    info = file_info({**old_info, **bounds(ordered[0], ordered[-1])})
     return hfile(blocks, entry_count=len(ordered), codec=GZIP, info=info, index=index)
+
+
+def bounds(first: bytes, last: bytes) -> dict[str, bytes]:
+    last_key = len(last).to_bytes(2, "big") + last
+    return {"hfile.LASTKEY": last_key, "minRecordKey": first, "maxRecordKey": last}
+
+
+def file_info(pairs: Mapping[str, bytes]) -> bytes:
+    """Return the block of file info; without a Bloom filter, which the HFile does not have."""
+    kept = {key: value for key, value in pairs.items() if not key.startswith("bloomFilter")}
+    fields = b"".join(
+        varint(1 << 3 | 2) + message({1: key.encode(), 2: value}) for key, value in kept.items()
+    )
+    return b"PBUF" + varint(len(fields)) + fields
 
 
 def file_list(rng: random.Random) -> dict[str, Any]:
@@ -183,7 +195,16 @@ class CountedStorage(ArrowStorage):
 
 
 def plan(table: HudiTable, **options: Any) -> int:
+    """Return the number of tasks."""
     return sum(len(group) for group in table.scan(**options).plan_groups())
+
+
+def pack(table: HudiTable) -> int:
+    """Return the number of partitions that Spark gets, which are in memory at once."""
+    from hudi_pyspark.spark.partition import HudiPartition, PackedTasks
+
+    packed = PackedTasks.of(table.scan().plan_groups())
+    return len([HudiPartition(tasks) for tasks in packed.groups])
 
 
 def look_up(table: HudiTable, keys: int, wanted: int) -> int:
@@ -198,6 +219,7 @@ def queries(files: int, keys: int) -> dict[str, Callable[[HudiTable], int]]:
     middle = f"p{files // FILES_PER_PARTITION // 2:06}"
     return {
         "all files": plan,
+        "all files, for Spark": pack,
         "one partition": partial(plan, filter=f"region = '{middle}'"),
         "ten partitions": partial(
             plan, filter=f"region >= '{middle}' and region < '{middle[:-1]}z'"
@@ -213,11 +235,12 @@ def measure(path: str, name: str, files: int, keys: int, latency: float) -> None
     table = HudiTable(path)
     table.storage.__class__ = CountedStorage
     CountedStorage.requests = 0
-    started = time.perf_counter()
+    started, cpu_started = time.perf_counter(), time.process_time()
     found = queries(files, keys)[name](table)
-    seconds = time.perf_counter() - started
+    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu_started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{name:24} {found:>10,} {seconds:>9.2f} {peak:>9,.0f} {CountedStorage.requests:>9,}")
+    requests = CountedStorage.requests
+    print(f"{name:24} {found:>10,} {seconds:>8.2f} {cpu:>6.2f} {peak:>9,.0f} {requests:>9,}")
 
 
 def main() -> None:
@@ -225,12 +248,14 @@ def main() -> None:
     parser.add_argument("files", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--latency", type=float, default=0.0, help="milliseconds per request")
     parser.add_argument("--keys", type=int, default=100_000, help="in the record index")
+    parser.add_argument("--data", type=Path, help="folder that keeps the tables for other runs")
     given = parser.parse_args()
-    for files in given.files:
-        with tempfile.TemporaryDirectory() as folder:
-            path = write_table(Path(folder), files, given.keys)
+    with tempfile.TemporaryDirectory() as folder:
+        for files in given.files:
+            place = (given.data or Path(folder)) / f"{files}-{given.keys}"
+            path = place / CASE if place.exists() else write_table(place, files, given.keys)
             print(f"\n{files:,} files in {files // FILES_PER_PARTITION:,} partitions")
-            print(f"{'query':24} {'found':>10} {'seconds':>9} {'peak MiB':>9} {'requests':>9}")
+            print(f"{'query':24} {'found':>10} {'seconds':>8} {'cpu':>6} {'peak MiB':>9} requests")
             for name in queries(files, given.keys):
                 arguments = (str(path), name, files, given.keys, given.latency / 1000)
                 code = f"from benchmarks.lake import measure; measure(*{arguments!r})"

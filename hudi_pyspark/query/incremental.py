@@ -295,7 +295,8 @@ def archived_commits(
     active = {c.requested_time for c in view.commits}
     archived = {
         a.requested_time: (a.completion_time if by_completion else None) or a.requested_time
-        for a in view.history.archived
+        # None completes before it is requested.
+        for a in view.history.archived_between("" if by_completion else begin, end)
         if a.action in COMMIT_ACTIONS and a.requested_time not in active
     }
     return {time: at for time, at in archived.items() if begin < at <= end}

@@ -306,7 +306,8 @@ TASK_BYTES = Option(
     _whole_number(),
     default=64 << 20,
     meaning="bytes that a Spark task should read: smaller file slices share a task, larger base "
-    "files without logs are read by several",
+    "files without logs are read by several; tasks are larger where there would be more than "
+    "100,000",
 )
 MERGE_MEMORY = Option(
     "hoodie.memory.merge.max.size",

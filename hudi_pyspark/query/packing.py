@@ -6,11 +6,13 @@ import heapq
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hudi_pyspark.query.base_files.base_file import PARQUET
 from hudi_pyspark.query.cdc_planner import CdcTask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from hudi_pyspark.query.plan import ScanTask
     from hudi_pyspark.query.task import ReadTask
@@ -18,13 +20,15 @@ if TYPE_CHECKING:
 
 # Records of logs are decoded here, sorted and merged; those of base files only decompressed.
 _LOG_WEIGHT = 3
+# Each group is a task of Spark, whose driver keeps an account of every one.
+_MOST_GROUPS = 100_000
 # Opening a file and reading its footer takes as long as reading about so many bytes.
 _OPENING = 512 * 1024
 # Row groups are hardly ever smaller, and a task whose part has no row group does nothing.
 _SMALLEST_PART = 4 << 20
 
 
-def group_tasks(tasks: Iterable[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
+def group_tasks(tasks: Sequence[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
     """Spread tasks over groups of about equal cost.
 
     Args:
@@ -35,16 +39,17 @@ def group_tasks(tasks: Iterable[ReadTask], target: int) -> list[tuple[ReadTask, 
     Returns:
         Groups, the most expensive first; the same ones for the same tasks in the same order.
     """
-    pieces = [(cost(piece), piece) for task in tasks for piece in _pieces(task, target)]
-    total = sum(size for size, _ in pieces)
-    count = min(len(pieces), max(1, -(-total // target)))
+    costs = np.fromiter((cost(task) for task in tasks), np.int64, len(tasks))
+    target = max(target, int(costs.sum()) // _MOST_GROUPS)
+    pieces = [piece for task in tasks for piece in _pieces(task, target)]
+    costs = np.fromiter((cost(piece) for piece in pieces), np.int64, len(pieces))
+    count = min(len(pieces), max(1, -(-int(costs.sum()) // target)))
     groups: list[list[ReadTask]] = [[] for _ in range(count)]
-    # Longest first, each to the group that has least so far.
-    loads = [(0, number) for number in range(count)]
-    for size, piece in sorted(pieces, key=lambda sized: -sized[0]):
-        load, number = heapq.heappop(loads)
-        groups[number].append(piece)
-        heapq.heappush(loads, (load + size, number))
+    # Longest first, each to the group that has least so far: load * count + number of the group.
+    loads = list(range(count))
+    for row in np.argsort(-costs, kind="stable").tolist():
+        groups[loads[0] % count].append(pieces[row])
+        heapq.heapreplace(loads, loads[0] + int(costs[row]) * count)
     return [tuple(group) for group in groups]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -150,20 +151,16 @@ def plan(
     """
     config, table_schema, options = context.config, context.table_schema, context.options
     merger = find_merger(context.rule, options.payload_merger, context.mergers)
-    ordered = sorted(slices, key=lambda s: (s.partition_path, s.file_id, s.base_instant_time))
-    partition_of = _partition_resolver(context, merger, from_files=from_files)
-    kept = []
-    for file_slice in ordered:
-        partition = partition_of(file_slice.partition_path)
-        is_kept, remaining = partition.narrow(predicate)
-        if is_kept:
-            _check_base_file(file_slice, config)
-            kept.append((file_slice, partition, remaining))
+    narrow = _partition_narrower(context, merger, predicate, from_files=from_files)
+    kept = [file_slice for file_slice in slices if narrow(file_slice.partition_path).is_kept]
+    kept.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
+    for file_slice in kept:
+        _check_base_file(file_slice, config)
     unmerged = with_columns(table_schema, result, top_level_columns(predicate, table_schema))
     if commit_range is not None:
         unmerged = with_columns(table_schema, unmerged, [COMMIT_TIME_COLUMN])
     working = unmerged
-    if any(file_slice.log_files for file_slice, _, _ in kept):
+    if any(file_slice.log_files for file_slice in kept):
         if not options.skip_merge:
             _check_mergeable(config, context.rule, merger)
         working = merge_schema(table_schema, unmerged, context.rule, context.key_fields, merger)
@@ -184,17 +181,19 @@ def plan(
             options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
         ),
     )
-    return [
-        ScanTask(
+    tasks = []
+    for file_slice in kept:
+        partition = narrow(file_slice.partition_path)
+        task = ScanTask(
             file_slice=file_slice,
             shared=shared,
             working=working if file_slice.log_files else unmerged,
-            partition=partition,
-            predicate=remaining,
+            partition=partition.values,
+            predicate=partition.predicate,
             whole_slice=whole_slices.get((file_slice.partition_path, file_slice.file_id)),
         )
-        for file_slice, partition, remaining in kept
-    ]
+        tasks.append(task)
+    return tasks
 
 
 def admitted_record_keys(
@@ -210,17 +209,35 @@ def admitted_record_keys(
     return wanted_record_keys(predicate, context.config, context.table_schema)
 
 
-def _partition_resolver(
-    context: PlanContext, merger: PayloadMerger | None, *, from_files: bool
-) -> Callable[[str], PartitionValues]:
-    """Return a function from partition path to its values; each path is parsed once."""
+@dataclass(frozen=True, slots=True)
+class _NarrowedPartition:
+    """A partition as a filter leaves it."""
+
+    values: PartitionValues
+    is_kept: bool  # whether its rows can pass the filter
+    predicate: Predicate | None  # what remains of the filter
+
+
+def _partition_narrower(
+    context: PlanContext,
+    merger: PayloadMerger | None,
+    predicate: Predicate | None,
+    *,
+    from_files: bool,
+) -> Callable[[str], _NarrowedPartition]:
+    """Return a function from the path of a partition to what a filter leaves of it.
+
+    Each path is parsed once. Where the same parts of the filter remain, they are one value, in
+    memory and when tasks are pickled.
+    """
     config, schema = context.config, context.table_schema
     from_path = context.options.partition_values_from_path or config.drop_partition_columns
     read_for_merge = merge_columns(schema, context.rule, context.key_fields, merger)
+    remainders: list[Predicate | None] = [predicate, None]
 
     @cache
-    def resolve(partition_path: str) -> PartitionValues:
-        partition = resolve_partition_values(
+    def narrow(partition_path: str) -> _NarrowedPartition:
+        values = resolve_partition_values(
             partition_path,
             config,
             schema,
@@ -228,9 +245,14 @@ def _partition_resolver(
             ordering_fields=config.ordering_fields,
             read_for_merge=read_for_merge,
         )
-        return stored_partition_values(partition) if from_files else partition
+        if from_files:
+            values = stored_partition_values(values)
+        is_kept, remaining = values.narrow(predicate)
+        if remaining not in remainders:
+            remainders.append(remaining)
+        return _NarrowedPartition(values, is_kept, remainders[remainders.index(remaining)])
 
-    return resolve
+    return narrow
 
 
 def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
+import pickle
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, get_args
 
+import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
 from hudi_pyspark.query.columns.schema_evolution import conform
+from hudi_pyspark.query.filter.predicate import Predicate
+from hudi_pyspark.query.plan import ScanTask, SharedPlan
 from hudi_pyspark.query.task import read_task
+from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pyarrow as pa
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from hudi_pyspark.query.task import ReadTask
     from hudi_pyspark.storage import Storage
@@ -27,16 +34,86 @@ _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
 _FIRST_BATCH = 256  # rows; few, for queries that stop after some rows
 
 
-class HudiPartition(InputPartition):
-    """A group of tasks: file slices, parts of them, or their changes."""
+@dataclass(frozen=True, slots=True)
+class PackedTasks:
+    """Groups of tasks, pickled apart from the values that very many of them share."""
 
-    def __init__(self, tasks: tuple[ReadTask, ...]) -> None:
+    groups: list[bytes]
+    shared: Sequence[object]
+
+    @classmethod
+    def of(cls, groups: Iterable[Sequence[ReadTask]]) -> PackedTasks:
+        """Pickle groups of tasks."""
+        shared: dict[int, object] = {}
+        packed = []
+        for tasks in groups:
+            buffer = io.BytesIO()
+            _TaskPickler(buffer, shared).dump(tasks)
+            packed.append(buffer.getvalue())
+        return cls(packed, tuple(shared.values()))
+
+
+def _call_of(
+    values_of: Callable[[object], tuple[object, ...]], value: object
+) -> tuple[type, tuple[object, ...]]:
+    return type(value), values_of(value)
+
+
+_SHARED = frozenset({SharedPlan, pa.Schema, *get_args(Predicate)})
+# As calls of the class, which are smaller and faster than what dataclasses do.
+_CALLS: Mapping[type, Callable[[Any], Any]] = {
+    kind: partial(_call_of, attrgetter(*(field.name for field in fields(kind))))
+    for kind in (ScanTask, FileSlice, BaseFile, LogFile)
+}
+
+
+class _TaskPickler(pickle.Pickler):
+    """Pickles tasks; it numbers the shared values and keeps them."""
+
+    def __init__(self, buffer: io.BytesIO, shared: dict[int, object]) -> None:
+        super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
+        self.dispatch_table = _CALLS
+        self._shared = shared
+        self._numbers = {key: number for number, key in enumerate(shared)}
+
+    def persistent_id(self, value: object) -> int | None:
+        if type(value) not in _SHARED:
+            return None
+        if id(value) not in self._numbers:
+            self._shared[id(value)] = value
+            self._numbers[id(value)] = len(self._numbers)
+        return self._numbers[id(value)]
+
+
+class _TaskUnpickler(pickle.Unpickler):
+    def __init__(self, tasks: bytes, shared: Sequence[object]) -> None:
+        super().__init__(io.BytesIO(tasks))
+        self._shared = shared
+
+    def persistent_load(self, number: int) -> object:
+        return self._shared[number]
+
+
+class HudiPartition(InputPartition):
+    """A group of tasks: file slices, parts of them, or their changes.
+
+    Args:
+        tasks: of `PackedTasks`.
+        shared: of the same; empty where the reader, which executors get once, has these values.
+    """
+
+    def __init__(self, tasks: bytes, shared: Sequence[object] = ()) -> None:
         super().__init__(tasks)
-        self.tasks = tasks
+        self.shared = shared
 
 
 def read_partition(
-    partition: InputPartition, storage: Storage, schema: pa.Schema, limit: int | None = None
+    partition: InputPartition,
+    storage: Storage,
+    schema: pa.Schema,
+    limit: int | None = None,
+    *,
+    shared: Sequence[object] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a partition, in exactly the given schema.
 
@@ -45,6 +122,7 @@ def read_partition(
         storage: of the table.
         schema: columns that the tasks do not have are null.
         limit: rows after which reading stops; None for all.
+        shared: what the tasks share, if the partition lacks it.
 
     Raises:
         HudiError: a file is missing, corrupt or not supported.
@@ -53,11 +131,12 @@ def read_partition(
     if not isinstance(partition, HudiPartition):
         return
     begin, rows = time.perf_counter(), 0
-    for batch in _batches(partition, storage, schema, limit):
+    tasks = _TaskUnpickler(partition.value, partition.shared or shared).load()
+    for batch in _batches(tasks, storage, schema, limit):
         rows += batch.num_rows
         yield batch
     milliseconds = (time.perf_counter() - begin) * 1000
-    _log.info("read %d rows of %d tasks in %.0f ms", rows, len(partition.tasks), milliseconds)
+    _log.info("read %d rows of %d tasks in %.0f ms", rows, len(tasks), milliseconds)
 
 
 def let_spark_collect_logs() -> None:
@@ -67,11 +146,11 @@ def let_spark_collect_logs() -> None:
 
 
 def _batches(
-    partition: HudiPartition, storage: Storage, schema: pa.Schema, limit: int | None
+    tasks: Sequence[ReadTask], storage: Storage, schema: pa.Schema, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
     is_first = True
     left = limit
-    for task in partition.tasks:
+    for task in tasks:
         if left is not None and left <= 0:
             return
         for whole in read_task(task, storage):

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader
 
-from hudi_pyspark.spark.partition import HudiPartition, let_spark_collect_logs, read_partition
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.spark.partition import (
+    HudiPartition,
+    PackedTasks,
+    let_spark_collect_logs,
+    read_partition,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +28,8 @@ if TYPE_CHECKING:
 class HudiReader(DataSourceReader):
     """A reader that plans on the driver and reads on the executors.
 
-    Spark pickles the reader for the executors before it asks for the partitions; the scan, which
-    only the driver needs, is left out.
+    Spark pickles the reader for the executors before it asks for the partitions. So it plans then,
+    and what the tasks share goes along, once. The scan, which only the driver needs, does not.
     """
 
     def __init__(
@@ -40,9 +47,15 @@ class HudiReader(DataSourceReader):
         self._limit = limit
         self._without = without  # base files that Spark reads itself
         self._storage: Storage = scan.storage
+        self._planned: PackedTasks | None = None
+        self._shared: Sequence[object] = ()
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_scan": None, "_without": ()}
+        if self._scan is not None:
+            # partitions() raises it again: an error in here would look like one of pickling.
+            with suppress(HudiError, OSError):
+                self._plan(self._scan)
+        return {**self.__dict__, "_scan": None, "_without": (), "_planned": None}
 
     def pruneColumns(self, required: object) -> None:  # noqa: N802  (Sail's name)
         """Read only some columns, in their order; Sail calls this, and no release of Spark does.
@@ -60,19 +73,28 @@ class HudiReader(DataSourceReader):
             raise NotImplementedError(f"the source does not read {names} alone")
         self._columns = names
         self._schema = pa.schema([self._schema.field(name) for name in names])
+        self._planned = None
 
     def partitions(self) -> list[InputPartition]:
         if self._scan is None:
             raise RuntimeError("partitions are planned on the driver only")
-        let_spark_collect_logs()
         try:
-            groups = self._scan.plan_groups(self._columns, without=self._without)
-            return [HudiPartition(tasks) for tasks in groups]
+            return [HudiPartition(tasks) for tasks in self._plan(self._scan).groups]
         except NotImplementedError as error:
             # Spark would take a NotImplementedError as "this reader has no partitions()" and go on
             # with one partition that is None: an unsupported table would look empty.
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
+    def _plan(self, scan: Scan) -> PackedTasks:
+        if self._planned is None:
+            let_spark_collect_logs()
+            groups = scan.plan_groups(self._columns, without=self._without)
+            self._planned = PackedTasks.of(groups)
+            self._shared = self._planned.shared
+        return self._planned
+
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         let_spark_collect_logs()
-        yield from read_partition(partition, self._storage, self._schema, self._limit)
+        yield from read_partition(
+            partition, self._storage, self._schema, self._limit, shared=self._shared
+        )

@@ -16,7 +16,7 @@ from hudi_pyspark.query.stream import (
     initial_offset,
     next_offset,
 )
-from hudi_pyspark.spark.partition import HudiPartition, read_partition
+from hudi_pyspark.spark.partition import HudiPartition, PackedTasks, read_partition
 from hudi_pyspark.storage_options import storage_options_of
 
 try:  # Spark 4.2 added admission control
@@ -133,7 +133,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         scan = self._table().scan_range(self._given, begin, until, self._mergers)
         self._check_schema(scan.schema)
-        return [HudiPartition(tasks) for tasks in scan.plan_groups(self._columns)]
+        packed = PackedTasks.of(scan.plan_groups(self._columns))
+        return [HudiPartition(tasks, packed.shared) for tasks in packed.groups]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         yield from read_partition(partition, self._storage, self._schema)

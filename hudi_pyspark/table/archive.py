@@ -13,8 +13,9 @@ import io
 import json
 import re
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import fastavro
@@ -48,8 +49,10 @@ _BODY_FIELDS = (
 _RECORD_COUNT = struct.Struct(">ii")  # content version, number of records
 _RECORD_LENGTH = struct.Struct(">i")
 
+_READ_THREADS = 16  # reading waits on the storage
 _VERSION_FILE = "_version_"
 _MANIFEST_FILE = re.compile(r"manifest_([0-9]+)")
+_HISTORY_FILE = re.compile(r".*/([0-9]+)_([0-9]+)_[0-9]+\.parquet")  # first and last instant, level
 
 _INSTANT_COLUMNS = ["instantTime", "action", "completionTime"]
 _METADATA_COLUMNS = ["instantTime", "action", "metadata"]
@@ -72,22 +75,29 @@ class ArchivedInstant:
         )
 
 
-def load_archive(storage: Storage, layout: int, folder: str) -> tuple[ArchivedInstant, ...]:
+def load_archive(
+    storage: Storage, layout: int, folder: str, since: str = "", until: str = ""
+) -> tuple[ArchivedInstant, ...]:
     """Read the completed instants of the archive, without their metadata.
 
     Args:
         storage: of the table.
         layout: of the timeline; 2 has a history, earlier ones have archive files.
         folder: the archive's, relative to the base path; it need not exist.
+        since: files of the history without instants from this requested time on are not read.
+        until: nor those without instants up to this one; "" for no bound.
 
     Returns:
-        One per requested time and action, in that order.
+        One per requested time and action, in that order: all within the bounds, and maybe others.
 
     Raises:
         CorruptTimelineError: an archive file, or one that the manifest names, cannot be read.
     """
-    load = load_history_v2 if layout >= 2 else load_archive_v1
-    unique = {(i.requested_time, i.action): i for i in load(storage, folder)}
+    if layout >= 2:
+        loaded = load_history_v2(storage, folder, since, until)
+    else:
+        loaded = load_archive_v1(storage, folder)
+    unique = {(i.requested_time, i.action): i for i in loaded}
     return tuple(unique[key] for key in sorted(unique))
 
 
@@ -123,10 +133,15 @@ def load_archived_bodies(
     by_path: dict[str, dict[tuple[str, str], ArchivedInstant]] = {}
     for instant in instants:
         by_path.setdefault(instant.path, {})[instant.requested_time, instant.action] = instant
+
+    def read(path: str) -> list[tuple[ArchivedInstant, Mapping[str, Any]]]:
+        read_bodies = _read_history_bodies if path.endswith(".parquet") else _read_archive_bodies
+        return list(read_bodies(storage, path, by_path[path]))
+
     bodies: dict[ArchivedInstant, Mapping[str, Any]] = {}
-    for path, wanted in by_path.items():
-        read = _read_history_bodies if path.endswith(".parquet") else _read_archive_bodies
-        bodies.update(read(storage, path, wanted))
+    with ThreadPoolExecutor(_READ_THREADS) as pool:
+        for found in pool.map(read, by_path):
+            bodies.update(found)
     for instant in instants:
         if instant not in bodies:
             problem = f"{instant.action} {instant.requested_time} is no longer in this file"
@@ -139,23 +154,45 @@ def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
     files = storage.list_directory(folder)
     names = sorted(file.name for file in files if _ARCHIVE_FILE.fullmatch(file.name))
     half_merged = _half_merged_file(storage, folder, {file.name for file in files})
-    for name in names:
-        path = f"{folder}/{name}"
+
+    def read(name: str) -> list[dict[str, Any]]:
         try:
-            entries = list(_completed_entries(storage, path, _ENTRY_FIELDS))
+            return list(_completed_entries(storage, f"{folder}/{name}", _ENTRY_FIELDS))
         except CorruptTimelineError:
             if name == half_merged:
-                continue  # its sources are still there: they are deleted after the merge
+                return []  # its sources are still there: they are deleted after the merge
             raise
-        for entry in entries:
-            yield _archived_instant(entry["commitTime"], entry["actionType"], None, path=path)
+
+    with ThreadPoolExecutor(_READ_THREADS) as pool:
+        for name, entries in zip(names, pool.map(read, names), strict=True):
+            path = f"{folder}/{name}"
+            for entry in entries:
+                yield _archived_instant(entry["commitTime"], entry["actionType"], None, path=path)
 
 
-def load_history_v2(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
-    """Yield the instants of all files of the current manifest; metadata columns are not read."""
-    for path in _history_files(storage, folder):
-        for time, action, completion_time in _read_history_rows(storage, path, _INSTANT_COLUMNS):
-            yield _archived_instant(time, action, completion_time, path=path)
+def load_history_v2(
+    storage: Storage, folder: str, since: str = "", until: str = ""
+) -> Iterator[ArchivedInstant]:
+    """Yield the instants of files of the current manifest; metadata columns are not read.
+
+    Args:
+        storage: of the table.
+        folder: of the history.
+        since: as for `load_archive`.
+        until: as for `load_archive`.
+    """
+    paths = [p for p in _history_files(storage, folder) if _may_have(p, since, until)]
+    read = partial(_read_history_rows, storage, columns=_INSTANT_COLUMNS)
+    with ThreadPoolExecutor(_READ_THREADS) as pool:
+        for path, rows in zip(paths, pool.map(read, paths), strict=True):
+            for time, action, completion_time in rows:
+                yield _archived_instant(time, action, completion_time, path=path)
+
+
+def _may_have(path: str, since: str, until: str) -> bool:
+    """Return whether a file of the history may have instants between two, by its name."""
+    match = _HISTORY_FILE.fullmatch(path)
+    return match is None or (since <= match[2] and (not until or match[1] <= until))
 
 
 def _archived_instant(

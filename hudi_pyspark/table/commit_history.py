@@ -62,20 +62,43 @@ class CommitHistory:
     @cached_property
     def archived(self) -> tuple[ArchivedInstant, ...]:
         """Instants that have left the active timeline; loads the archive."""
-        return load_archive(self.storage, self.config.layout, self.config.archive_folder)
+        return self.archived_between()
+
+    def archived_between(self, since: str = "", until: str = "") -> tuple[ArchivedInstant, ...]:
+        """Return archived instants, all between two requested times among them; see `load_archive`.
+
+        Loads no more of the archive than needed.
+        """
+        if "archived" in self.__dict__:
+            return self.archived
+        config = self.config
+        return load_archive(self.storage, config.layout, config.archive_folder, since, until)
 
     @cached_property
     def archived_times(self) -> Mapping[str, str]:
         """Requested to completion time of all archived instants; loads the archive."""
-        return {a.requested_time: a.completion_time or a.requested_time for a in self.archived}
+        return _completion_times_of(self.archived)
 
     def completion_time(self, requested_time: str) -> str | None:
         """Return when a commit completed, from timeline or archive; None if it is unknown."""
         completed_at = self._completion_times.get(requested_time)
         # Committed, but not on the active timeline: archived. A savepoint's commit may be older.
         if completed_at is None and requested_time in self.committed:
-            return self.archived_times.get(requested_time)
+            return self._archived_completion_time(requested_time)
         return completed_at
+
+    def _archived_completion_time(self, requested_time: str) -> str | None:
+        """Return when an archived commit completed; loads the archive from there on, or all."""
+        if not self._archived_since:
+            archived = self.archived_between(since=requested_time)
+            self._archived_since[requested_time] = _completion_times_of(archived)
+        ((since, times),) = self._archived_since.items()
+        return (times if since <= requested_time else self.archived_times).get(requested_time)
+
+    @cached_property
+    def _archived_since(self) -> dict[str, Mapping[str, str]]:
+        """The first archived time that was asked about, and completion times from there on."""
+        return {}
 
     @cached_property
     def _completion_times(self) -> Mapping[str, str]:
@@ -123,6 +146,10 @@ class CommitHistory:
             for partition, file_ids in metadata.replaced_file_ids.items()
             for file_id in file_ids
         )
+
+
+def _completion_times_of(archived: Iterable[ArchivedInstant]) -> Mapping[str, str]:
+    return {a.requested_time: a.completion_time or a.requested_time for a in archived}
 
 
 class LazyMetadata(Mapping[str, CommitMetadata]):

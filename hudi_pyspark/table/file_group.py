@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,14 @@ class FileSlice:
         """Whether the slice has no file at all."""
         return self.base_file is None and not self.log_files
 
+    @property
+    def lacks_files(self) -> bool:
+        """Whether commits name a file of the slice that is not on the storage."""
+        base = self.base_file
+        return (base is not None and not base.is_listed) or not all(
+            log.is_listed for log in self.log_files
+        )
+
     def with_bootstrap_source(self, source: str) -> FileSlice:
         """Return the slice with the source file that its base file was made for."""
         if self.base_file is None:
@@ -109,59 +117,60 @@ def group_files(
     Returns:
         File groups in order of file id.
     """
-    builders: dict[str, _SliceBuilder] = {}
+    # By file id, and then by base instant. Every slice has base file or log files, but for that of
+    # a pending compaction, which may have neither yet.
+    bases: dict[str, dict[str, BaseFile]] = {}
+    logs: dict[str, dict[str, list[LogFile]]] = {}
     for base in base_files:
-        builder = builders.setdefault(base.file_id, _SliceBuilder())
-        builder.base_files[base.instant_time] = base
-        builder.logs.setdefault(base.instant_time, [])
-    logs = sorted(log_files, key=lambda f: f.apply_order)
-    for file_id in {log.file_id for log in logs} | set(builders):
-        if file_id in pending_compactions:
-            builder = builders.setdefault(file_id, _SliceBuilder())
-            builder.logs.setdefault(pending_compactions[file_id], [])
-    for log in logs:
-        builder = builders.setdefault(log.file_id, _SliceBuilder())
-        builder.attach(log, completion_time)
+        bases.setdefault(base.file_id, {})[base.instant_time] = base
+    ordered = sorted(log_files, key=lambda f: f.apply_order)
+    for file_id in {log.file_id for log in ordered}.union(bases) & pending_compactions.keys():
+        logs[file_id] = {pending_compactions[file_id]: []}
+    for log in ordered:
+        of_group = logs.setdefault(log.file_id, {})
+        if completion_time is None:
+            base_instant = log.instant_time
+        else:
+            base_instants = {*bases.get(log.file_id, ()), *of_group}
+            base_instant = _base_instant(log, base_instants, completion_time)
+        of_group.setdefault(base_instant, []).append(log)
     return [
-        FileGroup(partition_path, file_id, builders[file_id].slices(partition_path, file_id))
-        for file_id in sorted(builders)
+        FileGroup(
+            partition_path,
+            file_id,
+            _slices(partition_path, file_id, bases.get(file_id, {}), logs.get(file_id, {})),
+        )
+        for file_id in sorted({*bases, *logs})
     ]
 
 
-class _SliceBuilder:
-    """The slices of one file group while its files are being assigned."""
+def _base_instant(
+    log: LogFile, base_instants: Collection[str], completion_time: Callable[[str], str | None]
+) -> str:
+    """Return the base instant of the slice that a log file belongs to, given the known ones."""
+    # The completion time of the delta commit decides, not its requested time: a write that
+    # began before a compaction was planned but ended after it belongs to the newer slice.
+    if not base_instants:
+        return log.instant_time
+    completed_at = completion_time(log.instant_time)
+    if completed_at is None:
+        return max(base_instants)  # not committed: dropped when the slice is chosen
+    # Instants of other lengths (14 digits, or none of a clock) do not compare with the newest.
+    if len(completed_at) != len(max(base_instants)):
+        completed_at = log.instant_time
+    return max((time for time in base_instants if time <= completed_at), default=log.instant_time)
 
-    def __init__(self) -> None:
-        self.base_files: dict[str, BaseFile] = {}
-        self.logs: dict[str, list[LogFile]] = {}  # base instant to log files; has every slice's key
 
-    def attach(self, log: LogFile, completion_time: Callable[[str], str | None] | None) -> None:
-        if completion_time is None:
-            self.logs.setdefault(log.instant_time, []).append(log)
-            return
-        self.logs.setdefault(self._base_instant(log, completion_time), []).append(log)
-
-    def _base_instant(self, log: LogFile, completion_time: Callable[[str], str | None]) -> str:
-        # The completion time of the delta commit decides, not its requested time: a write that
-        # began before a compaction was planned but ended after it belongs to the newer slice.
-        if not self.logs:
-            return log.instant_time
-        completed_at = completion_time(log.instant_time)
-        if completed_at is None:
-            return max(self.logs)  # not committed: dropped when the slice is chosen
-        # Instants of other lengths (14 digits, or none of a clock) do not compare with the newest.
-        if len(completed_at) != len(max(self.logs)):
-            completed_at = log.instant_time
-        return max((key for key in self.logs if key <= completed_at), default=log.instant_time)
-
-    def slices(self, partition_path: str, file_id: str) -> tuple[FileSlice, ...]:
-        return tuple(
-            FileSlice(
-                partition_path=partition_path,
-                file_id=file_id,
-                base_instant_time=key,
-                base_file=self.base_files.get(key),
-                log_files=tuple(self.logs[key]),
-            )
-            for key in sorted(self.logs)
-        )
+def _slices(
+    partition_path: str,
+    file_id: str,
+    bases: Mapping[str, BaseFile],
+    logs: Mapping[str, Sequence[LogFile]],
+) -> tuple[FileSlice, ...]:
+    """Return the slices of a group, given its files by base instant."""
+    return tuple(
+        [  # faster than a generator, for very many groups of one slice
+            FileSlice(partition_path, file_id, time, bases.get(time), tuple(logs.get(time, ())))
+            for time in sorted({*bases, *logs})
+        ]
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import cached_property
+from sys import intern
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError
@@ -19,7 +21,7 @@ from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.timeline import plan_path, read_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.storage import FileInfo
@@ -27,6 +29,12 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileGroup
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
+
+
+_PARTITIONS_AT_ONCE = 2_000
+# Newest commits whose files must be there. Reading one takes a request, and a timeline may have
+# very many, although writers archive all but some tens by default.
+CHECKED_COMMITS = 1_000
 
 
 @dataclass(frozen=True)
@@ -42,17 +50,34 @@ class FileGroups:
         """Partition path to file name to what completed commits record of the file."""
         return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
 
-    def all(self, choice: PartitionChoice | None = None) -> Iterator[FileGroup]:
+    def committed_until(self, until: str) -> Mapping[str, Mapping[str, CommittedFile]]:
+        """Return what the newest commits up to an instant record of their files, as above.
+
+        From table version 8 on these are as many as `CHECKED_COMMITS`. Files of older ones that are
+        lost go unnoticed, as those of archived commits do.
+        """
+        metadata = self.history.commit_metadata
+        times = [time for time in metadata if time <= until][-CHECKED_COMMITS:]
+        if not self.config.log_file_has_one_commit or len(times) == len(metadata):
+            return self.committed_files
+        return committed_files(metadata.of(times))
+
+    def all(
+        self, choice: PartitionChoice | None = None, until: str | None = None
+    ) -> Iterator[FileGroup]:
         """Yield the groups of all partitions, by partition path and file id.
 
         Args:
             choice: only of these partitions.
+            until: files that are lost matter only if `committed_until` this instant has them; None
+                for all commits.
         """
+        committed = self.committed_files if until is None else self.committed_until(until)
         # A partition that commits name but the listing does not has lost its files, or its marker.
-        named = sorted(self.committed_files)
+        named = sorted(committed)
         named = named if choice is None else choice.choose(named)
         partitions = sorted({*self.listing.partitions(choice), *named})
-        yield from self.of(partitions, self.committed_files)
+        yield from self.of(partitions, committed)
 
     def of(
         self,
@@ -67,14 +92,15 @@ class FileGroups:
             committed: partition path to file name to what commits record of the file.
             only: partition path to names of files that count; None for all.
         """
-        files = self.listing.files(partitions)
-        for partition in partitions:
-            listed = files[partition]
+        for partition, files in self._listed(partitions):
+            listed = files
             if only is not None:
-                listed = [file for file in listed if file.name in only[partition]]
-            base_files, log_files = data_files(
-                partition, listed, committed.get(partition, {}), self.config
-            )
+                listed = [file for file in files if file.name in only[partition]]
+            known = committed.get(partition, {})
+            base_files, log_files = data_files(partition, listed, known, self.config)
+            if repeated := _repeated_instants(base_files):
+                known = {**self._recorded(repeated, partition, listed), **known}
+                base_files, log_files = data_files(partition, listed, known, self.config)
             yield from group_files(
                 partition,
                 base_files,
@@ -84,6 +110,22 @@ class FileGroups:
                     self.history.completion_time if self.config.log_file_has_one_commit else None
                 ),
             )
+
+    def _listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
+        """Yield partitions with their files, of which only some partitions' are in memory."""
+        for start in range(0, len(partitions), _PARTITIONS_AT_ONCE):
+            some = partitions[start : start + _PARTITIONS_AT_ONCE]
+            files = self.listing.files(some)
+            yield from ((partition, files[partition]) for partition in some)
+
+    def _recorded(
+        self, times: Collection[str], partition: str, listed: Sequence[FileInfo]
+    ) -> dict[str, CommittedFile]:
+        """Return what some commits, of which the active ones are read, record of listed files."""
+        active = [time for time in times if time in self.history.commit_metadata]
+        files = committed_files(self.history.commit_metadata.of(active)).get(partition, {})
+        names = {file.name for file in listed}
+        return {name: file for name, file in files.items() if name in names}
 
     def find(self, partition_path: str, file_id: str) -> FileGroup | None:
         """Return a group with its older and uncommitted slices too; None if it has no files."""
@@ -143,6 +185,9 @@ class CommittedFile:
     first_committed_by: str  # and of the oldest
 
 
+_UNKNOWN_FILE = CommittedFile(0, "", "")
+
+
 def committed_files(
     commits: Mapping[str, CommitMetadata],
 ) -> Mapping[str, Mapping[str, CommittedFile]]:
@@ -164,6 +209,19 @@ def committed_files(
     return files
 
 
+def as_recorded(log: LogFile, committed: Mapping[str, CommittedFile]) -> LogFile:
+    """Return a log file with what commits record of it, by file name; itself if they do not."""
+    stat = committed.get(log.path.rpartition("/")[2])
+    if stat is None:
+        return log
+    return replace(
+        log,
+        committed_size=stat.size,
+        committed_by=stat.committed_by,
+        first_committed_by=stat.first_committed_by,
+    )
+
+
 def data_files(
     partition: str,
     listed: Iterable[FileInfo],
@@ -182,48 +240,53 @@ def data_files(
         CorruptTableError: a committed base file is empty.
     """
     base_files: dict[str, BaseFile] = {}
-    log_files: dict[str, LogFile] = {}
+    log_files: list[LogFile] = []
+    extensions: tuple[str, ...] = (f".{config.base_file_format.lower()}",)
+    if config.base_file_formats_mixed:
+        extensions += (".parquet", ".orc", ".hfile")
     sizes = {file.name: file.size for file in listed}
     for name in sorted({*sizes, *committed}):
-        path = path_in(partition, name)
-        stat = committed.get(name, CommittedFile(0, "", ""))
-        parsed = _slice_file_name(name, config)
-        if isinstance(parsed, LogFileName):
-            log_files[name] = LogFile(
-                path=path,
-                file_id=parsed.file_id,
-                instant_time=parsed.instant,
-                version=parsed.version,
-                write_token=parsed.write_token or "",
-                size=sizes.get(name, 0),
-                committed_size=stat.size,
-                is_listed=name in sizes,
-                committed_by=stat.committed_by,
-                first_committed_by=stat.first_committed_by,
-            )
-        elif parsed is not None:
-            _check_not_empty(path, name, sizes, committed)
-            base_files[name] = BaseFile(
-                path=path,
-                file_id=parsed.file_id,
-                instant_time=parsed.instant,
-                size=sizes.get(name, 0),
-                is_listed=name in sizes,
+        parsed = _slice_file_name(name, extensions)
+        if parsed is None:
+            continue
+        path, size, is_listed = path_in(partition, name), sizes.get(name, 0), name in sizes
+        instant_time = intern(parsed.instant)  # one text for very many files
+        if isinstance(parsed, BaseFileName):
+            if is_listed and not size and name in committed:
+                problem = "a committed base file of 0 bytes. Restore it from a copy"
+                raise CorruptTableError(f"{path}: {problem}")
+            base_files[name] = BaseFile(path, parsed.file_id, instant_time, size, is_listed)
+        else:
+            stat = committed.get(name, _UNKNOWN_FILE)
+            log_files.append(
+                LogFile(
+                    path=path,
+                    file_id=parsed.file_id,
+                    instant_time=instant_time,
+                    version=parsed.version,
+                    write_token=parsed.write_token or "",
+                    size=size,
+                    committed_size=stat.size,
+                    is_listed=is_listed,
+                    committed_by=stat.committed_by,
+                    first_committed_by=stat.first_committed_by,
+                )
             )
     # Of several attempts at one base file, the one that the commit names comes last and counts;
     # once the commit is archived, at least no attempt that wrote nothing.
     attempts = sorted(base_files, key=lambda name: (name in committed, base_files[name].size > 0))
-    return [base_files[name] for name in attempts], list(log_files.values())
+    return [base_files[name] for name in attempts], log_files
 
 
-def _check_not_empty(
-    path: str, name: str, sizes: Mapping[str, int], committed: Mapping[str, CommittedFile]
-) -> None:
-    if sizes.get(name) == 0 and name in committed:
-        raise CorruptTableError(f"{path}: a committed base file of 0 bytes. Restore it from a copy")
+def _repeated_instants(base_files: Sequence[BaseFile]) -> list[str]:
+    """Return the instants of several attempts at one base file."""
+    if len({(base.file_id, base.instant_time) for base in base_files}) == len(base_files):
+        return []
+    counts = Counter((base.file_id, base.instant_time) for base in base_files)
+    return sorted({time for (_, time), count in counts.items() if count > 1})
 
 
-def _slice_file_name(name: str, config: TableConfig) -> BaseFileName | LogFileName | None:
+def _slice_file_name(name: str, extensions: tuple[str, ...]) -> BaseFileName | LogFileName | None:
     """Return a base or log file name that takes part in slices; None for every other file."""
     try:
         parsed = parse_data_file_name(name)
@@ -231,7 +294,6 @@ def _slice_file_name(name: str, config: TableConfig) -> BaseFileName | LogFileNa
         return None
     if isinstance(parsed, LogFileName):
         return None if parsed.is_cdc else parsed
-    extensions = {f".{config.base_file_format.lower()}"}
-    if config.base_file_formats_mixed:
-        extensions |= {".parquet", ".orc", ".hfile"}
-    return parsed if any(extension in name for extension in extensions) else None
+    if name.endswith(extensions) or any(extension in name for extension in extensions):
+        return parsed
+    return None

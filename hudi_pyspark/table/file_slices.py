@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import MissingFileError
+from hudi_pyspark.table.file_groups import as_recorded, committed_files
 from hudi_pyspark.table.timeline import CommittedTimes
 
 if TYPE_CHECKING:
@@ -71,13 +72,30 @@ class FileSlices:
         choose = self._base_only if read_optimized else self.merged
 
         def slices() -> Iterator[FileSlice]:
-            for group in self.groups.all(choice):
+            for group in self.groups.all(choice, until):
                 if (group.partition_path, group.file_id) not in replaced:
                     file_slice = choose(group, until)
                     if file_slice is not None and not file_slice.is_empty:
                         yield file_slice
 
-        return self.checked(slices) if check_files else list(slices())
+        return self._with_sizes(self.checked(slices) if check_files else list(slices()))
+
+    def _with_sizes(self, slices: list[FileSlice]) -> list[FileSlice]:
+        """Return the slices with what commits beyond the checked ones record of their log files."""
+        if not self.config.log_file_has_one_commit:
+            return slices
+        metadata = self.history.commit_metadata
+        unknown = {log.instant_time for s in slices for log in s.log_files if not log.committed_by}
+        older = sorted(unknown & metadata.keys())
+        if not older:
+            return slices
+        recorded = committed_files(metadata.of(older))
+        return [
+            s.with_logs(as_recorded(log, recorded[s.partition_path]) for log in s.log_files)
+            if s.log_files and s.partition_path in recorded
+            else s
+            for s in slices
+        ]
 
     def checked(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
         """Return slices that have all their files.
@@ -90,13 +108,14 @@ class FileSlices:
         """
         slices = self.completed(make)
         for file_slice in slices:
-            self.check_files(file_slice)
+            if file_slice.lacks_files:
+                self.check_files(file_slice)
         return slices
 
     def completed(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
         """Return slices as `checked` does, with files that are missing all the same."""
         slices = list(make())
-        is_relisted = [self._relist(file_slice) for file_slice in slices]
+        is_relisted = [self._relist(file_slice) for file_slice in slices if file_slice.lacks_files]
         return list(make()) if any(is_relisted) else slices
 
     def _relist(self, file_slice: FileSlice) -> bool:
@@ -183,7 +202,12 @@ class FileSlices:
 
     def _is_visible(self, file_slice: FileSlice, until: str) -> bool:
         time = file_slice.base_instant_time
-        return time <= until and time <= self.last_instant and time in self._base_instants
+        return time <= until and self._may_start_slice(time)
+
+    @cached_property
+    def _may_start_slice(self) -> Callable[[str], bool]:
+        """Whether slices may begin at an instant; very many of them begin at the same ones."""
+        return cache(lambda time: time <= self.last_instant and time in self._base_instants)
 
     def check_files(self, file_slice: FileSlice) -> None:
         """Refuse a slice whose files are missing.

@@ -93,12 +93,14 @@ def hfile(
         holders = [(b, o) for b, o in zip(blocks, offsets, strict=False) if b[:7] == b"DATABLK"]
         index = [(b"", o, len(b)) for b, o in holders]  # an empty row is a bound of every key
     entries = b"".join(struct.pack(">qi", o, size) + counted(key) for key, o, size in index)
-    root_index = block(b"IDXROOT2", entries, codec)
+    # The index of meta blocks, of which there are none, follows that of data blocks.
+    root_index = block(b"IDXROOT2", entries, codec) + block(b"IDXROOT2", b"", codec)
     fields: dict[int, int | bytes] = {
         1: len(data) + len(root_index),
         2: len(data),
         5: len(index),
         7: entry_count,
+        8: 1,
         9: 0,
         11: b"org.apache.hudi.io.storage.HoodieHBaseKVComparator",
         12: codec,

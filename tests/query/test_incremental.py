@@ -61,8 +61,10 @@ def archive(table, *instants):
     columns = dict(zip(names, map(list, zip(*instants, strict=True)), strict=True))
     buffer = io.BytesIO()
     pq.write_table(pa.table(columns), buffer)
-    table.files[f"{HISTORY}/1_2_0.parquet"] = buffer.getvalue()
-    manifest = {"files": [{"fileName": "1_2_0.parquet", "fileLen": 1}]}
+    times = [time for time, _, _ in instants]
+    name = f"{min(times)}_{max(times)}_0.parquet"
+    table.files[f"{HISTORY}/{name}"] = buffer.getvalue()
+    manifest = {"files": [{"fileName": name, "fileLen": 1}]}
     table.files[f"{HISTORY}/manifest_1"] = json.dumps(manifest).encode()
     table.files[f"{HISTORY}/_version_"] = b"1"
     return table

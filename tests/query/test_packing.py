@@ -2,7 +2,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hudi_pyspark.query import packing
 from hudi_pyspark.query.packing import cost, group_tasks
 from hudi_pyspark.query.plan import ScanTask
 from tests.query.test_plan import planned, slice_of
@@ -59,6 +62,26 @@ def test_other_slices_are_not_divided(logs, extension):
 def test_log_records_cost_more_than_base_rows():
     with_log, without = tasks_of(MIB, logs=1)[0], tasks_of(2 * MIB)[0]
     assert cost(with_log) > cost(without)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 60))
+def test_longest_tasks_go_first_each_to_the_group_that_has_least(sizes, target):
+    tasks = tasks_of(*[size * MIB for size in sizes], logs=1)
+    groups = packed(tasks, target * MIB)
+    loads = [0] * len(groups)
+    expected: list[list[ScanTask]] = [[] for _ in groups]
+    for task in sorted(tasks, key=cost, reverse=True):
+        least = loads.index(min(loads))
+        loads[least] += cost(task)
+        expected[least].append(task)
+    assert groups == [tuple(group) for group in expected]
+
+
+def test_reads_of_very_many_bytes_have_larger_groups_instead_of_more(monkeypatch):
+    monkeypatch.setattr(packing, "_MOST_GROUPS", 4)
+    groups = packed(tasks_of(*[200 * MIB] * 8), 64 * MIB)
+    assert [len(group) for group in groups] == [2] * 4
+    assert all(task.byte_range is None for group in groups for task in group)
 
 
 def test_nothing_to_read_is_no_group():

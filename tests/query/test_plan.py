@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.query.filter.sql_text import parse_filter
 from hudi_pyspark.query.log_records.live_blocks import BlockFilter, OnDamage
 from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.plan import PlanContext, plan
@@ -50,7 +51,7 @@ def slice_of(
     return FileSlice(partition, file_id, "002", base, tuple(files))
 
 
-def planned(*slices, config=None, columns=("id",), rule=None, **options):
+def planned(*slices, config=None, columns=("id",), rule=None, predicate=None, **options):
     context = PlanContext(
         config=config or config_of(),
         table_schema=TABLE,
@@ -59,7 +60,7 @@ def planned(*slices, config=None, columns=("id",), rule=None, **options):
         options=ReadOptions(**options),
     )
     result = pa.schema([TABLE.field(name) for name in columns])
-    return plan(slices, context, result=result, until="003")
+    return plan(slices, context, result=result, until="003", predicate=predicate)
 
 
 PLACES = [("b", "a"), ("a", "a"), ("a", "b"), ("b", "b")]
@@ -95,6 +96,18 @@ def test_tasks_of_a_plan_share_one_value_in_the_pickle_too():
     shared = [task.shared for task in pickle.loads(pickle.dumps(tasks))]
     assert all(other is shared[0] for other in shared)
     assert shared[0] == tasks[0].shared
+
+
+def test_partitions_share_what_remains_of_a_filter():
+    slices = [slice_of(f"p={number}", str(number)) for number in range(3)]
+    tasks = planned(
+        *slices,
+        config=config_of(table__partition__fields="p"),
+        predicate=parse_filter("p < 2 AND id = 1", TABLE),
+    )
+    assert [task.file_slice.file_id for task in tasks] == ["0", "1"]
+    assert [str(task.predicate) for task in tasks] == ["id = 1"] * 2
+    assert tasks[0].predicate is tasks[1].predicate
 
 
 @pytest.mark.parametrize(

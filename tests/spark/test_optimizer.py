@@ -209,7 +209,7 @@ def test_second_action_does_not_plan_again(ruled, golden_table):
 
 def test_reading_stops_at_the_limit(golden_table, monkeypatch):
     scan = HudiTable(str(golden_table(MOR))).scan(["id"])
-    (tasks,) = scan.plan_groups()
+    (tasks,) = groups = scan.plan_groups()
     started = []
 
     def counting(task, storage):
@@ -217,7 +217,8 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
         yield from read_task(task, storage)
 
     monkeypatch.setattr(partition_module, "read_task", counting)
-    partition = partition_module.HudiPartition(tasks)
+    packed = partition_module.PackedTasks.of(groups)
+    partition = partition_module.HudiPartition(packed.groups[0], packed.shared)
     batches = partition_module.read_partition(partition, scan.storage, scan.schema, limit=3)
     assert sum(batch.num_rows for batch in batches) == 3
     assert len(started) < len(tasks)
@@ -225,8 +226,9 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
 
 def test_task_logs_its_rows(golden_table, caplog):
     scan = HudiTable(str(golden_table(MOR))).scan(["id"])
-    (tasks,) = scan.plan_groups()
-    partition = partition_module.HudiPartition(tasks)
+    (tasks,) = groups = scan.plan_groups()
+    packed = partition_module.PackedTasks.of(groups)
+    partition = partition_module.HudiPartition(packed.groups[0], packed.shared)
     with caplog.at_level(logging.INFO, "hudi_pyspark.spark.partition"):
         rows = sum(
             batch.num_rows

@@ -76,6 +76,8 @@ def check_readable(path: str) -> None:
     Raises:
         UnsupportedTableError: another extension, or one whose library is not installed.
     """
+    if path.endswith(PARQUET):
+        return
     extension = _extension(path)
     if extension not in _READABLE:
         raise UnsupportedTableError(

@@ -1,0 +1,87 @@
+"""What travels from planning to the executors; no Spark session is needed."""
+
+import pickle
+from itertools import chain
+
+import pytest
+from pyspark import cloudpickle
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.query.plan import SharedPlan
+from hudi_pyspark.spark.datasource import HudiDataSource
+from hudi_pyspark.spark.partition import HudiPartition, PackedTasks, _TaskUnpickler
+from tests.bad_inputs import BAD_INPUTS_BY_NAME
+from tests.query.test_plan import SLICES, config_of, planned, slice_of
+
+MOR = "v9_mor_mdt_indexes"
+CDC = "v6_cow_cdc_op_key_only"
+
+
+def unpacked(packed):
+    return [_TaskUnpickler(tasks, packed.shared).load() for tasks in packed.groups]
+
+
+@pytest.mark.parametrize(
+    ("case", "options"),
+    [
+        pytest.param(MOR, {}, id="snapshot"),
+        pytest.param(MOR, {"filter": "region = 'amer' OR id = 'k1'"}, id="filter"),
+        pytest.param(MOR, {"begin": "earliest"}, id="range"),
+        pytest.param(CDC, {"begin": "earliest", "cdc": True}, id="changes"),
+    ],
+)
+def test_tasks_survive_the_way(golden_table, case, options):
+    groups = HudiTable(str(golden_table(case))).scan(task_bytes=1, **options).plan_groups()
+    assert sum(map(len, groups)) > 1
+    assert unpacked(PackedTasks.of(groups)) == groups
+
+
+def test_what_tasks_share_is_pickled_once(golden_table):
+    scan = HudiTable(str(golden_table(MOR))).scan(task_bytes=1, filter="id > 'unlikely text'")
+    packed = PackedTasks.of(scan.plan_groups())
+    assert len(packed.groups) > 1
+    assert not any(b"unlikely text" in tasks for tasks in packed.groups)
+    assert [type(value) for value in packed.shared].count(SharedPlan) == 1
+    tasks = list(chain.from_iterable(unpacked(packed)))
+    assert all(task.shared is packed.shared[0] for task in tasks)
+
+
+def test_tasks_of_many_slices_take_few_bytes():
+    slices = [
+        slice_of(f"p={n // 20}", f"{n:08}-0000-0000-0000-000000000000-0") for n in range(1000)
+    ]
+    tasks = planned(*slices, config=config_of(table__partition__fields="p"))
+    packed = PackedTasks.of([tasks])
+    assert unpacked(packed) == [tasks]
+    assert len(packed.groups[0]) < 250 * len(slices)
+
+
+def test_groups_do_not_depend_on_each_other():
+    packed = PackedTasks.of([(task,) for task in planned(*SLICES)])
+    assert unpacked(packed)[-1] == (planned(*SLICES)[-1],)
+
+
+def test_partition_may_carry_what_its_tasks_share(golden_table):
+    scan = HudiTable(str(golden_table(MOR))).scan()
+    packed = PackedTasks.of(scan.plan_groups())
+    sent = pickle.loads(cloudpickle.dumps(HudiPartition(packed.groups[0], packed.shared)))
+    assert _TaskUnpickler(sent.value, sent.shared).load() == scan.plan_groups()[0]
+
+
+def test_reader_that_is_pickled_first_reads_the_partitions(golden_table):
+    # Spark pickles the reader, and only then asks it for the partitions.
+    source = HudiDataSource({"path": str(golden_table(MOR)), "task_bytes": "1"})
+    reader = source.reader(source.schema())
+    there = pickle.loads(cloudpickle.dumps(reader))
+    partitions = [pickle.loads(cloudpickle.dumps(part)) for part in reader.partitions()]
+    rows = sum(batch.num_rows for part in partitions for batch in there.read(part))
+    assert rows == HudiTable(source.options["path"]).scan().count() > 0
+
+
+def test_refusal_is_raised_by_partitions_not_by_pickling(tmp_path):
+    path = BAD_INPUTS_BY_NAME["foreign-payload"].prepare(tmp_path)
+    source = HudiDataSource({"path": str(path)})
+    reader = source.reader(source.schema())
+    assert cloudpickle.dumps(reader)
+    with pytest.raises(Exception, match=r"\[HUDI_UNSUPPORTED_MERGE\]"):
+        reader.partitions()
