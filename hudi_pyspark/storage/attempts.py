@@ -30,12 +30,12 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _GONE = re.compile(
-    r"RESOURCE_NOT_FOUND|NO_SUCH_KEY|BlobNotFound|PathNotFound|HTTP status 404|\b404 Not Found\b"
+    r"RESOURCE_NOT_FOUND|NO_SUCH_KEY|BlobNotFound|PathNotFound|HTTP status 404|"
+    r"\b404 (Client Error: )?Not Found\b"
 )
 # Named by the storage although their status is 400: worth another attempt.
 _TRANSIENT = re.compile(r"request.?timeout|RequestTimeTooSkewed|slow.?down", re.IGNORECASE)
 _NOT_REPEATED = (
-    FileNotFoundError,
     IsADirectoryError,
     NotADirectoryError,
     NotImplementedError,
@@ -74,6 +74,10 @@ class Attempts:
         for attempt in range(1, self.most + 1):
             try:
                 return request()
+            except FileNotFoundError as error:
+                if place in str(error):
+                    raise
+                raise FileNotFoundError(errno.ENOENT, str(error), place) from None
             except _NOT_REPEATED:
                 raise
             # The implementations of fsspec raise errors of their own SDKs, without a common base.

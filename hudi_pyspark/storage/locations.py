@@ -23,6 +23,7 @@ _KINDS = {
     "az": "abfs",
 }
 _BUCKETS = frozenset({"s3", "gs", "oss"})  # their paths begin with the bucket
+_VOLUMES = "/Volumes/"  # where Databricks mounts volumes, on every machine
 _SECRETS = re.compile(r"(?<=://)[^/@]*:[^/@]*@|\?.*", re.DOTALL)
 
 
@@ -87,9 +88,9 @@ def without_secrets(uri: str) -> str:
 
 
 def _volume(uri: str) -> str:
-    """Return the path under which Databricks mounts a volume on every machine."""
+    """Return the local path of a volume of Databricks."""
     path = trim("/" + uri[len("dbfs:") :].lstrip("/"))
-    if not path.startswith("/Volumes/"):
+    if not path.startswith(_VOLUMES):
         raise InvalidOptionError(
             f"{uri} can only be reached from Spark's JVM. Give the storage's own URI (s3://, "
             "abfss://, gs://), or a path in a volume: /Volumes/catalog/schema/volume/…"

@@ -33,7 +33,7 @@ def sometimes(rate: float, seed: int) -> Faults:
     chance = random.Random(seed)
     lock = threading.Lock()
 
-    def choose(_: int, _is_file: bool) -> str:
+    def choose(*_: object) -> str:
         with lock:
             return chance.choice(FAULTS) if chance.random() < rate else NONE
 
@@ -57,7 +57,7 @@ class FaultyProxy(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
         pass  # clients go away in the middle: nothing on standard error
 
-    def next_fault(self, is_file: bool) -> str:
+    def next_fault(self, *, is_file: bool) -> str:
         with self.lock:
             self.requests += 1
             fault = self.faults(self.requests, is_file)
@@ -94,7 +94,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def _answer(self) -> None:
-        fault = self.server.next_fault(self.command == "GET" and "list-type" not in self.path)
+        is_file = self.command == "GET" and "list-type" not in self.path
+        fault = self.server.next_fault(is_file=is_file)
         if fault.isdigit():
             self.send_response(int(fault))
             self.send_header("Content-Length", "0")

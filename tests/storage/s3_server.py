@@ -25,6 +25,7 @@ class S3Server(ThreadingHTTPServer):
         self.folder = folder
         self.endpoint = f"http://127.0.0.1:{self.server_address[1]}"
         self.credentials: set[str] = set()  # access key and region of each request
+        self.tokens: set[str] = set()
         self.accepts: Callable[[str], bool] = lambda _: True  # by the session token
 
 
@@ -62,7 +63,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer_file()
 
     def _is_accepted(self) -> bool:
-        if self.server.accepts(self.headers.get("X-Amz-Security-Token", "")):
+        token = self.headers.get("X-Amz-Security-Token", "")
+        self.server.tokens.add(token)
+        if self.server.accepts(token):
             return True
         self._answer(400, b"<Error><Code>ExpiredToken</Code></Error>", "application/xml")
         return False

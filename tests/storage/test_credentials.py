@@ -27,15 +27,9 @@ def calls(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def s3(golden_table, calls):
+def s3(golden_table, calls):  # noqa: ARG001  (sets the environment)
     with serve(golden_table(MOR).parent) as server:
-        server.tokens = set()
-
-        def accepts(token):
-            server.tokens.add(token)
-            return short_lived.is_valid(token)
-
-        server.accepts = accepts
+        server.accepts = short_lived.is_valid
         yield server
 
 
@@ -123,7 +117,8 @@ def test_end_that_is_not_a_time_is_refused():
         Credentials.of({"expires_at": "soon"}, now=0)
 
 
-def test_secrets_are_not_shown(calls):
+@pytest.mark.usefixtures("calls")
+def test_secrets_are_not_shown():
     known = current_credentials(NamedProvider(short_lived.PROVIDER), "s3://lake/t")
     assert short_lived.SECRET in known.options.values()
     assert short_lived.SECRET not in repr(known)

@@ -110,13 +110,13 @@ def test_refusal_is_an_error_at_once(s3):
 def test_file_that_disappears_while_it_is_read_is_missing(s3):
     with fail_between(s3.endpoint, always("404", only_files=True)) as proxy:
         storage = ArrowStorage.parse(f"s3://lake/{MOR}", options(proxy.endpoint))
-        with pytest.raises(FileNotFoundError, match="hoodie.properties"):
+        with pytest.raises(FileNotFoundError, match=r"hoodie\.properties"):
             storage.read_bytes(".hoodie/hoodie.properties")
 
 
 @pytest.mark.parametrize("missing", [1, 40])
 def test_fewer_bytes_than_asked_for_are_never_taken(missing):
-    class Short(MemoryFileSystem):
+    class Short(MemoryFileSystem):  # type: ignore[misc]
         def cat_file(self, path, start=None, end=None, **more):
             return super().cat_file(path, start, end, **more)[:-missing]
 

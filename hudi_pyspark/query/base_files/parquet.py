@@ -96,6 +96,13 @@ def _rows_at_once(
     return max(1, min(most, int(rows * _MOST_BYTES // max(size, 1))))
 
 
+def _reads(file: PagedFile, groups: Sequence[int]) -> list[list[int]]:
+    """Return the row groups of each read: one from another machine, else all."""
+    if file.is_remote:
+        return [[group] for group in groups]
+    return [list(groups)] if groups else []
+
+
 def _read_row_groups(
     file: PagedFile,
     groups: Sequence[int],
@@ -109,9 +116,7 @@ def _read_row_groups(
     # one would only compete with these.
     if rows is None:
         # What is fetched for a read stays in memory as long as that: the columns of a row group.
-        for at_once in (
-            [[group] for group in groups] if file.is_remote else [groups] if groups else []
-        ):
+        for at_once in _reads(file, groups):
             file.prefetch(at_once, columns)
             batches = file.parquet.iter_batches(batch_rows, at_once, columns, use_threads=False)
             for batch in batches:
