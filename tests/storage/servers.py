@@ -164,13 +164,18 @@ def _running(command: Sequence[str], url: str) -> Iterator[None]:
 
 def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
-        try:
-            urllib.request.urlopen(url, timeout=5).close()
-        except urllib.error.HTTPError:
-            return  # an answer, too
-        except OSError:
-            assert server.poll() is None, "the server ended"
-            time.sleep(0.1)
-        else:
+        if _answers(url):
             return
+        assert server.poll() is None, "the server ended"
+        time.sleep(0.1)
     pytest.fail("the server does not answer")
+
+
+def _answers(url: str) -> bool:
+    try:
+        urllib.request.urlopen(url, timeout=5).close()
+    except urllib.error.HTTPError:
+        return True  # an answer, too
+    except OSError:
+        return False
+    return True
