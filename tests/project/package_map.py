@@ -1,8 +1,8 @@
 """The picture of docs/how-a-read-works.md: the folders of the package, and their imports as arrows.
 
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
-that a chain of others already implies is left out, and so are `errors.py`, which nearly all import, `imported_function.py`,
-and `__init__.py`, which only lists the public names.
+that a chain of others already implies is left out, and so are `errors.py`, which nearly all import,
+`imported_function.py`, and `__init__.py`, which only lists the public names.
 """
 
 from __future__ import annotations

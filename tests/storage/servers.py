@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
@@ -18,13 +17,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import set_spark_environment
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
-MINI_HDFS = Path(__file__).with_name("MiniHdfs.java")
 # The key that every Azurite has; it is in its documentation.
 AZURITE_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -112,34 +108,6 @@ def azurite(folder: Path) -> Iterator[Server]:
                 "dfs_storage_scheme": "http",
             },
         )
-
-
-@contextmanager
-def hdfs(folder: Path) -> Iterator[tuple[int, int]]:
-    """HDFS with one data node; yields the ports of HDFS and of WebHDFS."""
-    jars = BUILD / "hadoop"
-    if not jars.exists():
-        pytest.skip("Hadoop is not installed: make test-storage")
-    set_spark_environment()
-    java = Path(os.environ["JAVA_HOME"]) / "bin/java"
-    command = [str(java), "-cp", f"{jars}/*", str(MINI_HDFS), str(folder)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as cluster:
-        assert cluster.stdin is not None
-        assert cluster.stdout is not None
-        try:
-            line = next((text for text in cluster.stdout if text.startswith("PORTS ")), "")
-            assert line, "HDFS did not start"
-            _, rpc, http = line.split()
-            yield int(rpc), int(http)
-        finally:
-            cluster.stdin.close()  # it ends by itself
-
-
-def webhdfs(port: int) -> Server:
-    """Return the WebHDFS of a cluster."""
-    return Server(f"webhdfs://127.0.0.1:{port}/lake", {"user": "tests"})
 
 
 def _free_port() -> int:

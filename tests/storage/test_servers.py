@@ -1,6 +1,5 @@
 """Tables on real servers of each storage, which run on this machine."""
 
-import os
 import pickle
 import uuid
 from pathlib import Path
@@ -81,12 +80,6 @@ def azurite(tmp_path_factory):
         yield server
 
 
-@pytest.fixture(scope="module")
-def hdfs_ports(tmp_path_factory):
-    with servers.hdfs(tmp_path_factory.mktemp("hdfs")) as ports:
-        yield ports
-
-
 class TestMoto(ServedContract):
     @pytest.fixture
     def server(self, moto):
@@ -107,22 +100,6 @@ class TestAzurite(ServedContract):
         return azurite
 
 
-@pytest.mark.servers
-class TestWebHdfs(ServedContract):
-    @pytest.fixture
-    def server(self, hdfs_ports):
-        return servers.webhdfs(hdfs_ports[1])
-
-
-@pytest.mark.servers
-class TestHdfs(ServedContract):
-    @pytest.fixture
-    def server(self, hdfs_ports):
-        if "ARROW_LIBHDFS_DIR" not in os.environ:
-            pytest.skip("no libhdfs: set ARROW_LIBHDFS_DIR and CLASSPATH")
-        return servers.Server(f"hdfs://127.0.0.1:{hdfs_ports[0]}/lake", {})
-
-
 class TestMemory(ServedContract):
     @pytest.fixture
     def server(self):
@@ -134,3 +111,11 @@ def test_hdfs_without_its_library_says_what_to_install(monkeypatch):
     monkeypatch.setenv("HADOOP_HOME", "/no/such/folder")
     with pytest.raises(StorageError, match="webhdfs:// needs neither"):
         HudiTable("hdfs://127.0.0.1:1/t")
+
+
+def test_webhdfs_gives_up_waiting():
+    pytest.importorskip("requests")
+    storage = ArrowStorage.parse("webhdfs://127.0.0.1:1/lake/t", {"user": "tests", "attempts": 1})
+    assert storage.describe("f") == "webhdfs:///lake/t/f"
+    with pytest.raises(StorageError, match="refused"):
+        storage.list_directory("")
