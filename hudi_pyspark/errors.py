@@ -23,6 +23,9 @@ HudiError                                   the base of all
 ├── IncrementalRangeError                   commits of the range are gone, or not complete yet
 ├── StreamSchemaChangedError                the table's columns changed under a running stream
 ├── SchemaEvolutionError                    a file's schema cannot be resolved to the table's
+├── StorageError                            the storage fails, also when asked again
+│   └── StorageAccessError                  it refuses the credentials, or there are none
+├── CatalogError                            the catalog fails, or does not have the table
 └── SpillError                              log records cannot be kept on the local disk
 
 Spark relays only the text of an error that is raised in a Python worker, so every message begins
@@ -247,6 +250,50 @@ class SchemaEvolutionError(HudiError, TypeError):
     """A column of a file cannot be resolved to the table's type."""
 
     code = "HUDI_SCHEMA_EVOLUTION"
+
+
+class StorageError(HudiError):
+    """The storage fails: throttling, a reset or a time-out, also when asked again.
+
+    It is no OSError, which a reader would take for a damaged file.
+
+    Args:
+        path: the file or folder.
+        problem: in the words of the storage, without secrets.
+        attempts: how often it was asked.
+    """
+
+    code = "HUDI_STORAGE"
+
+    def __init__(self, path: str, problem: str, attempts: int) -> None:
+        super().__init__(path, problem, attempts)
+        self.path, self.problem, self.attempts = path, problem, attempts
+
+    def reason(self) -> str:
+        times = f" ({self.attempts} attempts)" if self.attempts > 1 else ""
+        return f"{self.path}: {self.problem}{times}"
+
+
+class StorageAccessError(StorageError):
+    """The storage refuses the credentials, or there are none."""
+
+    code = "HUDI_STORAGE_ACCESS"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem, 1)
+        self.args = (path, problem)
+
+    def reason(self) -> str:
+        return (
+            f"{self.path}: {self.problem}. Check the storage options, the credentials_provider or "
+            "the environment, and what they permit"
+        )
+
+
+class CatalogError(HudiError):
+    """The catalog fails, does not have the table, or has no path for it."""
+
+    code = "HUDI_CATALOG"
 
 
 class SpillError(HudiError, OSError):

@@ -14,12 +14,22 @@ from hudi_pyspark.query.filter.predicate import is_in
 from hudi_pyspark.query.merge.custom_merger import registered_payloads
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.table import FILES
-from hudi_pyspark.query.option_table import CdcFormat, IncrementalFormat, RecordIndexUse
-from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.query.option_table import (
+    CATALOG_PREFIX,
+    CREDENTIALS,
+    PATH,
+    QUERY_TYPE,
+    TABLE,
+    CdcFormat,
+    IncrementalFormat,
+    QueryType,
+    RecordIndexUse,
+)
+from hudi_pyspark.query.options import GivenOptions, ReadOptions
 from hudi_pyspark.query.stream import range_options
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment
+from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment, storage_options_of
 from hudi_pyspark.table.schema import (
     META_COLUMNS,
     OPERATION_COLUMN,
@@ -53,7 +63,7 @@ class HudiTable:
 
     Args:
         path: base path, the folder that holds ``.hoodie``: a local path or a URI of any storage
-            that pyarrow knows (``s3://``, ``gs://``, ``hdfs://``, ``abfs://``, ``file://``).
+            that pyarrow or fsspec knows (``s3://``, ``gs://``, ``abfs://``, ``webhdfs://`` …).
         storage_options: settings of that storage (keys, region, endpoint …) by the names of
             pyarrow, Hadoop (``fs.s3a.access.key``), PyIceberg (``s3.access-key-id``) or hudi-rs
             (``aws_access_key_id``). Variables ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key`` and
@@ -73,16 +83,87 @@ class HudiTable:
         storage_options: Mapping[str, str | bool | float] | None = None,
         filesystem: object = None,
     ) -> None:
-        self.path = path = os.fspath(path)
-        self._storage_options = None if filesystem is not None else dict(storage_options or {})
+        path = os.fspath(path)
         if filesystem is not None and storage_options:
             raise InvalidOptionError("give storage_options or a filesystem, not both")
-        self._storage: Storage = (
-            ArrowStorage.parse(path, storage_options, from_environment(os.environ))
-            if filesystem is None
-            else ArrowStorage.on(filesystem, path)
+        if filesystem is not None:
+            self._open(path, ArrowStorage.on(filesystem, path), None)
+            return
+        storage = ArrowStorage.parse(path, storage_options, from_environment(os.environ))
+        # A relative path is relative to this process, not to that of the driver.
+        place = path if "://" in path else storage.describe("")
+        self._open(path, storage, {**_spark_settings(storage_options), PATH.name: place})
+
+    def _open(
+        self, path: str, storage: Storage, spark_options: Mapping[str, object] | None
+    ) -> None:
+        self.path = path
+        self._storage = storage
+        self._opened_by = spark_options  # open the same table in Spark; None for an object
+        self._defaults: Mapping[str, object] = {}  # of its read options
+        self._view: TableView = open_table(storage)
+
+    @classmethod
+    def from_catalog(
+        cls,
+        name: str,
+        catalog: Mapping[str, str],
+        *,
+        storage_options: Mapping[str, str | bool | float] | None = None,
+    ) -> HudiTable:
+        """Open a table by its name in a catalog.
+
+        Credentials come from the catalog where it vends some, unless a ``credentials_provider`` is
+        among the storage options. A table that Apache Hudi registered as ``…_ro`` is read as
+        ``read_optimized`` by default.
+
+        Args:
+            name: its parts with dots between: ``database.table`` (Hive Metastore, Glue) or
+                ``catalog.schema.table`` (Unity Catalog, Polaris).
+            catalog: settings: ``type`` (``hive``, ``glue``, ``unity`` or ``polaris``), ``uri``,
+                ``token``, ``credential``, ``region``. Variables ``HOODIE_ENV_catalog_DOT_token``
+                and the like apply where a setting is not given.
+            storage_options: settings of the storage, besides those that the catalog vends.
+
+        Raises:
+            InvalidOptionError: a setting is missing or unknown, or the name has other parts.
+            CatalogError: the catalog fails, or does not have the table.
+            ImportError: the extra of the catalog is not installed.
+            TableNotFoundError: there is no table where the catalog says.
+        """
+        from hudi_pyspark.catalogs import find_table  # noqa: PLC0415
+
+        environment = from_environment(os.environ)
+        given = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
+        found = find_table(name, _catalog_settings({**environment, **given}))
+        named = (storage_options or {}).get(CREDENTIALS.name)
+        storage = ArrowStorage.parse(
+            found.location, storage_options, environment, None if named else found.provider
         )
-        self._view: TableView = open_table(self._storage)
+        table = cls.__new__(cls)
+        spark_options = {**_spark_settings(storage_options), **given, TABLE.name: name}
+        table._open(found.location, storage, spark_options)  # noqa: SLF001  (its own)
+        if found.is_read_optimized:
+            table._defaults = {QUERY_TYPE.name: QueryType.READ_OPTIMIZED}  # noqa: SLF001
+        return table
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> HudiTable:
+        """Open the table that options of Spark name, by its path or in a catalog.
+
+        Raises:
+            InvalidOptionError: both are given, or a setting is missing or unknown.
+            HudiError: as the constructor and `from_catalog` do.
+        """
+        given = GivenOptions.of(options)
+        settings = storage_options_of(options)
+        if TABLE not in given:
+            return cls(given[PATH], storage_options=settings)
+        if PATH in given:
+            raise InvalidOptionError("give a path or the option table, not both")
+        lower = {name.lower(): value for name, value in options.items()}
+        catalog = _catalog_settings(lower)
+        return cls.from_catalog(given[TABLE], catalog, storage_options=settings)
 
     def is_current(self) -> bool:
         """Return whether nothing has happened to the table since it was opened; one listing."""
@@ -306,6 +387,8 @@ class HudiTable:
             IncrementalRangeError: commits of a range are gone, or not completed yet.
             UnsupportedTableError: the table does not have what the query needs.
         """
+        if self._defaults.keys().isdisjoint(GivenOptions.of(options).values):
+            options = {**self._defaults, **options}
         parsed = ReadOptions.parse(options, from_environment(os.environ))
         return Scan.of(
             self._view_for(parsed),
@@ -353,12 +436,7 @@ class HudiTable:
 
     def _spark_options(self, options: Mapping[str, object]) -> Mapping[str, object] | None:
         """Return the options that open this table in Spark; None if it has a file system object."""
-        if self._storage_options is None:
-            return None
-        settings = {f"{SPARK_PREFIX}{name}": v for name, v in self._storage_options.items()}
-        # A relative path is relative to this process, not to that of the driver.
-        path = self.path if "://" in self.path else self._storage.describe("")
-        return {**options, **settings, "path": path}
+        return None if self._opened_by is None else {**options, **self._opened_by}
 
     @property
     def view(self) -> TableView:
@@ -385,3 +463,17 @@ class HudiTable:
 
     def _repr_html_(self) -> str:
         return self.description.to_html()
+
+
+def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:
+    """Return storage options as options of a read in Spark."""
+    return {f"{SPARK_PREFIX}{name}": value for name, value in (settings or {}).items()}
+
+
+def _catalog_settings(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a catalog among options, without their prefix."""
+    return {
+        name.removeprefix(CATALOG_PREFIX): value
+        for name, value in options.items()
+        if name.startswith(CATALOG_PREFIX)
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import InvalidOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     Value = str | bool | float
 
@@ -66,6 +67,9 @@ _GCS = (
     _Setting("target_service_account"),
     _Setting("scheme"),
     _Setting("anonymous", (), bool),
+    _Setting("access_token", ("gcs.oauth2.token",)),
+    _Setting("credential_token_expiration", (), float),
+    _Setting("retry_time_limit", (), float),
 )
 _AZURE = (
     _Setting("account_name", ("adls.account-name", "azure_storage_account_name")),
@@ -85,7 +89,38 @@ _HDFS = (
     _Setting("user", ("hdfs.user",)),
     _Setting("kerb_ticket", ("hdfs.kerberos_ticket",)),
 )
-SETTINGS = {"s3": _S3, "gs": _GCS, "abfs": _AZURE, "abfss": _AZURE, "hdfs": _HDFS}
+# Arguments of fsspec's file systems.
+_WEBHDFS = (
+    _Setting("host"),
+    _Setting("port", (), float),
+    _Setting("user", ("hdfs.user",)),
+    _Setting("token"),
+    _Setting("proxy_to"),
+    _Setting("kerberos", (), bool),
+    _Setting("use_https", (), bool),
+)
+_OSS = (
+    _Setting("key", ("fs.oss.accesskeyid",)),
+    _Setting("secret", ("fs.oss.accesskeysecret",)),
+    _Setting("token", ("fs.oss.securitytoken",)),
+    _Setting("endpoint", ("fs.oss.endpoint",)),
+)
+SETTINGS = {
+    "s3": _S3,
+    "gs": _GCS,
+    "abfs": _AZURE,
+    "hdfs": _HDFS,
+    "webhdfs": _WEBHDFS,
+    "oss": _OSS,
+}
+# Settings of every storage on another machine, which are no arguments of its file system.
+CREDENTIALS_PROVIDER = "credentials_provider"
+_ATTEMPTS = "attempts"
+COMMON = (
+    _Setting(CREDENTIALS_PROVIDER),
+    _Setting(_ATTEMPTS, ("fs.s3a.attempts.maximum",), float),
+)
+_SECRET_NAME = re.compile(r"secret|token|password|account_key|account-key|\Akey\Z")
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -103,7 +138,7 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def is_storage_option(key: str) -> bool:
     """Decide whether an option of a read is a setting of its storage; `key` is in lower case."""
-    return key.startswith((SPARK_PREFIX, *_FOREIGN_PREFIXES))
+    return key == CREDENTIALS_PROVIDER or key.startswith((SPARK_PREFIX, *_FOREIGN_PREFIXES))
 
 
 def storage_options_of(options: Mapping[str, str]) -> dict[str, str]:
@@ -118,10 +153,11 @@ def storage_options_of(options: Mapping[str, str]) -> dict[str, str]:
 def file_system_arguments(
     scheme: str, given: Mapping[str, Value], environment: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """Return the arguments for the pyarrow file system of a scheme.
+    """Return the arguments for the file system of a scheme.
 
     Args:
-        scheme: s3, gs, abfs, abfss or hdfs.
+        scheme: s3, gs, abfs, hdfs or a protocol of fsspec; the arguments of a protocol that is not
+            in `SETTINGS` are taken as they are.
         given: settings by pyarrow's names, Hadoop's, PyIceberg's or hudi-rs's, in any case.
         environment: more of them; those of `given` take precedence. Settings of other schemes are
             ignored, since they may be meant for another storage.
@@ -129,11 +165,50 @@ def file_system_arguments(
     Raises:
         InvalidOptionError: an unknown setting, a bad value, or two that contradict.
     """
-    settings = SETTINGS[scheme]
-    by_name = {name: s for s in settings for name in (s.argument, *s.names)}
-    arguments = _arguments(given, by_name, scheme)
+    common = _by_name(COMMON)
+    given = {name: value for name, value in given.items() if name.lower() not in common}
+    settings = SETTINGS.get(scheme)
+    if settings is None:
+        return given
+    by_name = _by_name(settings)
     known = {name: value for name, value in environment.items() if name.lower() in by_name}
-    return {**_arguments(known, by_name, scheme), **arguments}
+    return {**_arguments(known, by_name, scheme), **_arguments(given, by_name, scheme)}
+
+
+def common_settings(
+    given: Mapping[str, Value], environment: Mapping[str, Value]
+) -> tuple[str, int]:
+    """Return the settings that are not for the file system itself.
+
+    Args:
+        given: settings, by any of their names.
+        environment: more of them; those of `given` take precedence.
+
+    Returns:
+        The provider of credentials as ``module:function``, "" for none; and the most attempts of a
+        request, 0 where nothing says how many.
+
+    Raises:
+        InvalidOptionError: a bad value, or two that contradict.
+    """
+    by_name = _by_name(COMMON)
+    values: dict[str, Value] = {}
+    for settings in (environment, given):
+        known = {name: value for name, value in settings.items() if name.lower() in by_name}
+        values |= _arguments(known, by_name, "any storage")
+    attempts = values.get(_ATTEMPTS, 0)
+    if not isinstance(attempts, int) or attempts < (_ATTEMPTS in values):
+        raise InvalidOptionError(f"storage option {_ATTEMPTS} is {attempts}; give 1 or more")
+    return str(values.get(CREDENTIALS_PROVIDER, "")), attempts
+
+
+def secret_values(settings: Mapping[str, Value]) -> list[str]:
+    """Return the values among settings that nobody should see."""
+    return [str(v) for name, v in settings.items() if v and _SECRET_NAME.search(name.lower())]
+
+
+def _by_name(settings: Iterable[_Setting]) -> dict[str, _Setting]:
+    return {name: s for s in settings for name in (s.argument, *s.names)}
 
 
 def _arguments(
@@ -167,6 +242,9 @@ def _parse(name: str, value: Value, setting: _Setting) -> Value:
 
 
 def _check_unknown(name: str, by_name: Mapping[str, _Setting], scheme: str) -> None:
+    of_others = {known for settings in SETTINGS.values() for known in _by_name(settings)}
+    if name.lower().startswith(_FOREIGN_PREFIXES) and name.lower() in of_others:
+        return  # meant for another storage
     near = difflib.get_close_matches(name.lower(), by_name, n=1, cutoff=0.6)
     hint = f"; did you mean {near[0]}?" if near else ""
     if name.lower().startswith(_FOREIGN_PREFIXES):

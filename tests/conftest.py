@@ -31,9 +31,10 @@ settings.load_profile("ci")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests that start a cluster, unless they are asked for."""
-    if "cluster" not in config.option.markexpr:
-        items[:] = [item for item in items if item.get_closest_marker("cluster") is None]
+    """Leave out the tests that start a cluster or other servers, unless they are asked for."""
+    for marker in ("cluster", "servers"):
+        if marker not in config.option.markexpr:
+            items[:] = [item for item in items if item.get_closest_marker(marker) is None]
 
 
 def set_spark_environment() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from enum import IntEnum
 
 from hudi_pyspark.errors import (
+    CatalogError,
     CorruptTableError,
     HudiError,
     InvalidOptionError,
+    StorageError,
     TableNotFoundError,
 )
 
@@ -32,6 +34,8 @@ def exit_code_of(error: Exception) -> ExitCode:
         return ExitCode.USAGE
     if isinstance(error, CorruptTableError):
         return ExitCode.PROBLEM
+    if isinstance(error, StorageError | CatalogError):
+        return ExitCode.SYSTEM
     if isinstance(error, HudiError):
         return ExitCode.REFUSED
     return ExitCode.SYSTEM

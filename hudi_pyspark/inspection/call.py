@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.inspection.inspection import Inspection
 from hudi_pyspark.inspection.registry import INSPECTION_TABLES
-from hudi_pyspark.query.option_table import INSPECT
+from hudi_pyspark.query.option_table import INSPECT, LOCATION_OPTIONS
 from hudi_pyspark.query.other_options import SPARK_OPTIONS
 from hudi_pyspark.storage_options import is_storage_option
 
@@ -49,7 +49,7 @@ class InspectionCall:
         known = INSPECTION_TABLES[name].parameters
         arguments: dict[str, str | bool | int] = {}
         for key, text in given.items():
-            if key in SPARK_OPTIONS or is_storage_option(key):
+            if key in SPARK_OPTIONS or key in LOCATION_OPTIONS or is_storage_option(key):
                 continue
             if not key.startswith(f"{INSPECT}."):
                 raise InvalidOptionError(f"option {key} cannot be combined with {INSPECT}")

@@ -11,6 +11,7 @@ from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError
 from hudi_pyspark.query.instants import parse_instant, parse_range_instant
 from hudi_pyspark.query.log_records.live_blocks import OnDamage
 from hudi_pyspark.query.metadata_table.indexes import Index
+from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER
 from hudi_pyspark.table.merge_mode import DELETE_FIELD as DELETE_FIELD_KEY
 from hudi_pyspark.table.merge_mode import DELETE_MARKER as DELETE_MARKER_KEY
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _T_co = TypeVar("_T_co", covariant=True)
 _E = TypeVar("_E", bound=enum.Enum)
 
+CATALOG_PREFIX: Final = "catalog."  # of the settings of a catalog
 INSPECT: Final = "inspect"  # chooses a table about the table; inspect.<argument> are its arguments
 _MAX_INT = 2**31 - 1
 _MAX_LONG = 2**63 - 1
@@ -119,6 +121,7 @@ class Option(Generic[_T_co]):
         default_text: the default for docs/options.md; None to show the value itself.
         hudi_rs: keys of hudi-rs, releases 0.1 to 0.5, that mean the same.
         stream: whether a stream takes it.
+        is_secret: whether errors must not show its value.
     """
 
     name: str
@@ -129,6 +132,7 @@ class Option(Generic[_T_co]):
     default_text: str | None = None
     hudi_rs: tuple[str, ...] = ()
     stream: StreamUse = StreamUse.TAKES
+    is_secret: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -239,6 +243,41 @@ PATH = Option(
     default="",
     default_text="required",
     meaning="the folder that has `.hoodie` in it",
+)
+TABLE = Option(
+    "table",
+    _text("`catalog.schema.table`"),
+    default="",
+    meaning="instead of a path, the name of the table in a [catalog](storage.md#catalogs)",
+)
+CATALOG_TYPE = Option(
+    "catalog.type",
+    _text("`hive`, `glue`, `unity` or `polaris`"),
+    default="",
+    meaning="the kind of catalog",
+)
+CATALOG_URI = Option("catalog.uri", _text("a URI"), default="", meaning="where it is")
+CATALOG_TOKEN = Option(
+    "catalog.token",
+    _text("a secret"),
+    default="",
+    meaning="bearer token for Unity Catalog or Polaris",
+    is_secret=True,
+)
+CATALOG_CREDENTIAL = Option(
+    "catalog.credential",
+    _text("`id:secret`"),
+    default="",
+    meaning="exchanged for a token by Polaris",
+    is_secret=True,
+)
+CATALOG_REGION = Option("catalog.region", _text("a region"), default="", meaning="of Glue")
+CREDENTIALS = Option(
+    CREDENTIALS_PROVIDER,
+    _text("`module:function`"),
+    default="",
+    meaning="supplies [short-lived credentials](storage.md#short-lived-credentials) of the "
+    "storage, in every process",
 )
 QUERY_TYPE = Option(
     "hoodie.datasource.query.type",
@@ -558,6 +597,10 @@ RECORD_INDEX = Option(
 )
 # All options above, in their order, which is that of the docs.
 OPTIONS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))
+# Options that say which table is meant, and not what is read of it.
+LOCATION_OPTIONS: Final = frozenset(
+    option.name for option in OPTIONS if option is TABLE or option.name.startswith(CATALOG_PREFIX)
+)
 # A switch of hudi-rs; a query type here.
 READ_OPTIMIZED_MODE = Option(
     "hoodie.read.use.read_optimized.mode",

@@ -54,9 +54,8 @@ class GivenOptions:
             if option is None:
                 continue
             if option.name in values and values[option.name] != value:
-                raise InvalidOptionError(
-                    f"option {option.name} is given twice, as {values[option.name]!r} and {value!r}"
-                )
+                shown = "" if option.is_secret else f", as {values[option.name]!r} and {value!r}"
+                raise InvalidOptionError(f"option {option.name} is given twice{shown}")
             values[option.name] = value
         for query_type in (table.QUERY_TYPE, table.OLD_QUERY_TYPE):
             if values.get(query_type.name) == "":

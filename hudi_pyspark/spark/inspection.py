@@ -24,21 +24,18 @@ class InspectionReader(DataSourceReader):
     It reads on one executor, since the contents of files may be too large for the driver.
 
     Args:
-        path: base path.
-        storage_options: settings of the table's storage.
+        options: that name the table and the settings of its storage.
         call: the inspection table and its arguments.
         schema: schema of every batch.
     """
 
     def __init__(
         self,
-        path: str,
-        storage_options: Mapping[str, str],
+        options: Mapping[str, str],
         call: InspectionCall,
         schema: pa.Schema,
     ) -> None:
-        self._path = path
-        self._storage_options = dict(storage_options)
+        self._options = dict(options)
         self._call = call
         self._schema = schema
 
@@ -46,7 +43,7 @@ class InspectionReader(DataSourceReader):
         return [InputPartition(self._call.name)]
 
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        opened = HudiTable(self._path, storage_options=self._storage_options)
+        opened = HudiTable.from_options(self._options)
         table = self._call.run(opened.inspect)
         unknown = [name for name in self._schema.names if name not in table.schema.names]
         if unknown:

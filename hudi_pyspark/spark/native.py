@@ -23,7 +23,7 @@ from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.query.native import FILES, PLAN, NativeFiles, native_files
-from hudi_pyspark.query.option_table import AS_OF, FILTER, INSPECT
+from hudi_pyspark.query.option_table import AS_OF, FILTER, INSPECT, TABLE
 from hudi_pyspark.query.options import GivenOptions
 from hudi_pyspark.spark.optimizer import Py4JError
 from hudi_pyspark.spark.schema import spark_schema
@@ -154,6 +154,7 @@ def _may_be_native(options: Mapping[str, str]) -> bool:
     # Spark would read a condition in its session's dialect, and has other settings of the storage.
     return not (
         FILTER in given
+        or TABLE in given
         or INSPECT in {key.lower() for key in options}
         or storage_options_of(options)
     )

@@ -12,7 +12,8 @@ from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, Unsupport
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.query.filter.sql_text import parse_filter
 from hudi_pyspark.query.native import FILES, PLAN
-from hudi_pyspark.query.option_table import INSPECT
+from hudi_pyspark.query.option_table import INSPECT, TABLE
+from hudi_pyspark.query.options import GivenOptions
 from hudi_pyspark.query.stream import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.reader import HudiReader
@@ -23,7 +24,6 @@ from hudi_pyspark.spark.schema import (
     unchanged_columns,
 )
 from hudi_pyspark.spark.stream import HudiStreamReader
-from hudi_pyspark.storage_options import storage_options_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,8 +78,7 @@ class Planner:
             from hudi_pyspark.spark.inspection import InspectionReader  # noqa: PLC0415
 
             return InspectionReader(
-                self._path(),
-                storage_options_of(self._options),
+                self._options,
                 self._inspection(),
                 arrow_schema_of(schema),
             )
@@ -110,7 +109,6 @@ class Planner:
         scan = self._table().scan_range(self._options, LAST_OFFSET, LAST_OFFSET, mergers)
         source = scan.schema
         return HudiStreamReader(
-            self._path(),
             self._options,
             mergers=mergers,
             source=source,
@@ -134,12 +132,11 @@ class Planner:
             is_pinned: return the table as it was when the schema was asked for, if it was.
         """
         if self._opened is None or not (is_pinned or self._opened.is_current()):
-            settings = storage_options_of(self._options)
-            path = self._path()
+            path = "" if TABLE in GivenOptions.of(self._options) else self._path()
             try:
-                self._opened = HudiTable(path, storage_options=settings)
+                self._opened = HudiTable.from_options(self._options)
             except PathNotFoundError as error:
-                if "://" in path or path.startswith(("/", "file:/")):
+                if not path or "://" in path or path.startswith(("/", "file:/")):
                     raise
                 raise PathNotFoundError(
                     f"{error.args[0]}. {path!r} is a relative path, and the process that plans the "

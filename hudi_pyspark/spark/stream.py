@@ -17,7 +17,6 @@ from hudi_pyspark.query.stream import (
     next_offset,
 )
 from hudi_pyspark.spark.partition import HudiPartition, PackedTasks, read_partition
-from hudi_pyspark.storage_options import storage_options_of
 
 try:  # Spark 4.2 added admission control
     from pyspark.sql.streaming.datasource import (
@@ -53,7 +52,6 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     Every call opens the table anew, since its timeline grows.
 
     Args:
-        path: base path.
         options: options of the source.
         mergers: users' mergers by payload class.
         source: all columns of the table when the query started.
@@ -63,7 +61,6 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(
         self,
-        path: str,
         options: Mapping[str, str],
         *,
         mergers: Mapping[str, PayloadMerger],
@@ -71,7 +68,6 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         columns: Sequence[str],
         schema: pa.Schema,
     ) -> None:
-        self._path = path
         self._given = dict(options)
         self._options = StreamOptions.parse(options)
         self._mergers = mergers
@@ -85,7 +81,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._until = ""  # where Trigger.AvailableNow ends
 
     def _table(self) -> HudiTable:
-        return HudiTable(self._path, storage_options=storage_options_of(self._given))
+        return HudiTable.from_options(self._given)
 
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
         self._last = initial_offset(self._table().view, self._options)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
 
-from hudi_pyspark.errors import HudiError
+from hudi_pyspark.errors import HudiError, StorageError
 from hudi_pyspark.format.avro.annotation import avro_schema_text
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.file_name import is_log_file_name
@@ -70,6 +70,8 @@ def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
                 return _footer_schema(read_schema(file))
         if path.endswith(".hfile"):
             return _hfile_schema(storage.read_bytes(path), path)
+    except StorageError:
+        raise  # a guess would make a failure of the storage change the columns
     except (OSError, HudiError, ValueError):  # ValueError: of Arrow, HFiles and UTF-8
         # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
         return None

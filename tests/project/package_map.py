@@ -2,7 +2,7 @@
 
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py`, which nearly all import,
-and `__init__.py`, which only lists the public names.
+`imported_function.py`, and `__init__.py`, which only lists the public names.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 Point: TypeAlias = tuple[float, float]
 Graph: TypeAlias = "Mapping[str, Set[str]]"
 
-NOT_DRAWN = {"errors", "hudi_pyspark"}
+NOT_DRAWN = {"errors", "hudi_pyspark", "imported_function"}
 
 # Column and row of each box, and what it does.
 PLACES = {
     "cli": (1, 0, "the command hudi-py"),
     "spark": (2, 0, "the data source for Spark"),
     "hudi_table": (1.5, 1, "the entry without Spark"),
-    "storage": (0, 2, "file systems"),
+    "storage": (4, 7, "file systems"),
+    "catalogs": (4, 1, "tables by their names"),
     "doctor": (1, 2, "checks of a table"),
     "snapshot_diff": (3, 2, "rows between two instants"),
     "plot": (4, 2, "pictures"),
@@ -43,7 +44,7 @@ PLACES = {
     "query/filter": (3, 7, "conditions and bounds"),
     "query/log_records": (2, 8, "log blocks to records"),
     "query/columns": (3, 8, "types, schemas, texts"),
-    "storage_options": (0, 5, "credentials and settings"),
+    "storage_options": (4, 9, "credentials and settings"),
     "table": (2, 9, "which files are the table"),
     "format/log": (1, 10, "blocks of log files"),
     "format/parquet": (0, 10, "pages of Parquet files"),

@@ -13,6 +13,7 @@ EXAMPLES = {
     "offset": 18342,
     "record": 7,
     "field": "fare.amount",
+    "attempts": 5,
 }
 
 

@@ -12,12 +12,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGE = PROJECT / "hudi_pyspark"
 SHIM = PROJECT / "pyspark_hudi"
 
-CORE = {"errors", "format", "storage_options", "storage", "table", "query"}
+CORE = {"errors", "imported_function", "format", "storage_options", "storage", "table", "query"}
 # What each file or folder of the package may import from the package. A new one needs its place.
 MAY_IMPORT = {
     "errors": set(),
+    "imported_function": {"errors"},
     "storage_options": {"errors"},
-    "storage": {"errors", "storage_options"},
+    "storage": {"errors", "imported_function", "storage_options", "storage"},
+    "catalogs": {"errors", "storage_options", "storage", "catalogs"},
     "format": {"errors", "format"},
     "table": {"errors", "format", "storage", "table"},
     "query": CORE,
@@ -35,6 +37,7 @@ MAY_IMPORT = {
         "plot",
         "doctor",
         "snapshot_diff",
+        "catalogs",
     },
     "cli": {*CORE, "scan", "description", "plot", "doctor", "hudi_table", ""},
     "spark": {*CORE, "scan", "inspection", "hudi_table", "spark", ""},

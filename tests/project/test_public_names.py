@@ -32,6 +32,10 @@ PUBLIC_NAMES = {
     "read",
     "register",
     "register_payload",
+    "storage_options_from_spark",
+    "CatalogError",
+    "StorageAccessError",
+    "StorageError",
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
-from tests.s3_server import serve
+from tests.storage.s3_server import serve
 
 pytestmark = pytest.mark.spark
 

@@ -12,6 +12,7 @@ from pyarrow import orc
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
 from hudi_pyspark.format.avro.annotation import annotated_schema
 from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
+from hudi_pyspark.storage.remote_file import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,8 +40,10 @@ def read_orc_file(
         FileNotFoundError: the file is gone.
     """
     place = storage.describe(path)
+    opened: object = None
     try:
         with storage.open_input(path) as file:
+            opened = file
             source = orc.ORCFile(file)
             wanted = [name for name in columns if name in source.schema.names]
             if not wanted:
@@ -58,6 +61,9 @@ def read_orc_file(
     except FileNotFoundError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
+        failure = failure_of(opened)
+        if failure is not None:
+            raise failure from None
         raise CorruptBaseFileError(place, f"not readable as ORC: {error}") from error
 
 

@@ -14,12 +14,15 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
+from hudi_pyspark.storage.byte_ranges import HOLE, coalesce
+from hudi_pyspark.storage.remote_file import RemoteFile, prefetch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from hudi_pyspark.format.parquet.pages import ColumnPages, Mask, Rows
+    from hudi_pyspark.storage.byte_ranges import Span
 
     File: TypeAlias = pa.NativeFile | IO[bytes]
 
@@ -28,7 +31,6 @@ _MOST_PAGES = 0.8  # of all bytes; when nearly every page is wanted, none is loo
 _MOST_ROWS = 0.125  # of all rows; nearly every page has some then
 _BATCH_ROWS = 1 << 14
 _ARROW_SCHEMA = b"ARROW:schema"  # types of pyarrow's own, for all columns together
-_HOLE = 1 << 20  # bytes that are read faster than skipped, where a read is a request
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def read_wanted_rows(
         or _ARROW_SCHEMA in (metadata.metadata or {})
     ):
         return None
+    file.prefetch([group], wanted.columns)
     selection = _select_rows(parquet, group, wanted)
     if selection is None:
         return None
@@ -158,16 +161,11 @@ class FileParts:
     """
 
     def __init__(self, file: File, spans: Iterable[tuple[int, int]], *, hole: int) -> None:
-        self._begins: list[int] = []
-        ends: list[int] = []
-        for begin, end in sorted(spans):
-            if ends and begin - ends[-1] <= hole:
-                ends[-1] = max(ends[-1], end)
-            else:
-                self._begins.append(begin)
-                ends.append(end)
+        ranges = coalesce(spans, hole=hole)
+        prefetch(file, ranges)
+        self._begins = [begin for begin, _ in ranges]
         self._blocks = []
-        for begin, end in zip(self._begins, ends, strict=True):
+        for begin, end in ranges:
             file.seek(begin)
             self._blocks.append(memoryview(file.read(end - begin)))
 
@@ -189,6 +187,33 @@ class PagedFile:
     def __init__(self, file: File, parquet: pq.ParquetFile) -> None:
         self._file = file
         self.parquet = parquet
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether each read is a request to another machine."""
+        return isinstance(self._file, RemoteFile)
+
+    def prefetch(self, groups: Iterable[int], columns: Sequence[str]) -> None:
+        """Fetch columns of row groups in parallel, where reads are requests.
+
+        Args:
+            groups: ordinals of the row groups.
+            columns: names of top-level columns.
+        """
+        if self.is_remote:
+            prefetch(self._file, self._chunks(groups, columns))
+
+    def _chunks(self, groups: Iterable[int], columns: Sequence[str]) -> Iterator[Span]:
+        """Yield begins and ends of the column chunks."""
+        for group in groups:
+            row_group = self.parquet.metadata.row_group(group)
+            for ordinal in range(row_group.num_columns):
+                chunk = row_group.column(ordinal)
+                if chunk.path_in_schema.partition(".")[0] in columns:
+                    begin = chunk.data_page_offset
+                    if chunk.has_dictionary_page:
+                        begin = min(begin, chunk.dictionary_page_offset)
+                    yield begin, begin + chunk.total_compressed_size
 
     @cached_property
     def footer(self) -> ParquetPages:
@@ -220,6 +245,6 @@ class PagedFile:
             leaf: self.footer.pages(group, leaf, indexes(*span)) for leaf, span in spans.items()
         }
 
-    def parts(self, spans: Iterable[tuple[int, int]], *, hole: int = _HOLE) -> FileParts:
+    def parts(self, spans: Iterable[tuple[int, int]], *, hole: int = HOLE) -> FileParts:
         """Read parts of the file; see `FileParts`."""
         return FileParts(self._file, spans, hole=hole)

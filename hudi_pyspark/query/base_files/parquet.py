@@ -41,11 +41,11 @@ def read_parquet_file(
     """
     try:
         with storage.open_input(path) as file:
-            # From another machine, all columns are fetched at once, which takes their memory.
+            # pyarrow would fetch ranges of a Python file one after the other: `PagedFile.prefetch`.
             parquet = pq.ParquetFile(
                 file,
                 coerce_int96_timestamp_unit="us",
-                pre_buffer=not storage.is_local,
+                pre_buffer=False,
                 buffer_size=_BUFFER if storage.is_local else 0,
             )
             schema = annotated_schema(parquet.schema_arrow)
@@ -96,6 +96,13 @@ def _rows_at_once(
     return max(1, min(most, int(rows * _MOST_BYTES // max(size, 1))))
 
 
+def _reads(file: PagedFile, groups: Sequence[int]) -> list[list[int]]:
+    """Return the row groups of each read: one from another machine, else all."""
+    if file.is_remote:
+        return [[group] for group in groups]
+    return [list(groups)] if groups else []
+
+
 def _read_row_groups(
     file: PagedFile,
     groups: Sequence[int],
@@ -108,8 +115,10 @@ def _read_row_groups(
     # Slices are read in parallel, by Spark's tasks or by threads: more threads for the columns of
     # one would only compete with these.
     if rows is None:
-        if groups:
-            batches = file.parquet.iter_batches(batch_rows, groups, columns, use_threads=False)
+        # What is fetched for a read stays in memory as long as that: the columns of a row group.
+        for at_once in _reads(file, groups):
+            file.prefetch(at_once, columns)
+            batches = file.parquet.iter_batches(batch_rows, at_once, columns, use_threads=False)
             for batch in batches:
                 yield pa.Table.from_batches([batch])
         return

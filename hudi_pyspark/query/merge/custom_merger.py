@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.imported_function import import_function
 from hudi_pyspark.query.columns.arrays import is_true
 from hudi_pyspark.query.log_records.ordering import comparable_ordering
 from hudi_pyspark.query.log_records.records import Records
@@ -79,7 +79,7 @@ def find_merger(
     """
     is_custom = rule.mode is RecordMergeMode.CUSTOM
     if reference:
-        merger = PayloadMerger(_import_function(reference), None)
+        merger = PayloadMerger(import_function("payload_merger", reference), None)
         if not is_custom:
             raise InvalidOptionError(
                 f"payload_merger is {reference!r}, but the table merges by {rule.mode.value}, "
@@ -145,17 +145,3 @@ def _in_types(merged: pa.Table, schema: pa.Schema) -> pa.Table:
         raise InvalidOptionError(
             f"the payload merger must return columns in the types that it gets: {error}"
         ) from error
-
-
-def _import_function(reference: str) -> MergeFunction:
-    module_name, colon, name = reference.partition(":")
-    try:
-        imported = getattr(importlib.import_module(module_name), name) if colon else None
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise InvalidOptionError(f"payload_merger is {reference!r}: {error}") from error
-    if not callable(imported):
-        raise InvalidOptionError(
-            f"payload_merger is {reference!r}; give module:function, importable on every executor"
-        )
-    function: MergeFunction = imported
-    return function

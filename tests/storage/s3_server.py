@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BUCKET = "lake"
@@ -25,6 +25,8 @@ class S3Server(ThreadingHTTPServer):
         self.folder = folder
         self.endpoint = f"http://127.0.0.1:{self.server_address[1]}"
         self.credentials: set[str] = set()  # access key and region of each request
+        self.tokens: set[str] = set()
+        self.accepts: Callable[[str], bool] = lambda _: True  # by the session token
 
 
 @contextmanager
@@ -48,14 +50,25 @@ class _Handler(BaseHTTPRequestHandler):
         pass  # nothing on standard error
 
     def do_HEAD(self) -> None:
-        self._answer_file()
+        if self._is_accepted():
+            self._answer_file()
 
     def do_GET(self) -> None:
+        if not self._is_accepted():
+            return
         query = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
         if "list-type" in query:
             self._answer_listing(query.get("prefix", [""])[0])
         else:
             self._answer_file()
+
+    def _is_accepted(self) -> bool:
+        token = self.headers.get("X-Amz-Security-Token", "")
+        self.server.tokens.add(token)
+        if self.server.accepts(token):
+            return True
+        self._answer(400, b"<Error><Code>ExpiredToken</Code></Error>", "application/xml")
+        return False
 
     def _answer_listing(self, prefix: str) -> None:
         directory = self.server.folder / prefix

@@ -1,5 +1,4 @@
 import os
-from types import SimpleNamespace
 
 import pyarrow.fs as pafs
 import pytest
@@ -72,28 +71,18 @@ class TestArrowStorage(StorageContract):
         assert ArrowStorage.parse("/a/t/").describe("") == "/a/t"
 
     @pytest.mark.parametrize(
-        ("uri", "asked"),
+        ("uri", "base_path"),
         [
-            ("s3://bucket/t/", "s3://bucket/t/"),
-            ("s3a://bucket/t", "s3://bucket/t"),
-            ("s3n://bucket/t", "s3://bucket/t"),
-            ("gcs://bucket/t", "gs://bucket/t"),
-            ("hdfs://host/t", "hdfs://host/t"),
+            ("s3://bucket/t/", "bucket/t"),
+            ("s3a://bucket/t", "bucket/t"),
+            ("s3n://bucket/t", "bucket/t"),
         ],
     )
-    def test_hadoop_schemes_are_asked_for_by_their_canonical_name(self, uri, asked, monkeypatch):
-        uris = []
-
-        def from_uri(text):
-            uris.append(text)
-            return pafs.LocalFileSystem(), "bucket/t/"
-
-        fake = SimpleNamespace(FileSystem=SimpleNamespace(from_uri=from_uri))
-        monkeypatch.setattr("hudi_pyspark.storage.pafs", fake)
-        storage = ArrowStorage.parse(uri)
-        assert uris == [asked]
-        assert storage.base_path == "bucket/t"
-        assert storage.describe("f") == f"{uri.partition('://')[0]}://bucket/t/f"
+    def test_hadoops_schemes_are_those_of_pyarrow(self, uri, base_path):
+        storage = ArrowStorage.parse(uri, {"region": "x"})
+        assert isinstance(storage.filesystem, pafs.S3FileSystem)
+        assert storage.base_path == base_path
+        assert storage.describe("f") == f"{uri.partition('://')[0]}://{base_path}/f"
 
     def test_modification_time_is_in_milliseconds(self, tmp_path):
         write(tmp_path, {"one": b"1"})
@@ -112,31 +101,22 @@ class TestArrowStorage(StorageContract):
     def test_another_folder_of_the_same_store_needs_no_new_credentials(
         self, scheme, location, base_path
     ):
-        storage = ArrowStorage(pafs.LocalFileSystem(), "bucket/t", scheme)
+        storage = ArrowStorage.on(pafs.LocalFileSystem(), f"{scheme}://bucket/t")
         other = storage.at(location)
         assert other.filesystem is storage.filesystem
         assert other.base_path == base_path
         assert other.describe("f") == f"{location.partition(':')[0]}://{base_path}/f"
 
-    @pytest.mark.parametrize(
-        ("location", "asked"),
-        [
-            ("hdfs://other/a b%2F", "hdfs://other/a%20b%252F"),
-            ("s3a://bucket/x", "s3://bucket/x"),
-        ],
-    )
-    def test_another_store_is_asked_for_by_uri(self, location, asked, monkeypatch):
-        uris = []
-
-        def from_uri(text):
-            uris.append(text)
-            return pafs.LocalFileSystem(), "x"
-
-        storage = ArrowStorage.parse("/a/t")
-        fake = SimpleNamespace(FileSystem=SimpleNamespace(from_uri=from_uri))
-        monkeypatch.setattr("hudi_pyspark.storage.pafs", fake)
-        storage.at(location)
-        assert uris == [asked]
+    def test_another_store_has_the_settings_that_are_meant_for_it(self):
+        given = {"fs.s3a.endpoint.region": "x", "account_key": "a2V5"}
+        storage = ArrowStorage.parse("abfss://box@acme.dfs.core.windows.net/t", given)
+        other = storage.at("s3a://bucket/a b%2F")
+        assert other.filesystem.equals(
+            pafs.S3FileSystem(
+                region="x", retry_strategy=pafs.AwsStandardS3RetryStrategy(max_attempts=1)
+            )
+        )
+        assert other.base_path == "bucket/a b%2F"
 
     @pytest.mark.parametrize("location", ["/b/x%2Fy z", "file:/b/x%2Fy z", "file:///b/x%2Fy z/"])
     def test_another_local_folder_is_raw_text(self, location):

@@ -1,0 +1,43 @@
+"""Catalogs: the path of a table by its name, and credentials for it where the catalog has some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.catalogs.glue import find_in_glue
+from hudi_pyspark.catalogs.hive import find_in_hive
+from hudi_pyspark.catalogs.polaris import find_in_polaris
+from hudi_pyspark.catalogs.unity import find_in_unity
+from hudi_pyspark.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings
+
+__all__ = ["CATALOGS", "find_table"]
+
+CATALOGS: Mapping[str, Callable[[str, Settings], CatalogTable]] = {
+    "hive": find_in_hive,
+    "glue": find_in_glue,
+    "unity": find_in_unity,
+    "polaris": find_in_polaris,
+}
+
+
+def find_table(name: str, settings: Settings) -> CatalogTable:
+    """Return where a table is.
+
+    Args:
+        name: its parts with dots between, as many as the catalog has.
+        settings: of the catalog: type, uri, token, credential, region.
+
+    Raises:
+        InvalidOptionError: a setting is missing, or the name does not have the parts.
+        CatalogError: the catalog fails, or does not have the table.
+        ImportError: the catalog's client is not installed.
+    """
+    kind = settings.get("type", "").lower()
+    if kind not in CATALOGS:
+        raise InvalidOptionError(f"catalog.type is {kind!r}; known: {', '.join(CATALOGS)}")
+    return CATALOGS[kind](name, settings)

@@ -1,0 +1,100 @@
+"""What catalogs have in common: settings, names of tables, and what is known of one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from hudi_pyspark.errors import CatalogError, InvalidOptionError
+
+if TYPE_CHECKING:
+    from hudi_pyspark.storage.credentials import CredentialsProvider
+
+Settings: TypeAlias = Mapping[str, str]
+
+_READ_OPTIMIZED = "hoodie.query.as.ro.table"  # Apache Hudi writes it to the table `…_ro`
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTable:
+    """A table of a catalog.
+
+    Attributes:
+        location: its base path.
+        provider: of the credentials that the catalog vends; None if it has none.
+        is_read_optimized: whether its name means the base files alone.
+    """
+
+    location: str
+    provider: CredentialsProvider | None = None
+    is_read_optimized: bool = False
+
+    @classmethod
+    def of_serde(
+        cls, name: str, location: str | None, parameters: Mapping[str, str] | None
+    ) -> CatalogTable:
+        """Make it of what Hive's catalogs know.
+
+        Raises:
+            CatalogError: the table has no location, as a view.
+        """
+        is_read_optimized = (parameters or {}).get(_READ_OPTIMIZED, "").lower() == "true"
+        return cls(location_of(name, location), is_read_optimized=is_read_optimized)
+
+
+def location_of(name: str, location: str | None) -> str:
+    """Return the location that a catalog has for a table.
+
+    Raises:
+        CatalogError: it has none.
+    """
+    if not location:
+        raise CatalogError(f"the catalog has no location for {name}: it may be a view")
+    return location
+
+
+def split_name(name: str, parts: str, fewest: int, most: int | None) -> list[str]:
+    """Return the parts of a table's name.
+
+    Args:
+        name: with dots between the parts.
+        parts: what they are, for the error.
+        fewest: parts that it needs.
+        most: parts that it may have; None for any number.
+
+    Raises:
+        InvalidOptionError: it has fewer or more, or an empty one.
+    """
+    names = name.split(".")
+    if not all(names) or len(names) < fewest or (most is not None and len(names) > most):
+        raise InvalidOptionError(f"table is {name!r}; this catalog has {parts}")
+    return names
+
+
+def required(settings: Settings, key: str, example: str) -> str:
+    """Return a setting of the catalog.
+
+    Raises:
+        InvalidOptionError: it is not given.
+    """
+    value = settings.get(key, "")
+    if not value:
+        raise InvalidOptionError(f"catalog.{key} is not given, for example {example}")
+    return value
+
+
+def import_client(module: str, extra: str) -> Any:  # noqa: ANN401  (clients have no types)
+    """Return the module of a catalog's client.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"catalog.type={extra} needs a package that is not installed: "
+            f"pip install 'hudi-pyspark[{extra}]'"
+        ) from error

@@ -1,0 +1,34 @@
+"""Functions of users that options name as ``module:function``."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from hudi_pyspark.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def import_function(option: str, reference: str) -> Callable[..., Any]:
+    """Return the function that an option names.
+
+    Args:
+        option: its name, for errors.
+        reference: ``module:function``.
+
+    Raises:
+        InvalidOptionError: the reference cannot be imported or called.
+    """
+    module_name, colon, name = reference.partition(":")
+    try:
+        imported = getattr(importlib.import_module(module_name), name) if colon else None
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise InvalidOptionError(f"{option} is {reference!r}: {error}") from error
+    if not callable(imported):
+        raise InvalidOptionError(
+            f"{option} is {reference!r}; give module:function, importable on every executor"
+        )
+    function: Callable[..., Any] = imported
+    return function

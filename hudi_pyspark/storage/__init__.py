@@ -1,0 +1,6 @@
+"""The one seam between this package and file systems."""
+
+from hudi_pyspark.storage.protocol import FileInfo, Storage
+from hudi_pyspark.storage.table_storage import ArrowStorage
+
+__all__ = ["ArrowStorage", "FileInfo", "Storage"]

@@ -1,0 +1,108 @@
+"""Requests to a storage on another machine: repeated with growing pauses, failures by name."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import random
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from hudi_pyspark.errors import HudiError, StorageAccessError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+
+DEFAULT_ATTEMPTS: Final = 5
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds, each the upper bound of a random one
+
+# pyarrow has one class for all failures, so only the text says what the storage answered. An answer
+# to a HEAD request has no body: S3 refuses an expired token with a bare 400 there.
+_REFUSED = re.compile(
+    r"(?<!\d)40[013](?!\d)|access.?denied|expired.?token|invalid.?access.?key|"
+    r"signature.?does.?not.?match|unauthori[sz]ed|unauthenticated|forbidden|permission.?denied|"
+    r"authentication.?failed|authorization.?failure",
+    re.IGNORECASE,
+)
+_GONE = re.compile(
+    r"RESOURCE_NOT_FOUND|NO_SUCH_KEY|BlobNotFound|PathNotFound|HTTP status 404|"
+    r"\b404 (Client Error: )?Not Found\b"
+)
+# Named by the storage although their status is 400: worth another attempt.
+_TRANSIENT = re.compile(r"request.?timeout|RequestTimeTooSkewed|slow.?down", re.IGNORECASE)
+_NOT_REPEATED = (
+    IsADirectoryError,
+    NotADirectoryError,
+    NotImplementedError,
+    ImportError,
+    HudiError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """How often a request is made, and what its errors must not show.
+
+    Attributes:
+        most: attempts in all.
+        secrets: texts that are cut out of messages.
+    """
+
+    most: int = DEFAULT_ATTEMPTS
+    secrets: Sequence[str] = ()
+
+    def run(
+        self, request: Callable[[], _T], place: str, renew: Callable[[], bool] | None = None
+    ) -> _T:
+        """Make a request until it succeeds.
+
+        Args:
+            request: raises as the file system does.
+            place: the file or folder, for errors.
+            renew: gets new credentials after a refusal; returns whether there were any.
+
+        Raises:
+            FileNotFoundError: the storage does not have the file.
+            StorageAccessError: it refuses the credentials.
+            StorageError: it fails each time.
+        """
+        for attempt in range(1, self.most + 1):
+            try:
+                return request()
+            except FileNotFoundError as error:
+                if place in str(error):
+                    raise
+                raise FileNotFoundError(errno.ENOENT, str(error), place) from None
+            except _NOT_REPEATED:
+                raise
+            # The implementations of fsspec raise errors of their own SDKs, without a common base.
+            except Exception as error:  # noqa: BLE001
+                problem = self._without_secrets(error)
+                if _GONE.search(problem):
+                    raise FileNotFoundError(errno.ENOENT, problem, place) from None
+                is_refused = _is_refused(error, problem)
+                if is_refused and not (attempt < self.most and renew is not None and renew()):
+                    raise StorageAccessError(place, problem) from None
+                if attempt == self.most:
+                    raise StorageError(place, problem, attempt) from None
+            pause = random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt))
+            _log.debug("%s: attempt %d failed, next in %.1f s: %s", place, attempt, pause, problem)
+            time.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _without_secrets(self, error: Exception) -> str:
+        text = str(error) or type(error).__name__
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def _is_refused(error: Exception, text: str) -> bool:
+    if isinstance(error, PermissionError):
+        return True
+    return _REFUSED.search(text) is not None and _TRANSIENT.search(text) is None

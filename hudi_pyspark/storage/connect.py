@@ -1,0 +1,146 @@
+"""File systems of a location: pyarrow's own where it has one, else those of fsspec."""
+
+from __future__ import annotations
+
+import importlib
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from hudi_pyspark.errors import InvalidOptionError, StorageError
+from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hudi_pyspark.storage.file_systems import FileSystem
+    from hudi_pyspark.storage.locations import Location
+    from hudi_pyspark.storage_options import Value
+
+_GCS_RETRIES = 10  # seconds that its client repeats a request; 15 minutes are its default
+_WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever
+_PORTS = {"webhdfs": 9870}
+
+
+def connect(location: Location, arguments: Mapping[str, Value]) -> FileSystem:
+    """Return the file system of a location; most connect with the first request.
+
+    Args:
+        location: not a local folder.
+        arguments: of the file system.
+
+    Raises:
+        InvalidOptionError: nothing reaches such a location, or an argument is missing.
+        ImportError: the package that reaches it is not installed.
+        StorageError: its library cannot be loaded.
+    """
+    make = _MAKERS.get(location.kind, _fsspec)
+    return make(location, dict(arguments))
+
+
+def connect_by_uri(uri: str) -> tuple[FileSystem, str]:
+    """Return the file system of a URI of pyarrow that has settings in it, and the path there.
+
+    Raises:
+        InvalidOptionError: pyarrow does not know these settings; they are not shown.
+    """
+    try:
+        filesystem, path = pafs.FileSystem.from_uri(uri)
+    except pa.ArrowInvalid:
+        scheme = uri.partition("://")[0]
+        raise InvalidOptionError(
+            f"a {scheme}:// URI has settings that pyarrow does not accept: give them as storage "
+            "options"
+        ) from None
+    return ArrowFileSystem(filesystem), path
+
+
+def with_region(location: Location, arguments: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the arguments with the region of an S3 bucket, found once for all processes."""
+    if location.kind != "s3" or arguments.keys() & {"region", "endpoint_override"}:
+        return dict(arguments)
+    bucket = location.authority
+    return {**arguments, "region": pafs.resolve_s3_region(bucket)}
+
+
+def _s3(_location: Location, arguments: dict[str, Any]) -> FileSystem:
+    # Requests are repeated by `Attempts`, for all storages alike.
+    once = pafs.AwsStandardS3RetryStrategy(max_attempts=1)
+    return ArrowFileSystem(pafs.S3FileSystem(retry_strategy=once, **arguments))
+
+
+def _gcs(_location: Location, arguments: dict[str, Any]) -> FileSystem:
+    limit = timedelta(seconds=arguments.pop("retry_time_limit", _GCS_RETRIES))
+    expires = arguments.pop("credential_token_expiration", None)
+    if "access_token" in arguments:
+        # pyarrow wants an end of each token, in UTC.
+        end = datetime.fromtimestamp(float(expires or 0), timezone.utc)
+        arguments["credential_token_expiration"] = (
+            end if expires else datetime.now(timezone.utc) + timedelta(hours=1)
+        )
+    return ArrowFileSystem(pafs.GcsFileSystem(retry_time_limit=limit, **arguments))
+
+
+def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
+    host = location.authority.rpartition("@")[2] if "." in location.authority else ""
+    account, _, domain = host.partition(".")
+    if account:
+        arguments.setdefault("account_name", account)
+        _, _, suffix = domain.partition(".")  # after "dfs" or "blob"
+        if suffix and suffix != "core.windows.net":
+            arguments.setdefault("blob_storage_authority", f".blob.{suffix}")
+            arguments.setdefault("dfs_storage_authority", f".dfs.{suffix}")
+    if "account_name" not in arguments:
+        raise InvalidOptionError(
+            f"{location.scheme}:// needs the account: {location.scheme}://container@account.dfs."
+            "core.windows.net/path, or the storage option account_name"
+        )
+    return ArrowFileSystem(pafs.AzureFileSystem(**arguments))
+
+
+def _hdfs(location: Location, arguments: dict[str, Any]) -> FileSystem:
+    host, _, port = location.authority.partition(":")
+    place = {"host": host or "default", **({"port": int(port)} if port else {})}
+    try:
+        return ArrowFileSystem(pafs.HadoopFileSystem(**{**place, **arguments}))
+    except OSError as error:
+        problem = (
+            f"{error}. hdfs:// needs libhdfs and Java on every machine (ARROW_LIBHDFS_DIR, "
+            "JAVA_HOME, CLASSPATH); webhdfs:// needs neither"
+        )
+        raise StorageError(f"hdfs://{location.authority}", problem, 1) from error
+
+
+def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
+    fsspec = _import_fsspec(location.scheme)
+    if location.kind not in fsspec.available_protocols():
+        raise InvalidOptionError(
+            f"{location.scheme}:// is not supported. Supported: local paths, s3://, gs://, "
+            "abfss://, hdfs://, webhdfs://, oss://, and the other protocols of fsspec"
+        )
+    if location.kind in _PORTS:
+        host, _, port = location.authority.partition(":")
+        arguments = {"host": host, "port": int(port or _PORTS[location.kind]), **arguments}
+    # The instances that fsspec keeps have the credentials with which they were made first.
+    filesystem = fsspec.filesystem(
+        location.kind, skip_instance_cache=True, use_listings_cache=False, **arguments
+    )
+    if location.kind == "webhdfs":
+        session = filesystem.session
+        session.request = partial(session.request, timeout=_WEBHDFS_TIMEOUTS)
+    return FsspecFileSystem(filesystem)
+
+
+def _import_fsspec(scheme: str) -> Any:  # noqa: ANN401  (it has no types)
+    try:
+        return importlib.import_module("fsspec")
+    except ImportError as error:
+        raise ImportError(
+            f"{scheme}:// needs fsspec: pip install 'hudi-pyspark[fsspec]'"
+        ) from error
+
+
+_MAKERS = {"s3": _s3, "gs": _gcs, "abfs": _azure, "hdfs": _hdfs}

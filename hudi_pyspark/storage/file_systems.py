@@ -1,0 +1,151 @@
+"""File systems of pyarrow and of fsspec behind the same two operations."""
+
+from __future__ import annotations
+
+import posixpath
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow.fs as pafs
+
+from hudi_pyspark.storage.protocol import FileInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class OpenFile(Protocol):
+    """A file that several threads may read."""
+
+    def size(self) -> int:
+        """Return the bytes of the file."""
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Read so many bytes from an offset on; fewer at the end."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+class FileSystem(Protocol):
+    """What a storage asks of a file system. Paths are absolute inside of it."""
+
+    @property
+    def filesystem(self) -> pafs.FileSystem:
+        """The same as a file system of pyarrow."""
+
+    def list_directory(self, path: str) -> list[FileInfo]:
+        """List the files and folders directly in a folder; [] if there is none."""
+
+    def open(self, path: str) -> OpenFile:
+        """Open a file.
+
+        Raises:
+            FileNotFoundError: it does not exist.
+        """
+
+
+class ArrowFileSystem(FileSystem):
+    """A file system of pyarrow; picklable."""
+
+    def __init__(self, filesystem: pafs.FileSystem) -> None:
+        self._arrow = filesystem
+
+    @property
+    def filesystem(self) -> pafs.FileSystem:
+        return self._arrow
+
+    def list_directory(self, path: str) -> list[FileInfo]:
+        selector = pafs.FileSelector(path, allow_not_found=True)
+        return [
+            FileInfo(
+                name=info.base_name,
+                is_directory=info.type == pafs.FileType.Directory,
+                size=info.size or 0,
+                modified_ms=(info.mtime_ns or 0) // 1_000_000,
+            )
+            for info in self._arrow.get_file_info(selector)
+        ]
+
+    def open(self, path: str) -> OpenFile:
+        file: OpenFile = self._arrow.open_input_file(path)
+        return file
+
+
+class FsspecFileSystem(FileSystem):
+    """A file system of fsspec, without its caches: they hide new commits and swallow errors.
+
+    pyarrow's own wrapper asks ``isdir`` before it lists, which answers no where a request fails,
+    so that a folder would look empty.
+    """
+
+    def __init__(self, filesystem: Any) -> None:  # noqa: ANN401  (fsspec has no types)
+        self._fsspec = filesystem
+
+    @property
+    def filesystem(self) -> pafs.FileSystem:
+        return pafs.PyFileSystem(pafs.FSSpecHandler(self._fsspec))
+
+    def list_directory(self, path: str) -> list[FileInfo]:
+        self._fsspec.invalidate_cache()
+        try:
+            entries = self._fsspec.ls(path, detail=True)
+        except FileNotFoundError:
+            return []
+        here = path.strip("/")
+        infos = [_file_info(e) for e in entries if str(e["name"]).strip("/") != here]
+        if not infos and any(e["type"] == "file" for e in entries):
+            raise NotADirectoryError(path)
+        return infos
+
+    def open(self, path: str) -> OpenFile:
+        self._fsspec.invalidate_cache()
+        return _FsspecFile(self._fsspec, path, int(self._fsspec.info(path)["size"]))
+
+
+class _FsspecFile:
+    """A file whose ranges are requests of their own, so that threads share nothing."""
+
+    def __init__(self, filesystem: Any, path: str, size: int) -> None:  # noqa: ANN401
+        self._fsspec = filesystem
+        self._path = path
+        self._size = size
+
+    def size(self) -> int:
+        return self._size
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        end = min(offset + nbytes, self._size)
+        if offset >= end:
+            return b""
+        content: bytes = self._fsspec.cat_file(self._path, start=offset, end=end)
+        return content
+
+    def close(self) -> None:
+        pass  # nothing is open between two reads
+
+
+def _file_info(entry: Mapping[str, Any]) -> FileInfo:
+    is_directory = entry["type"] == "directory"
+    return FileInfo(
+        name=posixpath.basename(str(entry["name"]).rstrip("/")),
+        is_directory=is_directory,
+        size=0 if is_directory else int(entry.get("size") or 0),
+        modified_ms=_modified_ms(entry),
+    )
+
+
+def _modified_ms(entry: Mapping[str, Any]) -> int:
+    """Return the modification time, which each implementation names and writes as it likes."""
+    if "modificationTime" in entry:  # WebHDFS
+        return int(entry["modificationTime"])
+    for name in ("LastModified", "last_modified", "mtime", "updated", "created"):
+        value = entry.get(name)
+        if isinstance(value, datetime):
+            return int(value.timestamp() * 1000)
+        if isinstance(value, int | float):
+            return int(value * 1000)
+        if isinstance(value, str):
+            text = value.replace("Z", "+00:00")  # Python 3.10 does not parse the Z
+            return int(datetime.fromisoformat(text).timestamp() * 1000)
+    return 0

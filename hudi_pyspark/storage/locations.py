@@ -1,0 +1,98 @@
+"""Paths and URIs: which storage they mean, and where in it."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from hudi_pyspark.errors import InvalidOptionError
+
+LOCAL: Final = ""
+# Hadoop has other names for the same stores.
+_KINDS = {
+    "file": LOCAL,
+    "s3a": "s3",
+    "s3n": "s3",
+    "gcs": "gs",
+    "abfss": "abfs",
+    "wasb": "abfs",
+    "wasbs": "abfs",
+    "az": "abfs",
+}
+_BUCKETS = frozenset({"s3", "gs", "oss"})  # their paths begin with the bucket
+_VOLUMES = "/Volumes/"  # where Databricks mounts volumes, on every machine
+_SECRETS = re.compile(r"(?<=://)[^/@]*:[^/@]*@|\?.*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A folder of a storage.
+
+    Attributes:
+        scheme: as it was given, for messages; "" for a local path.
+        kind: canonical scheme, "" for local files.
+        authority: bucket, container and account, or host and port; decoded.
+        path: inside the file system, absolute, without a slash at its end.
+    """
+
+    scheme: str
+    kind: str
+    authority: str
+    path: str
+
+    @classmethod
+    def parse(cls, uri: str) -> Location:
+        """Parse a URI or a local path; the latter is taken literally, ``%2F`` stays as it is.
+
+        Raises:
+            InvalidOptionError: a path of DBFS that only Spark's JVM can reach.
+        """
+        if uri.startswith("dbfs:/"):
+            return cls(LOCAL, LOCAL, "", _volume(uri))
+        scheme, separator, rest = uri.partition("://")
+        if not separator:
+            path = uri[len("file:") :] if uri.startswith("file:/") else posixpath.abspath(uri)
+            return cls(LOCAL, LOCAL, "", trim(path))
+        kind = _KINDS.get(scheme, scheme)
+        if kind == LOCAL:
+            return cls(LOCAL, LOCAL, "", trim("/" + rest.lstrip("/")))
+        authority, _, inside = unquote(rest).partition("/")
+        if kind in _BUCKETS:
+            path = f"{authority}/{inside}"
+        elif kind == "abfs":
+            # The host of the account stands in the place of a bucket where there is no container.
+            container = "" if "@" not in authority and "." in authority else authority
+            path = f"{container.partition('@')[0]}/{inside}".lstrip("/")
+        else:
+            path = f"/{inside}"
+        return cls(scheme, kind, authority, trim(path))
+
+
+def same_store(one: str, other: str) -> bool:
+    """Return whether two schemes name one store, whose buckets have the same credentials."""
+    kind = _KINDS.get(one, one)
+    return kind in _BUCKETS and kind == _KINDS.get(other, other)
+
+
+def trim(path: str) -> str:
+    """Return a path without slashes at its end."""
+    return path.rstrip("/") or "/"
+
+
+def without_secrets(uri: str) -> str:
+    """Return a URI without user, password and query, where people put credentials."""
+    return _SECRETS.sub("", uri) if "://" in uri else uri
+
+
+def _volume(uri: str) -> str:
+    """Return the local path of a volume of Databricks."""
+    path = trim("/" + uri[len("dbfs:") :].lstrip("/"))
+    if not path.startswith(_VOLUMES):
+        raise InvalidOptionError(
+            f"{uri} can only be reached from Spark's JVM. Give the storage's own URI (s3://, "
+            "abfss://, gs://), or a path in a volume: /Volumes/catalog/schema/volume/…"
+        )
+    return path

@@ -1,0 +1,143 @@
+"""A file on another machine, read in ranges that fail by name and never come short."""
+
+from __future__ import annotations
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.storage.byte_ranges import coalesce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hudi_pyspark.storage.byte_ranges import Span
+    from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
+
+_THREADS = 8  # requests at a time of one file
+_MOST_AT_ONCE = 8 << 20  # bytes of a request of `prefetch`
+
+
+class RemoteFile(io.RawIOBase):
+    """A file that is opened again wherever a request fails or credentials expire.
+
+    Args:
+        request: makes a request with the current file system, again where it fails.
+        filesystem: where the file was opened.
+        opened: the file.
+        path: absolute inside the file system.
+    """
+
+    def __init__(
+        self,
+        request: Callable[[Callable[[FileSystem], bytes]], bytes],
+        filesystem: FileSystem,
+        opened: OpenFile,
+        path: str,
+    ) -> None:
+        super().__init__()
+        self._request = request
+        self._opened: tuple[FileSystem, OpenFile] | None = (filesystem, opened)
+        self._lock = Lock()  # for the open file; the ranges are read in parallel
+        self._path = path
+        self._size = opened.size()
+        self._position = 0
+        self._ranges: list[tuple[int, bytes]] = []  # begins, and what was fetched from there
+        # Why a read failed; C++ code between it and the caller may pass on the text alone.
+        self.failure: Exception | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = start + offset
+        return self._position
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        begin = self._position
+        end = self._size if size is None or size < 0 else min(begin + size, self._size)
+        if begin >= end:
+            return b""
+        self._position = end
+        for start, content in self._ranges:
+            if start <= begin and end <= start + len(content):
+                return content[begin - start : end - start]
+        return self._fetch((begin, end))
+
+    def prefetch(self, spans: Iterable[Span]) -> None:
+        """Fetch ranges in parallel, neighbours at once; they replace those of the last call.
+
+        Args:
+            spans: begins and ends, in bytes.
+        """
+        self._ranges = []  # frees them first
+        ranges = coalesce(spans, most=_MOST_AT_ONCE)
+        with ThreadPoolExecutor(min(_THREADS, len(ranges)) or 1) as pool:
+            contents = pool.map(self._fetch, ranges)
+            self._ranges = [(b, c) for (b, _), c in zip(ranges, contents, strict=True)]
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened[1].close()
+        self._opened, self._ranges = None, []
+        super().close()
+
+    def _fetch(self, span: Span) -> bytes:
+        begin, end = span
+        try:
+            return self._request(lambda filesystem: self._read_range(filesystem, begin, end))
+        except (HudiError, FileNotFoundError) as error:
+            self.failure = error
+            raise
+
+    def _read_range(self, filesystem: FileSystem, begin: int, end: int) -> bytes:
+        file = self._open_on(filesystem)
+        try:
+            content = file.read_at(end - begin, begin)
+        except Exception:
+            self._forget(file)
+            raise
+        if len(content) != end - begin:
+            self._forget(file)
+            raise ConnectionError(f"{len(content)} bytes came of {end - begin} from {begin} on")
+        return content
+
+    def _open_on(self, filesystem: FileSystem) -> OpenFile:
+        with self._lock:
+            if self._opened is None or self._opened[0] is not filesystem:
+                self._opened = (filesystem, filesystem.open(self._path))
+            return self._opened[1]
+
+    def _forget(self, file: OpenFile) -> None:
+        with self._lock:
+            if self._opened is not None and self._opened[1] is file:
+                self._opened = None
+
+
+def failure_of(file: object) -> Exception | None:
+    """Return why a read of a file failed: the storage, and not its content; None if none did."""
+    return file.failure if isinstance(file, RemoteFile) else None
+
+
+def prefetch(file: object, spans: Iterable[Span]) -> None:
+    """Fetch ranges of a file in parallel where that saves time: where reads are requests.
+
+    Args:
+        file: that `Storage.open_input` opened.
+        spans: begins and ends, in bytes.
+
+    Raises:
+        StorageError: the storage fails.
+        FileNotFoundError: the file is gone.
+    """
+    if isinstance(file, RemoteFile):
+        file.prefetch(spans)

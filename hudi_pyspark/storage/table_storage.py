@@ -1,0 +1,175 @@
+"""The storage of a table, on any file system of pyarrow or fsspec."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING, TypeVar
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.storage.attempts import DEFAULT_ATTEMPTS
+from hudi_pyspark.storage.connect import connect_by_uri, with_region
+from hudi_pyspark.storage.connection import Connection, GivenFileSystem
+from hudi_pyspark.storage.credentials import NamedProvider
+from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
+from hudi_pyspark.storage.locations import LOCAL, Location, same_store, trim, without_secrets
+from hudi_pyspark.storage.remote_file import RemoteFile
+from hudi_pyspark.storage_options import common_settings, file_system_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hudi_pyspark.storage.credentials import CredentialsProvider
+    from hudi_pyspark.storage.file_systems import FileSystem
+    from hudi_pyspark.storage.protocol import FileInfo
+    from hudi_pyspark.storage_options import Value
+
+_T = TypeVar("_T")
+_LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
+
+
+class ArrowStorage:
+    """A base path on a file system; the file systems of fsspec are reached as pyarrow's are.
+
+    Args:
+        files: the file system.
+        base_path: absolute path inside that file system, without a trailing slash.
+        scheme: e.g. "s3"; "" for local files.
+        settings: options of the storage, for other locations that the table names.
+        provider: supplies credentials, for these as well.
+    """
+
+    def __init__(
+        self,
+        files: Connection | GivenFileSystem,
+        base_path: str,
+        scheme: str = "",
+        *,
+        settings: Mapping[str, Value] | None = None,
+        provider: CredentialsProvider | None = None,
+    ) -> None:
+        self._files = files
+        self.base_path = base_path
+        self.scheme = scheme
+        self._settings = dict(settings or {})
+        self._provider = provider
+
+    @classmethod
+    def parse(
+        cls,
+        uri: str,
+        options: Mapping[str, Value] | None = None,
+        environment: Mapping[str, Value] | None = None,
+        provider: CredentialsProvider | None = None,
+    ) -> ArrowStorage:
+        """Return the storage of a URI (``s3://…``, ``file:///…``) or a local path.
+
+        A text without a scheme is a local path, taken literally: ``%2F`` stays as it is.
+
+        Args:
+            uri: of the folder.
+            options: settings of the storage; see `file_system_arguments`. A local folder has none.
+            environment: more settings; the options take precedence over them.
+            provider: supplies credentials; by default the one that the options name, if any.
+
+        Raises:
+            InvalidOptionError: unknown settings, or a URI that nothing can open.
+        """
+        location = Location.parse(uri)
+        if location.kind == LOCAL:
+            return cls(GivenFileSystem(_LOCAL_FILES), location.path)
+        given, more = options or {}, environment or {}
+        name, attempts = common_settings(given, more)
+        provider = NamedProvider(name) if name and provider is None else provider
+        arguments = file_system_arguments(location.kind, given, more)
+        settings = {**more, **given}
+        if without_secrets(uri) != uri:
+            if arguments or provider is not None:
+                raise InvalidOptionError(
+                    f"{without_secrets(uri)} has settings in its URI, but storage options are "
+                    "given too: give all settings as storage options"
+                )
+            filesystem, path = connect_by_uri(uri.replace(location.scheme, location.kind, 1))
+            return cls(GivenFileSystem(filesystem), trim(path), location.scheme)
+        if provider is None:
+            arguments = with_region(location, arguments)
+        connection = Connection(location, arguments, provider, attempts or DEFAULT_ATTEMPTS)
+        connection.current()  # raises now where nothing reaches the location
+        return cls(connection, location.path, location.scheme, settings=settings, provider=provider)
+
+    @classmethod
+    def on(cls, filesystem: object, path: str) -> ArrowStorage:
+        """Return storage on a file system of the caller.
+
+        Args:
+            filesystem: of pyarrow or of fsspec; executors get a pickled copy.
+            path: of the folder inside it, with or without a scheme.
+        """
+        scheme, separator, rest = path.partition("://")
+        if isinstance(filesystem, pafs.FileSystem):
+            files: FileSystem = ArrowFileSystem(filesystem)
+        else:
+            files = FsspecFileSystem(filesystem)
+        inside = rest if separator else path
+        return cls(GivenFileSystem(files), trim(inside), scheme if separator else "")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.describe('')!r})"
+
+    @property
+    def filesystem(self) -> pafs.FileSystem:
+        """The file system as pyarrow has it."""
+        return self._files.current().filesystem
+
+    @property
+    def is_local(self) -> bool:
+        return isinstance(self._files, GivenFileSystem) and isinstance(
+            self.filesystem, pafs.LocalFileSystem
+        )
+
+    def list_directory(self, directory: str) -> list[FileInfo]:
+        path = self._absolute(directory)
+        return self._request(lambda files: files.list_directory(path), directory)
+
+    def read_bytes(self, path: str) -> bytes:
+        with self.open_input(path) as file:
+            content: bytes = file.read()
+            return content
+
+    def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
+        absolute = self._absolute(path)
+        if self.is_local:
+            return self.filesystem.open_input_file(absolute)
+
+        def open_now(files: FileSystem) -> RemoteFile:
+            opened = files.open(absolute)
+            place = self.describe(path)
+            return RemoteFile(lambda r: self._files.request(r, place), files, opened, absolute)
+
+        return self._request(open_now, path)
+
+    def describe(self, path: str) -> str:
+        absolute = self._absolute(path)
+        return f"{self.scheme}://{absolute}" if self.scheme else absolute
+
+    def at(self, location: str) -> ArrowStorage:
+        scheme, separator, rest = location.partition("://")
+        if not separator or scheme == "file":
+            return ArrowStorage.parse(location)
+        if same_store(self.scheme, scheme):
+            # The same store with the same credentials; only the bucket may be another.
+            return ArrowStorage(
+                self._files, trim(rest), scheme, settings=self._settings, provider=self._provider
+            )
+        uri = f"{scheme}://{quote(rest, safe='/@:')}"
+        return ArrowStorage.parse(uri, environment=self._settings, provider=self._provider)
+
+    def _request(self, request: Callable[[FileSystem], _T], path: str) -> _T:
+        if self.is_local:
+            return request(self._files.current())
+        return self._files.request(request, self.describe(path))
+
+    def _absolute(self, path: str) -> str:
+        return f"{self.base_path}/{path}" if path else self.base_path

@@ -1,0 +1,315 @@
+"""Tables by their names in catalogs, and the credentials that these vend."""
+
+import pickle
+import threading
+import time
+from importlib.util import find_spec
+
+import pytest
+
+from hudi_pyspark import CatalogError, HudiTable, InvalidOptionError
+from hudi_pyspark.catalogs import find_table
+from hudi_pyspark.query.task import read_task
+from tests.catalogs.rest_server import serve_catalog
+from tests.storage import servers, short_lived
+from tests.storage.s3_server import serve
+
+MOR = "v9_mor_compaction_inline"
+ROWS = 18  # that Apache Hudi reads from it
+TOKEN = "very-secret-token"
+UNITY_TABLE = "GET /api/2.1/unity-catalog/tables/main.sales.orders"
+UNITY_CREDENTIALS = "POST /api/2.1/unity-catalog/temporary-table-credentials"
+POLARIS_TABLE = "GET /api/catalog/polaris/v1/main/namespaces/eu%1Fsales/generic-tables/orders"
+POLARIS_TOKEN = "POST /api/catalog/v1/oauth/tokens"
+
+
+@pytest.fixture
+def catalog():
+    with serve_catalog(TOKEN) as server:
+        yield server
+
+
+@pytest.fixture
+def s3(golden_table, monkeypatch):
+    monkeypatch.setattr("hudi_pyspark.storage.credentials._known", {})
+    monkeypatch.setattr("hudi_pyspark.storage.attempts._FIRST_PAUSE", 0.001)
+    with serve(golden_table(MOR).parent) as server:
+        server.accepts = short_lived.is_valid
+        yield server
+
+
+def unity(catalog, lifetime):
+    """Let the catalog know the table, and vend tokens for it."""
+
+    def vend(body):
+        assert body == {"table_id": "id-1", "operation": "READ"}
+        end = time.time() + lifetime
+        keys = {
+            "access_key_id": "VENDED",
+            "secret_access_key": "vended-secret",
+            "session_token": f"token-{end}",
+        }
+        return 200, {"aws_temp_credentials": keys, "expiration_time": int(end * 1000)}
+
+    found = {"storage_location": f"s3://lake/{MOR}", "table_id": "id-1"}
+    catalog.answers = {UNITY_TABLE: lambda _: (200, found), UNITY_CREDENTIALS: vend}
+    return {"type": "unity", "uri": catalog.uri, "token": TOKEN}
+
+
+def polaris(catalog, lifetime):
+    """Let Polaris know a generic table, and vend tokens for it."""
+
+    def load(_):
+        end = time.time() + lifetime
+        config = {
+            "s3.access-key-id": "VENDED",
+            "s3.secret-access-key": "vended-secret",
+            "s3.session-token": f"token-{end}",
+            "s3.session-token-expires-at-ms": str(int(end * 1000)),
+            "client.region": "eu-north-1",
+        }
+        wrong = {"s3.access-key-id": "OTHER"}
+        return 200, {
+            "table": {"name": "orders", "format": "hudi", "base-location": f"s3://lake/{MOR}"},
+            "storage-credentials": [
+                {"prefix": "s3://lake/", "config": wrong},
+                {"prefix": f"s3://lake/{MOR}/", "config": config},
+                {"prefix": "s3://elsewhere/very/long/prefix/of/another/table", "config": wrong},
+            ],
+        }
+
+    catalog.answers = {POLARIS_TABLE: load}
+    return {"type": "polaris", "uri": f"{catalog.uri}/api/catalog", "token": TOKEN}
+
+
+NAMES = {unity: "main.sales.orders", polaris: "main.eu.sales.orders"}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_vended_credentials_are_renewed_while_the_table_is_read(catalog, s3, kind):
+    settings = kind(catalog, lifetime=1)
+    options = {"endpoint_override": s3.endpoint, "region": "eu-north-1"}
+    table = HudiTable.from_catalog(NAMES[kind], settings, storage_options=options)
+    end = time.time() + 2.2
+    while time.time() < end:
+        assert table.scan().count() == ROWS
+    assert len(s3.tokens) >= 3
+    assert s3.credentials == {"VENDED eu-north-1"}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_executors_ask_the_catalog_themselves(catalog, s3, kind):
+    settings = kind(catalog, lifetime=600)
+    options = {"endpoint_override": s3.endpoint, "region": "eu-north-1"}
+    scan = HudiTable.from_catalog(NAMES[kind], settings, storage_options=options).scan()
+    sent = pickle.dumps((scan.plan(), scan.storage))
+    assert b"vended-secret" not in sent
+    tasks, storage = pickle.loads(sent)
+    assert sum(t.num_rows for task in tasks for t in read_task(task, storage)) == ROWS
+
+
+def test_polaris_exchanges_a_secret_for_a_token(catalog, golden_table):
+    def exchange(body):
+        assert body["grant_type"] == "client_credentials"
+        is_known = (body["client_id"], body["client_secret"]) == ("id", "client-secret")
+        return (200, {"access_token": TOKEN}) if is_known else (401, {"error": "invalid_client"})
+
+    found = {"table": {"name": "orders", "base-location": str(golden_table(MOR))}}
+    catalog.answers = {POLARIS_TABLE: lambda _: (200, found), POLARIS_TOKEN: exchange}
+    catalog.open_to_all = {POLARIS_TOKEN}
+    settings = {"type": "polaris", "uri": f"{catalog.uri}/api/catalog"}
+    good = {**settings, "credential": "id:client-secret"}
+    assert HudiTable.from_catalog("main.eu.sales.orders", good).scan().count() == ROWS
+    with pytest.raises(CatalogError, match="401") as caught:
+        HudiTable.from_catalog("main.eu.sales.orders", {**settings, "credential": "id:wrong-one"})
+    assert "wrong-one" not in str(caught.value)
+
+
+def test_settings_of_the_environment_are_used(catalog, golden_table, monkeypatch):
+    found = {"storage_location": str(golden_table(MOR)), "table_id": "1"}
+    catalog.answers = {UNITY_TABLE: lambda _: (200, found)}
+    monkeypatch.setenv("HOODIE_ENV_catalog_DOT_token", TOKEN)
+    table = HudiTable.from_catalog("main.sales.orders", {"type": "unity", "uri": catalog.uri})
+    assert table.scan().count() == ROWS
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_catalog_that_fails_is_asked_again(catalog, golden_table, monkeypatch, status):
+    monkeypatch.setattr("hudi_pyspark.storage.attempts._FIRST_PAUSE", 0.001)
+    found = {"storage_location": str(golden_table(MOR)), "table_id": "1"}
+    failures: list[tuple[int, dict[str, str]]] = [(status, {})] * 2
+    catalog.answers = {UNITY_TABLE: lambda _: failures.pop() if failures else (200, found)}
+    settings = {"type": "unity", "uri": catalog.uri, "token": TOKEN}
+    assert find_table("main.sales.orders", settings).location == str(golden_table(MOR))
+    catalog.answers = {UNITY_TABLE: lambda _: (status, {})}
+    with pytest.raises(CatalogError, match=str(status)):
+        find_table("main.sales.orders", settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "problem"),
+    [
+        ("main.sales.missing", {}, "does not have http"),
+        ("main.sales.orders", {"table_id": "1"}, "no location for main.sales.orders"),
+    ],
+)
+def test_table_that_unity_cannot_name_is_refused(catalog, name, answer, problem):
+    catalog.answers = {UNITY_TABLE: lambda _: (200, answer)}
+    with pytest.raises(CatalogError, match=problem):
+        find_table(name, {"type": "unity", "uri": catalog.uri, "token": TOKEN})
+
+
+def test_refused_token_is_not_shown(catalog):
+    catalog.answers = {UNITY_TABLE: lambda _: (200, {})}
+    settings = {"type": "unity", "uri": catalog.uri, "token": "another-secret"}
+    with pytest.raises(CatalogError, match="401") as caught:
+        find_table("main.sales.orders", settings)
+    assert "another-secret" not in str(caught.value)
+
+
+def test_credentials_that_nobody_here_can_use_are_refused(catalog, s3):
+    settings = unity(catalog, lifetime=600)
+    catalog.answers[UNITY_CREDENTIALS] = lambda _: (200, {"azure_aad": {"aad_token": "x"}})
+    with pytest.raises(CatalogError, match="it vends: azure_aad"):
+        HudiTable.from_catalog(
+            "main.sales.orders", settings, storage_options={"endpoint_override": s3.endpoint}
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "problem"),
+    [
+        ("a.b.c", {}, r"catalog\.type is ''; known: hive, glue, unity, polaris"),
+        ("a.b.c", {"type": "nessie"}, "catalog.type is 'nessie'"),
+        ("a.b", {"type": "unity", "uri": "http://h"}, r"this catalog has catalog\.schema\.table"),
+        ("a..c", {"type": "unity", "uri": "http://h"}, r"this catalog has catalog\.schema\.table"),
+        ("a.b.c", {"type": "unity"}, "catalog.uri is not given"),
+        ("a.b", {"type": "polaris", "uri": "http://h"}, r"catalog\.namespace\.table"),
+        ("a", {"type": "glue"}, r"\[catalog id\.\]database\.table"),
+        ("a.b", {"type": "hive"}, "catalog.uri is not given"),
+    ],
+)
+def test_incomplete_settings_are_refused(name, settings, problem):
+    pytest.importorskip("pymetastore")
+    with pytest.raises(InvalidOptionError, match=problem):
+        find_table(name, settings)
+
+
+def test_path_and_table_are_refused_together():
+    with pytest.raises(InvalidOptionError, match="not both"):
+        HudiTable.from_options({"path": "/t", "table": "a.b.c"})
+
+
+@pytest.fixture(scope="module")
+def glue():
+    pytest.importorskip("boto3")
+    with servers.moto() as server:
+        yield str(server.options["endpoint_override"])
+
+
+def glue_table(endpoint, monkeypatch, name, location, serde):
+    import boto3
+
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "very-secret")
+    client = boto3.client("glue", region_name="us-east-1", endpoint_url=endpoint)
+    if not client.get_databases()["DatabaseList"]:
+        client.create_database(DatabaseInput={"Name": "sales"})
+    storage = {"Location": location, "SerdeInfo": {"Parameters": serde}} if location else {}
+    given = {"Name": name, "StorageDescriptor": storage}
+    client.create_table(DatabaseName="sales", TableInput=given)
+    return {"type": "glue", "uri": endpoint, "region": "us-east-1"}
+
+
+def test_table_of_glue_is_read(glue, golden_table, monkeypatch):
+    settings = glue_table(glue, monkeypatch, "orders", str(golden_table(MOR)), {})
+    assert HudiTable.from_catalog("sales.orders", settings).scan().count() == ROWS
+    with pytest.raises(CatalogError, match="EntityNotFoundException"):
+        HudiTable.from_catalog("sales.missing", settings)
+
+
+def test_read_optimized_table_of_glue_is_its_base_files(glue, golden_table, monkeypatch):
+    ro = {"hoodie.query.as.ro.table": "true"}
+    settings = glue_table(glue, monkeypatch, "orders_ro", str(golden_table(MOR)), ro)
+    table = HudiTable.from_catalog("sales.orders_ro", settings)
+    assert "read_optimized" in table.scan().explain()
+    assert "snapshot" in table.scan(query_type="snapshot").explain()
+    assert "incremental" in table.scan(begin="earliest").explain()
+
+
+def test_view_of_glue_has_no_location(glue, monkeypatch):
+    settings = glue_table(glue, monkeypatch, "view", "", {})
+    with pytest.raises(CatalogError, match=r"no location for sales\.view"):
+        find_table("sales.view", settings)
+
+
+@pytest.fixture
+def hive(golden_table):
+    """A metastore with one table, by the server that Thrift generates beside its client."""
+    pytest.importorskip("pymetastore")
+    from pymetastore.hive_metastore import ThriftHiveMetastore as Metastore
+    from pymetastore.hive_metastore.ttypes import (
+        NoSuchObjectException,
+        SerDeInfo,
+        StorageDescriptor,
+        Table,
+    )
+    from thrift.protocol.TBinaryProtocol import TBinaryProtocolFactory
+    from thrift.server.TServer import TThreadedServer
+    from thrift.transport.TSocket import TServerSocket
+    from thrift.transport.TTransport import TBufferedTransportFactory
+
+    class Handler:
+        def get_table(self, database, name):
+            if (database, name) == ("sales", "view"):
+                return Table(tableName=name, dbName=database)
+            if (database, name) not in {("sales", "orders"), ("@eu#sales", "orders")}:
+                raise NoSuchObjectException("no such table")
+            serde = SerDeInfo(parameters={"hoodie.query.as.ro.table": "false"})
+            place = StorageDescriptor(location=f"file:{golden_table(MOR)}", serdeInfo=serde)
+            return Table(tableName=name, dbName=database, sd=place)
+
+    socket = TServerSocket("127.0.0.1", 0)
+    socket.listen()
+    port = socket.handle.getsockname()[1]
+    socket.listen = lambda: None  # it listens
+    server = TThreadedServer(
+        Metastore.Processor(Handler()),
+        socket,
+        TBufferedTransportFactory(),
+        TBinaryProtocolFactory(),
+        daemon=True,
+    )
+    threading.Thread(target=server.serve, daemon=True).start()
+    yield {"type": "hive", "uri": f"thrift://127.0.0.1:{port}"}
+    socket.close()
+
+
+@pytest.mark.parametrize("name", ["sales.orders", "eu.sales.orders"])
+def test_table_of_a_hive_metastore_is_read(hive, name):
+    assert HudiTable.from_catalog(name, hive).scan().count() == ROWS
+
+
+def test_metastore_that_does_not_answer_is_passed_over(hive):
+    dead = "thrift://127.0.0.1:1"
+    assert find_table("sales.orders", {**hive, "uri": f"{dead}, {hive['uri']}"}).location
+    with pytest.raises(CatalogError, match=r"no Hive Metastore answers: thrift://127\.0\.0\.1:1"):
+        find_table("sales.orders", {**hive, "uri": dead})
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("sales.missing", "does not have sales.missing"),
+        ("sales.view", "no location for sales"),
+    ],
+)
+def test_table_that_a_metastore_cannot_name_is_refused(hive, name, problem):
+    with pytest.raises(CatalogError, match=problem):
+        find_table(name, hive)
+
+
+@pytest.mark.skipif(find_spec("pymetastore") is not None, reason="the client is installed")
+def test_client_that_is_missing_is_named():
+    with pytest.raises(ImportError, match=r"hudi-pyspark\[hive\]"):
+        find_table("a.b", {"type": "hive", "uri": "thrift://h:1"})

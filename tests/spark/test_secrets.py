@@ -1,0 +1,165 @@
+"""Secrets and short-lived credentials in a Spark of their own, whose every output is searched."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from tests.conftest import PROJECT
+from tests.storage import short_lived
+from tests.storage.s3_server import serve
+
+pytestmark = pytest.mark.spark
+
+MOR = "v9_mor_compaction_inline"
+ROWS = 18  # that Apache Hudi reads from it
+SECRET = "a-very-secret-key"
+JOB = """
+    import logging, sys
+    from pyspark.sql import SparkSession
+    import hudi_pyspark
+
+    endpoint, events, *mode = sys.argv[1:]
+    logging.basicConfig(stream=sys.stdout)
+    logging.getLogger("hudi_pyspark").setLevel(logging.DEBUG)
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.eventLog.enabled", "true")
+        .config("spark.eventLog.dir", events)
+        .config("spark.eventLog.compress", "false")
+        .config("spark.log.level", "INFO")
+        .config("spark.sql.pyspark.worker.logging.enabled", "true")
+        .getOrCreate()
+    )
+    hudi_pyspark.register(spark)
+    options = {"storage.endpoint_override": endpoint, "storage.region": "eu-north-1"}
+    if mode == ["provider"]:
+        options["credentials_provider"] = "tests.storage.short_lived:issue"
+    else:
+        options |= {"storage.access_key": "AKID", "storage.secret_key": "a-very-secret-key"}
+    path = "s3://lake/v9_mor_compaction_inline"
+    reader = spark.read.format("hudi-py").options(**options, task_bytes="1")
+    orders = reader.load(path)
+    for how in ("extended", "formatted", "cost"):
+        orders.explain(mode=how)
+    rounds = 2 if mode == ["provider"] else 1
+    for _ in range(rounds):
+        print("ROWS", len(orders.collect()), "PARTITIONS", orders.rdd.getNumPartitions())
+    print(repr(orders), repr(reader))
+    bare = {k.removeprefix("storage."): v for k, v in options.items()}
+    table = hudi_pyspark.HudiTable(path, storage_options=bare)
+    print(repr(table), repr(table.storage), table.scan().explain(), repr(table.scan()))
+    for broken in ({"storage.regoin": "x"}, {"storage.endpoint_override": "http://127.0.0.1:1"}):
+        try:
+            wrong = {**options, **broken, "storage.attempts": "1"}
+            spark.read.format("hudi-py").options(**wrong).load(path).collect()
+        except Exception as error:
+            print("ERROR", error)
+    spark.stop()
+"""
+
+
+@pytest.fixture
+def s3(golden_table):
+    with serve(golden_table(MOR).parent) as server:
+        yield server
+
+
+def run(tmp_path, s3, *mode) -> tuple[str, dict[str, str]]:
+    """Run the job, and return what it printed and its event logs."""
+    script, events = tmp_path / "job.py", tmp_path / "events"
+    script.write_text(textwrap.dedent(JOB), encoding="utf-8")
+    events.mkdir()
+    command = [sys.executable, str(script), s3.endpoint, events.as_uri(), *mode]
+    done = subprocess.run(
+        command, cwd=PROJECT, capture_output=True, text=True, timeout=900, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    logs = {str(f): f.read_text("utf-8") for f in events.rglob("*") if f.is_file()}
+    return done.stdout + done.stderr, logs
+
+
+@pytest.mark.usefixtures("spark_environment")
+def test_secret_options_are_shown_nowhere(tmp_path, s3):
+    printed, events = run(tmp_path, s3)
+    assert SECRET in JOB  # so that it has something to show
+    assert f"ROWS {ROWS}" in printed
+    assert "BatchScan hudi-py" in printed
+    assert "did you mean region" in printed
+    assert "HUDI_STORAGE" in printed
+    assert any("SparkListenerSQLExecutionStart" in text for text in events.values())
+    for place, text in {"output": printed, **events}.items():
+        assert SECRET not in text, place
+
+
+@pytest.mark.usefixtures("spark_environment")
+def test_every_process_gets_tokens_of_its_own(tmp_path, s3, monkeypatch):
+    calls = tmp_path / "calls"
+    monkeypatch.setenv(short_lived.CALLS, str(calls))
+    monkeypatch.setenv(short_lived.LIFETIME, "2")
+    s3.accepts = short_lived.is_valid
+    printed, events = run(tmp_path, s3, "provider")
+    assert printed.count(f"ROWS {ROWS}") == 2
+    processes = {line.split()[0] for line in calls.read_text(encoding="utf-8").splitlines()}
+    assert len(processes) >= 3  # the driver, a process that plans, a worker
+    assert len(s3.tokens) >= 3
+    for place, text in {"output": printed, **events}.items():
+        assert short_lived.SECRET not in text, place
+        assert "token-1" not in text, place
+
+
+@pytest.mark.usefixtures("spark_environment")
+def test_settings_of_hadoop_become_storage_options(spark, s3):
+    from hudi_pyspark import storage_options_from_spark
+
+    settings = {
+        "fs.s3a.access.key": "general",
+        "fs.s3a.bucket.lake.access.key": "AKID",
+        "fs.s3a.secret.key": SECRET,
+        "fs.s3a.endpoint": s3.endpoint.removeprefix("http://"),
+        "fs.s3a.endpoint.region": "eu-north-1",
+        "fs.s3a.connection.ssl.enabled": "false",
+        "fs.azure.account.key.acme.dfs.core.windows.net": "a2V5",
+        "fs.azure.account.oauth2.client.endpoint": "https://login.example/tenant-1/oauth2/token",
+    }
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        found = storage_options_from_spark(spark, f"s3a://lake/{MOR}")
+        assert found == {
+            "fs.s3a.access.key": "AKID",
+            "fs.s3a.secret.key": SECRET,
+            "fs.s3a.endpoint": s3.endpoint,
+            "fs.s3a.endpoint.region": "eu-north-1",
+        }
+        frame = spark.read.format("hudi-py").options(**found).load(f"s3a://lake/{MOR}")
+        assert frame.count() == ROWS
+        assert s3.credentials == {"AKID eu-north-1"}
+        azure = storage_options_from_spark(spark, "abfss://box@acme.dfs.core.windows.net/t")
+        assert azure == {"adls.account-key": "a2V5", "adls.tenant-id": "tenant-1"}
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
+
+
+def test_table_of_a_catalog_is_read_by_name(spark, golden_table):
+    from tests.catalogs.rest_server import serve_catalog
+
+    found = {"storage_location": str(golden_table(MOR)), "table_id": "1"}
+    with serve_catalog("token-of-the-catalog") as catalog:
+        key = "GET /api/2.1/unity-catalog/tables/main.sales.orders"
+        catalog.answers = {key: lambda _: (200, found)}
+        reader = (
+            spark.read.format("hudi-py")
+            .option("table", "main.sales.orders")
+            .option("catalog.type", "unity")
+            .option("catalog.uri", catalog.uri)
+            .option("catalog.token", "token-of-the-catalog")
+        )
+        assert reader.load().count() == ROWS
+        assert reader.option("inspect", "timeline").load().count() > 0
+        with pytest.raises(Exception, match=r"\[HUDI_CATALOG\]") as caught:
+            reader.option("catalog.token", "wrong-token").load()
+        assert "wrong-token" not in str(caught.value)

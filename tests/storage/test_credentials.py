@@ -1,0 +1,130 @@
+"""Credentials that expire while a table is read."""
+
+import pickle
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from hudi_pyspark import HudiTable, InvalidOptionError, StorageAccessError
+from hudi_pyspark.query.task import read_task
+from hudi_pyspark.storage.credentials import Credentials, NamedProvider, current_credentials
+from tests.storage import short_lived
+from tests.storage.s3_server import serve
+
+MOR = "v9_mor_compaction_inline"
+ROWS = 18  # that Apache Hudi reads from it
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    file = tmp_path / "calls"
+    monkeypatch.setenv(short_lived.CALLS, str(file))
+    monkeypatch.setenv(short_lived.LIFETIME, "1")
+    monkeypatch.setattr("hudi_pyspark.storage.credentials._known", {})
+    return file
+
+
+@pytest.fixture
+def s3(golden_table, calls):  # noqa: ARG001  (sets the environment)
+    with serve(golden_table(MOR).parent) as server:
+        server.accepts = short_lived.is_valid
+        yield server
+
+
+def options(s3, provider=short_lived.PROVIDER):
+    return {
+        "endpoint_override": s3.endpoint,
+        "region": "eu-north-1",
+        "credentials_provider": provider,
+    }
+
+
+def calls_of(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("provider", ["issue", "issue_without_end"])
+def test_table_is_read_while_tokens_expire(s3, calls, provider):
+    name = f"{short_lived.__name__}:{provider}"
+    table = HudiTable(f"s3://lake/{MOR}", storage_options=options(s3, name))
+    end = time.time() + 2.5
+    while time.time() < end:
+        assert table.scan().count() == ROWS
+    assert len(s3.tokens) >= 3
+    assert {line.split()[1] for line in calls_of(calls)} == {f"s3://lake/{MOR}"}
+
+
+def test_open_file_is_read_on_after_its_token_expired(s3):
+    table = HudiTable(f"s3://lake/{MOR}", storage_options=options(s3))
+    with table.storage.open_input(".hoodie/hoodie.properties") as file:
+        first = file.read(10)
+        time.sleep(1.1)
+        assert file.read(10) != first
+    assert len(s3.tokens) == 2
+
+
+def test_store_that_expects_no_token_at_all_refuses(s3, monkeypatch):
+    monkeypatch.setenv(short_lived.LIFETIME, "-5")
+    with pytest.raises(StorageAccessError, match=r"s3://lake/"):
+        HudiTable(f"s3://lake/{MOR}", storage_options=options(s3))
+
+
+def test_tasks_and_storage_travel_without_secrets(s3, calls, monkeypatch):
+    monkeypatch.setenv(short_lived.LIFETIME, "600")
+    scan = HudiTable(f"s3://lake/{MOR}", storage_options=options(s3)).scan()
+    sent = pickle.dumps((scan.plan(), scan.storage))
+    assert short_lived.SECRET.encode() not in sent
+    assert b"token-" not in sent
+    tasks, storage = pickle.loads(sent)
+    assert sum(t.num_rows for task in tasks for t in read_task(task, storage)) == ROWS
+    assert len(calls_of(calls)) == 1  # one process, one location
+
+
+@pytest.mark.parametrize(
+    ("provider", "error", "problem"),
+    [
+        ("no_such_module:issue", InvalidOptionError, "credentials_provider is"),
+        ("os:sep", InvalidOptionError, "give module:function"),
+        ("os:getpid", StorageAccessError, "raised TypeError"),
+        (f"{short_lived.__name__}:is_valid", InvalidOptionError, "it returned bool"),
+        (f"{short_lived.__name__}:issue_nothing", StorageAccessError, "ConnectionError: no cred"),
+    ],
+)
+def test_provider_that_supplies_nothing_is_named(s3, provider, error, problem):
+    with pytest.raises(error, match=problem):
+        HudiTable(f"s3://lake/{MOR}", storage_options=options(s3, provider))
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        2000.0,
+        "2000",
+        "1970-01-01T00:33:20Z",
+        "1970-01-01T00:33:20+00:00",
+        datetime.fromtimestamp(2000, timezone.utc),
+    ],
+)
+def test_credentials_are_renewed_before_they_expire(end):
+    assert Credentials.of({"expires_at": end}, now=1000).renew_at == 1940
+    assert Credentials.of({"expires_at": end}, now=1990).renew_at == 1998
+
+
+def test_end_that_is_not_a_time_is_refused():
+    with pytest.raises(InvalidOptionError, match="expires_at of credentials_provider is 'soon'"):
+        Credentials.of({"expires_at": "soon"}, now=0)
+
+
+@pytest.mark.usefixtures("calls")
+def test_secrets_are_not_shown():
+    known = current_credentials(NamedProvider(short_lived.PROVIDER), "s3://lake/t")
+    assert short_lived.SECRET in known.options.values()
+    assert short_lived.SECRET not in repr(known)
+
+
+def test_token_of_gcs_comes_with_its_end():
+    given = {"access_token": "t", "expires_at": 5000}
+    known = Credentials.of(given, now=0)
+    assert known.options == {"access_token": "t", "credential_token_expiration": 5000}

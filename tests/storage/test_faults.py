@@ -1,0 +1,176 @@
+"""Reads through a network that fails: the right rows, or an error by name, and never fewer rows."""
+
+import logging
+import pickle
+
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from hudi_pyspark import HudiTable, StorageAccessError, StorageError
+from hudi_pyspark.query.task import read_task
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage.attempts import Attempts
+from hudi_pyspark.storage.byte_ranges import coalesce
+from hudi_pyspark.storage.remote_file import prefetch
+from tests.storage.faulty_proxy import FAULTS, NONE, always, fail_between, sometimes
+from tests.storage.s3_server import serve
+
+MOR = "v9_mor_compaction_inline"
+ROWS = 18  # that Apache Hudi reads from it
+SECRET = "very-secret-key"
+
+
+@pytest.fixture
+def s3(golden_table):
+    with serve(golden_table(MOR).parent) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch):
+    monkeypatch.setattr("hudi_pyspark.storage.attempts._FIRST_PAUSE", 0.001)
+
+
+def options(endpoint, **more):
+    return {
+        "endpoint_override": endpoint,
+        "access_key": "AKID",
+        "secret_key": SECRET,
+        "region": "eu-north-1",
+        "request_timeout": "1",
+        **more,
+    }
+
+
+def table(proxy, **more):
+    return HudiTable(f"s3://lake/{MOR}", storage_options=options(proxy.endpoint, **more))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_request_that_fails_once_is_made_again(s3, fault):
+    def every_third(request, _):
+        return fault if request % 3 == 0 else NONE
+
+    # A delay costs its time-out, so that only some requests have one.
+    faults = every_third if fault != "delay" else lambda r, _: fault if r in (2, 5) else NONE
+    with fail_between(s3.endpoint, faults) as proxy:
+        assert table(proxy).scan().count() == ROWS
+    assert set(proxy.failed) == {fault}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_are_those_of_a_network_that_works(s3, seed):
+    expected = HudiTable(f"s3://lake/{MOR}", storage_options=options(s3.endpoint)).scan().to_arrow()
+    with fail_between(s3.endpoint, sometimes(0.1, seed)) as proxy:
+        found = table(proxy, attempts=12).scan().to_arrow()
+    key = [("_hoodie_record_key", "ascending")]
+    assert found.sort_by(key).equals(expected.sort_by(key))
+    assert found.num_rows == ROWS
+
+
+@pytest.mark.parametrize("fault", ["503", "429", "500", "reset", "cut"])
+def test_file_that_cannot_be_read_is_an_error_of_the_storage(s3, fault):
+    scan = HudiTable(f"s3://lake/{MOR}", storage_options=options(s3.endpoint)).scan()
+    tasks = scan.plan()
+    with fail_between(s3.endpoint, always(fault, only_files=True)) as proxy:
+        storage = ArrowStorage.parse(f"s3://lake/{MOR}", options(proxy.endpoint, attempts=3))
+        with pytest.raises(StorageError, match=r"s3://lake/.*\(3 attempts\)") as caught:
+            list(read_task(tasks[0], storage))
+    assert str(caught.value).startswith("[HUDI_STORAGE] ")
+    assert pickle.loads(pickle.dumps(caught.value)).args == caught.value.args
+
+
+@pytest.mark.parametrize("fault", ["503", "reset"])
+def test_folder_that_cannot_be_listed_is_not_empty(s3, fault):
+    with fail_between(s3.endpoint, always(fault)) as proxy:
+        storage = ArrowStorage.parse(f"s3://lake/{MOR}", options(proxy.endpoint, attempts=2))
+        with pytest.raises(StorageError, match="2 attempts"):
+            storage.list_directory(".hoodie")
+        with pytest.raises(StorageError, match="2 attempts"):
+            HudiTable(f"s3://lake/{MOR}", storage_options=options(proxy.endpoint, attempts=2))
+
+
+def test_store_that_answers_too_late_is_asked_again_and_given_up(s3):
+    with fail_between(s3.endpoint, always("delay")) as proxy:
+        storage = ArrowStorage.parse(f"s3://lake/{MOR}", options(proxy.endpoint, attempts=2))
+        with pytest.raises(StorageError, match=r"Timeout was reached.*2 attempts"):
+            storage.read_bytes(".hoodie/hoodie.properties")
+
+
+def test_refusal_is_an_error_at_once(s3):
+    with fail_between(s3.endpoint, always("403")) as proxy:
+        storage = ArrowStorage.parse(f"s3://lake/{MOR}", options(proxy.endpoint))
+        with pytest.raises(StorageAccessError, match="Check the storage options") as caught:
+            storage.read_bytes(".hoodie/hoodie.properties")
+    assert proxy.requests == 1
+    assert SECRET not in str(caught.value)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_file_that_disappears_while_it_is_read_is_missing(s3):
+    with fail_between(s3.endpoint, always("404", only_files=True)) as proxy:
+        storage = ArrowStorage.parse(f"s3://lake/{MOR}", options(proxy.endpoint))
+        with pytest.raises(FileNotFoundError, match=r"hoodie\.properties"):
+            storage.read_bytes(".hoodie/hoodie.properties")
+
+
+@pytest.mark.parametrize("missing", [1, 40])
+def test_fewer_bytes_than_asked_for_are_never_taken(missing):
+    class Short(MemoryFileSystem):  # type: ignore[misc]
+        def cat_file(self, path, start=None, end=None, **more):
+            return super().cat_file(path, start, end, **more)[:-missing]
+
+    files = Short(skip_instance_cache=True)
+    files.pipe("/short/f", b"0123456789" * 10)
+    storage = ArrowStorage.on(files, "memory:///short")
+    with pytest.raises(StorageError, match=rf"{100 - missing} bytes came of 100"):
+        storage.read_bytes("f")
+
+
+def test_messages_of_a_store_are_shown_without_secrets(caplog):
+    caplog.set_level(logging.DEBUG, "hudi_pyspark")
+
+    def fail():
+        raise OSError(f"cannot sign with {SECRET}")
+
+    with pytest.raises(StorageError, match=r"cannot sign with \*\*\*"):
+        Attempts(2, [SECRET]).run(fail, "s3://lake/t")
+    assert "attempt 1 failed" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_local_failures_stay_what_they_are(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder") as caught:
+        ArrowStorage.parse(str(tmp_path)).read_bytes("folder")
+    assert not isinstance(caught.value, StorageError)
+
+
+def test_ranges_are_fetched_together_and_read_from_memory(s3, golden_table):
+    name = ".hoodie/hoodie.properties"
+    content = (golden_table(MOR) / name).read_bytes()
+    with fail_between(s3.endpoint, always(NONE)) as proxy:
+        storage = ArrowStorage.parse(f"s3://lake/{MOR}", options(proxy.endpoint))
+        with storage.open_input(name) as file:
+            opening = proxy.requests
+            prefetch(file, [(20, 30), (0, 10), (5, 12)])
+            for begin, end in [(0, 12), (3, 10), (25, 30)]:
+                file.seek(begin)
+                assert file.read(end - begin) == content[begin:end]
+            assert proxy.requests == opening + 1
+
+
+@pytest.mark.parametrize(
+    ("spans", "most", "ranges"),
+    [
+        ([], None, []),
+        ([(5, 9), (0, 2)], None, [(0, 9)]),
+        ([(0, 2), (3, 4)], None, [(0, 4)]),
+        ([(0, 2), (9, 12)], None, [(0, 2), (9, 12)]),
+        ([(0, 8), (2, 3), (8, 12)], None, [(0, 12)]),
+        ([(0, 8), (8, 12)], 10, [(0, 8), (8, 12)]),
+        ([(0, 8), (6, 12)], 10, [(0, 12)]),  # an overlap is fetched once, however long
+    ],
+)
+def test_neighbours_are_one_request(spans, most, ranges):
+    assert coalesce(spans, hole=5, most=most) == ranges

@@ -1,0 +1,133 @@
+"""Paths and URIs, and the file systems behind them."""
+
+from importlib.util import find_spec
+
+import pyarrow.fs as pafs
+import pytest
+
+from hudi_pyspark import InvalidOptionError
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage.locations import Location, same_store, without_secrets
+
+
+@pytest.mark.parametrize(
+    ("uri", "kind", "authority", "path"),
+    [
+        ("/a/x%2Fy/", "", "", "/a/x%2Fy"),
+        ("file:///a/t", "", "", "/a/t"),
+        ("/Volumes/main/default/lake/t", "", "", "/Volumes/main/default/lake/t"),
+        ("dbfs:/Volumes/main/default/lake/t/", "", "", "/Volumes/main/default/lake/t"),
+        ("dbfs:///Volumes/main/default/lake/t", "", "", "/Volumes/main/default/lake/t"),
+        ("s3://lake/a%20b/t/", "s3", "lake", "lake/a b/t"),
+        ("s3a://lake", "s3", "lake", "lake"),
+        ("s3n://lake/t", "s3", "lake", "lake/t"),
+        ("gs://lake/t", "gs", "lake", "lake/t"),
+        ("abfss://box@acme.dfs.core.net/t", "abfs", "box@acme.dfs.core.net", "box/t"),
+        ("abfs://acme.dfs.core.windows.net/box/t", "abfs", "acme.dfs.core.windows.net", "box/t"),
+        ("wasbs://box@acme.blob.core.net/t", "abfs", "box@acme.blob.core.net", "box/t"),
+        ("az://box/t", "abfs", "box", "box/t"),
+        ("hdfs://name:8020/t", "hdfs", "name:8020", "/t"),
+        ("hdfs:///t", "hdfs", "", "/t"),
+        ("webhdfs://name:9870/a/t/", "webhdfs", "name:9870", "/a/t"),
+        ("oss://lake/t", "oss", "lake", "lake/t"),
+    ],
+)  # fmt: skip
+def test_uri_means_a_place_in_a_store(uri, kind, authority, path):
+    found = Location.parse(uri)
+    assert (found.kind, found.authority, found.path) == (kind, authority, path)
+
+
+@pytest.mark.parametrize("uri", ["dbfs:/FileStore/t", "dbfs:/mnt/lake", "dbfs:/Volumes"])
+def test_dbfs_that_only_the_jvm_reaches_is_refused(uri):
+    with pytest.raises(InvalidOptionError, match="/Volumes/catalog/schema/volume"):
+        Location.parse(uri)
+
+
+@pytest.mark.parametrize("uri", ["dbfs:{}/t", "{}/t"])
+def test_volume_is_a_local_folder(tmp_path, monkeypatch, uri):
+    # A volume is mounted under /Volumes; the test has none, so that it looks at another folder.
+    monkeypatch.setattr("hudi_pyspark.storage.locations._VOLUMES", f"{tmp_path}/")
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t/f").write_bytes(b"1")
+    storage = ArrowStorage.parse(uri.format(tmp_path))
+    assert storage.is_local
+    assert storage.read_bytes("f") == b"1"
+
+
+@pytest.mark.parametrize(
+    ("uri", "options", "known"),
+    [
+        (
+            "wasbs://box@acme.blob.core.windows.net/t",
+            {"account_key": "a2V5"},
+            {"account_name": "acme"},
+        ),
+        (
+            "abfss://box@lake.dfs.fabric.microsoft.com/t",
+            {"account_key": "a2V5"},
+            {
+                "account_name": "lake",
+                "blob_storage_authority": ".blob.fabric.microsoft.com",
+                "dfs_storage_authority": ".dfs.fabric.microsoft.com",
+            },
+        ),
+        ("az://box/t", {"account_key": "a2V5", "account_name": "acme"}, {}),
+    ],
+)
+def test_account_of_azure_comes_from_the_host_or_from_the_options(uri, options, known):
+    storage = ArrowStorage.parse(uri, options)
+    assert storage.filesystem.equals(pafs.AzureFileSystem(**{**options, **known}))
+
+
+def test_azure_without_an_account_says_how_to_name_it():
+    with pytest.raises(InvalidOptionError, match="storage option account_name"):
+        ArrowStorage.parse("az://box/t", {"account_key": "a2V5"})
+
+
+def test_gcs_gets_a_token_with_its_end():
+    given: dict[str, str | float] = {
+        "access_token": "t",
+        "credential_token_expiration": 4_000_000_000,
+    }
+    assert isinstance(ArrowStorage.parse("gs://lake/t", given).filesystem, pafs.GcsFileSystem)
+
+
+@pytest.mark.skipif(find_spec("ossfs") is not None, reason="the package is installed")
+def test_oss_needs_its_package():
+    with pytest.raises(ImportError, match="ossfs"):
+        ArrowStorage.parse("oss://lake/t", {"fs.oss.endpoint": "http://127.0.0.1:1"})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("s3a", "s3", True), ("gcs", "gs", True), ("s3", "gs", False), ("hdfs", "hdfs", False)],
+)
+def test_buckets_of_one_store_share_credentials(one, other, same):
+    assert same_store(one, other) is same
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("s3://AKID:very-secret@lake/t", "s3://lake/t"),
+        ("s3://lake/t?access_key=a&secret_key=b", "s3://lake/t"),
+        ("abfss://box@acme.dfs.core.windows.net/t", "abfss://box@acme.dfs.core.windows.net/t"),
+        ("/a/what?b@c", "/a/what?b@c"),
+    ],
+)
+def test_uri_is_shown_without_credentials(uri, shown):
+    assert without_secrets(uri) == shown
+
+
+def test_settings_in_a_uri_are_those_of_pyarrow():
+    uri = "s3://AKID:very-secret@lake/t?region=eu-north-1&endpoint_override=http%3A%2F%2Fh%3A1"
+    storage = ArrowStorage.parse(uri)
+    assert storage.filesystem.region == "eu-north-1"
+    assert storage.describe("f") == "s3://lake/t/f"
+    assert "very-secret" not in repr(storage)
+
+
+def test_unknown_settings_in_a_uri_are_not_shown():
+    with pytest.raises(InvalidOptionError, match="give them as storage options") as caught:
+        ArrowStorage.parse("s3://AKID:very-secret@lake/t?no_such=1")
+    assert "very-secret" not in str(caught.value)
