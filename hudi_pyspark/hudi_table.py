@@ -77,12 +77,12 @@ class HudiTable:
         self._storage_options = None if filesystem is not None else dict(storage_options or {})
         if filesystem is not None and storage_options:
             raise InvalidOptionError("give storage_options or a filesystem, not both")
-        self._storage: Storage = (
+        self._view: TableView = open_table(
             ArrowStorage.parse(path, storage_options, from_environment(os.environ))
             if filesystem is None
             else ArrowStorage.on(filesystem, path)
         )
-        self._view: TableView = open_table(self._storage)
+        self._storage: Storage = self._view.storage
 
     def is_current(self) -> bool:
         """Return whether nothing has happened to the table since it was opened; one listing."""

@@ -99,7 +99,12 @@ class BloomFilter:
 
 def _header(data: bytes, position: int) -> tuple[int, int]:
     version, hash_count, hash_kind, bits = _HEADER.unpack_from(data, position)
-    if version != _VERSION or hash_kind != _MURMUR or bits <= 0 or not 0 < hash_count <= _MOST_HASHES:
+    if (
+        version != _VERSION
+        or hash_kind != _MURMUR
+        or bits <= 0
+        or not 0 < hash_count <= _MOST_HASHES
+    ):
         raise BloomFilterError(
             f"version {version} with {hash_count} hashes of kind {hash_kind} and {bits} bits"
         )

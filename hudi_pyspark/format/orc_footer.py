@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _STRIPES, _STATISTICS = 3, 7  # fields of the footer
 _TIMESTAMP_STATISTICS = 9  # field of a column's statistics
 _MOST_INFLATED = 8 << 20  # bytes of a chunk; ORC's writers stay below 256 KB
-_MOST_IN_ALL = 256 << 20  # bytes of a footer
+# Bytes that a footer inflates to: those of its bytes, and for any footer.
+_MOST_INFLATION, _FREE_INFLATION = 256, 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +110,14 @@ def _decompress(stored: bytes, compression: str) -> bytes:
     if compression == "UNCOMPRESSED":
         return stored
     content = bytearray()
+    most = len(stored) * _MOST_INFLATION + _FREE_INFLATION
     position = 0
     while position < len(stored):
         header = int.from_bytes(stored[position : position + 3], "little")
         chunk = stored[position + 3 : position + 3 + (header >> 1)]
         content += chunk if header & 1 else _inflate(chunk, compression)
-        if len(content) > _MOST_IN_ALL:
-            raise ValueError(f"it inflates to more than {_MOST_IN_ALL} bytes")
+        if len(content) > most:
+            raise ValueError(f"{len(stored)} bytes of a footer inflate to more than {most}")
         position += 3 + (header >> 1)
     return bytes(content)
 

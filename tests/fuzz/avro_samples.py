@@ -34,7 +34,9 @@ SCHEMAS = (
     _record("r", ["null", "string"], ["null", "int"], ["bytes", "null"], "float"),
     _record("r", _DECIMAL, ["null", _FIXED_DECIMAL], _UUID, _ENUM, _MILLIS),
     _record("r", _list("long"), _map("string"), _list(["null", "string"])),
-    _record("r", _list(_record("p", "int", _map(_list("string")))), ["null", _record("q", "string")]),
+    _record(
+        "r", _list(_record("p", "int", _map(_list("string")))), ["null", _record("q", "string")]
+    ),
     _record("r", ["int", "long", "null"], ["null", "string", "double", _record("s", "boolean")]),
     _record("r", _list("null"), _map(_record("empty")), _list(_list("null"))),
 )

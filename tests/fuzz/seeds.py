@@ -24,7 +24,7 @@ from tests.fuzz.avro_samples import SCHEMAS
 from tests.fuzz.targets import ORC_COMPRESSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # Inputs that once led to an error without a name, to a hang or to too much memory.
 CORPUS = Path(__file__).parent / "corpus"
@@ -104,33 +104,22 @@ def _seeds_in(path: str, content: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the targets that a file of a table has seeds for."""
     name = path.rpartition("/")[2]
     yield "names", name.encode()
-    if "/timeline/history/" in path and name.endswith(".parquet"):
-        yield "history", b'{"files":[{"fileName":"1_1_0.parquet"}]}' + content
-    elif ".archive." in name:
-        yield "archive", content
-    elif ".log." in name:
-        yield "log_file", content
-        yield from _seeds_in_log(content)
-    elif name.endswith(".hfile"):
-        yield "hfile", content
-    elif name.endswith(".parquet"):
-        yield from _seeds_in_parquet(content)
-    elif name.endswith(".orc"):
-        yield from _seeds_in_orc(content)
-    elif name.startswith("manifest_"):
-        yield "history", content
-    elif name in ("hoodie.properties", ".hoodie_partition_metadata"):
-        yield "properties", content
-    elif re.search(r"\.(commit|deltacommit|replacecommit)$", name):
-        yield from _seeds_in_commit(content)
-    elif name.endswith(".schemacommit"):
-        yield "internal_schema", b"\xff" + content
+    for pattern, seeds_in in _BY_PATH:
+        if re.search(pattern, path):
+            yield from seeds_in(content)
+            break
     for number, pattern in enumerate(_SERVICES):
         if re.search(pattern, name):
             yield "service_metadata", bytes([number]) + content
 
 
+def _seed_of(target: str, before: bytes = b"") -> Callable[[bytes], Iterator[tuple[str, bytes]]]:
+    """Return what makes a whole file a seed, after some bytes."""
+    return lambda content: iter([(target, before + content)])
+
+
 def _seeds_in_log(content: bytes) -> Iterator[tuple[str, bytes]]:
+    yield "log_file", content
     for block in frame_blocks(content, path=""):
         if block.schema_text is not None:
             yield "avro_schema", block.schema_text.encode()
@@ -174,6 +163,24 @@ def _seeds_in_commit(content: bytes) -> Iterator[tuple[str, bytes]]:
         yield "avro_schema", extra["schema"].encode()
     for path in record.get("partitionToWriteStats") or {}:
         yield "partition_path", path.encode()
+
+
+# The first pattern that is in a path decides.
+_BY_PATH = (
+    (
+        r"/timeline/history/.*\.parquet$",
+        _seed_of("history", b'{"files":[{"fileName":"1_1_0.parquet"}]}'),
+    ),
+    (r"\.archive\.[^/]*$", _seed_of("archive")),
+    (r"\.log\.[^/]*$", _seeds_in_log),
+    (r"\.hfile$", _seed_of("hfile")),
+    (r"\.parquet$", _seeds_in_parquet),
+    (r"\.orc$", _seeds_in_orc),
+    (r"/manifest_[^/]*$", _seed_of("history")),
+    (r"/(hoodie\.properties|\.hoodie_partition_metadata)$", _seed_of("properties")),
+    (r"\.(commit|deltacommit|replacecommit)$", _seeds_in_commit),
+    (r"\.schemacommit$", _seed_of("internal_schema", b"\xff")),
+)
 
 
 def _made_up() -> Iterator[tuple[str, bytes]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.errors import HudiError
+from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format import file_name
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
@@ -85,10 +86,8 @@ class Target:
 
 def _log_file(data: bytes) -> None:
     for salvaged in salvage_blocks(data, path=PATH):
-        try:
+        with suppress(HudiError):
             _content(salvaged.block)
-        except HudiError:
-            continue
 
 
 def _content(block: LogBlock) -> None:
@@ -131,10 +130,8 @@ def _hfile(data: bytes) -> None:
         part.keys.validate(full=True)
     reader.find([b"key1", b"", b"\xff\xff"])
     reader.find_prefixes([b"k", b""])
-    try:
+    with suppress(BloomFilterError):
         reader.bloom_filter()
-    except BloomFilterError:
-        pass
 
 
 def _hfile_parts(data: bytes) -> None:
@@ -177,10 +174,8 @@ def _parquet_file(data: bytes) -> None:
     column.places(rows, chosen)
     name = "_hoodie_commit_time"
     built = pages.file_of(0, name, {0: (column, chosen)}, lambda a, b: memoryview(data)[a:b])
-    try:
-        pq.read_table(pa.BufferReader(built), use_threads=False)
-    except (pa.ArrowException, OSError):
-        pass
+    with suppress(pa.ArrowException, OSError):
+        pq.ParquetFile(pa.BufferReader(built)).read(use_threads=False)
 
 
 def _page(data: bytes) -> None:
@@ -273,8 +268,15 @@ def _partition_config(*names: str) -> TableConfig:
 def _partition_path(data: bytes) -> None:
     types = {"a": pa.date32(), "b": pa.timestamp("us"), "c": pa.decimal128(9, 2)}
     text = data.decode("utf-8", "replace")
+    accepted = 0
     for names in (("a",), ("b",), ("c",), ("a", "b", "c")):
-        partition_scalars(text, _partition_config(*names), types)
+        try:
+            partition_scalars(text, _partition_config(*names), types)
+        except CorruptTableError:
+            continue
+        accepted += 1
+    if not accepted:
+        raise CorruptTableError(text)
 
 
 def _orc_footer(data: bytes) -> None:

@@ -15,7 +15,7 @@ with atheris.instrument_imports(include=["hudi_pyspark"]):
 from tests.fuzz.findings import Findings
 from tests.fuzz.seeds import seeds_of
 
-_MOST_MEMORY = 8 << 30  # of the process: what asks for more gets a MemoryError
+_MOST_ADDRESSES = 64 << 30  # bytes: whoever asks for more gets a MemoryError
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(seeds):
         (corpus / f"seed-{number}").write_bytes(seed)
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_ADDRESSES, _MOST_ADDRESSES))
     findings = Findings(target, Path(folder) / "findings" / name)
 
     def mutant(data: bytes, max_size: int, seed: int) -> bytes:

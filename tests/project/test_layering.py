@@ -55,7 +55,7 @@ ROOMS = {
     "format": {
         "": set(),
         "avro": set(),
-        "timeline": set(),
+        "timeline": {"avro"},
         "parquet": {""},
         "hfile": {""},
         "log": {"", "avro", "hfile"},

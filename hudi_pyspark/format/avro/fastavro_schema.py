@@ -50,7 +50,7 @@ def read_container(body: bytes) -> Iterator[Any]:
 
 
 @lru_cache(maxsize=32)  # one text per kind of file and Hudi release
-def load_schema(text: str) -> Any:
+def load_schema(text: str) -> Any:  # noqa: ANN401  (of any shape that Avro allows)
     """Return the JSON of the schema of a record.
 
     Raises:
@@ -65,10 +65,11 @@ def load_schema(text: str) -> Any:
 
 
 def _check(avro: AvroType) -> None:
-    if isinstance(avro, AvroReference):
-        raise ValueError(f"the Avro schema has {avro.name} in itself")
-    if isinstance(avro, AvroArray) and _has_no_bytes(avro.item):
-        raise ValueError("the Avro schema has an array of items without bytes")
+    match avro:
+        case AvroReference(name):
+            raise ValueError(f"the Avro schema has {name} in itself")
+        case AvroArray(item) if _has_no_bytes(item):
+            raise ValueError("the Avro schema has an array of items without bytes")
     for part in parts_of(avro):
         _check(part)
 
