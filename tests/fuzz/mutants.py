@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import random
@@ -79,7 +79,7 @@ def _set_integer(data: bytes, _: Sequence[bytes], generator: random.Random) -> b
     """Overwrite some bytes with a number on an edge, as the formats write numbers."""
     number = generator.choice(_INTEGERS) + generator.choice((0, 0, 1, -1))
     size = generator.choice((1, 2, 4, 8))
-    order = generator.choice(("big", "little"))
+    order: Literal["big", "little"] = generator.choice(("big", "little"))
     octets = (number % (1 << 8 * size)).to_bytes(size, order)
     at = generator.randrange(len(data) + 1)
     return data[:at] + octets + data[at + size :]
