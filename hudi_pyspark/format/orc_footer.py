@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _STRIPES, _STATISTICS = 3, 7  # fields of the footer
 _TIMESTAMP_STATISTICS = 9  # field of a column's statistics
 _MOST_INFLATED = 8 << 20  # bytes of a chunk; ORC's writers stay below 256 KB
-# Bytes that a footer inflates to: those of its bytes, and for any footer.
+# A footer inflates to at most so many bytes for each of its own, and these.
 _MOST_INFLATION, _FREE_INFLATION = 256, 256 << 10
 
 
@@ -139,7 +139,11 @@ def _inflate(chunk: bytes, compression: str) -> bytes:
 
 
 def _inflate_zlib(chunk: bytes) -> bytes:
-    return zlib.decompressobj(-zlib.MAX_WBITS).decompress(chunk, _MOST_INFLATED + 1)
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    content = inflater.decompress(chunk, _MOST_INFLATED + 1)
+    if len(content) <= _MOST_INFLATED and not inflater.eof:
+        raise zlib.error("incomplete or truncated stream")
+    return content
 
 
 def _inflate_snappy(chunk: bytes) -> bytes:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.log.log_block import LogBlock
 
 PATH = "file"
-ORC_COMPRESSIONS = ("NONE", "ZLIB", "SNAPPY", "ZSTD")
+ORC_COMPRESSIONS = ("UNCOMPRESSED", "ZLIB", "SNAPPY", "ZSTD")
 _BLOCKS_WITH_RECORDS = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
 
 

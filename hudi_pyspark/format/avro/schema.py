@@ -216,7 +216,8 @@ def parse_schema(text: str) -> AvroRecord:
 
     Raises:
         CorruptAvroError: the text is not an Avro schema; ``record`` is 0.
-        UnsupportedTypeError: the schema is valid, but not that of a record.
+        UnsupportedTypeError: the schema is valid, but not that of a record, or of one with too many
+            types inside each other.
     """
     try:
         parsed = _Parser().type_of(json.loads(text), namespace="", path="")
