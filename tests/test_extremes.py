@@ -23,10 +23,13 @@ def fields(**types):
     return meta + [{"name": name, "type": kind} for name, kind in types.items()]
 
 
-def read(columns, logs, **options) -> list[dict]:
+def read(columns, logs, **options):
     """The data columns of a slice without a base file, from Avro log blocks, one a file."""
     schema = {"type": "record", "name": "r", "fields": fields(**columns)}
-    header = {HeaderKey.INSTANT_TIME: "010", HeaderKey.SCHEMA: json.dumps(schema)}
+    header: dict[HeaderKey | int, str] = {
+        HeaderKey.INSTANT_TIME: "010",
+        HeaderKey.SCHEMA: json.dumps(schema),
+    }
     table = TinyTable(record__merge__mode="COMMIT_TIME_ORDERING")
     paths = [log("f", "010", version=number + 1) for number in range(len(logs))]
     for path, rows in zip(paths, logs, strict=True):

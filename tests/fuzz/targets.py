@@ -77,9 +77,10 @@ class Target:
         Raises:
             Exception: any error that the parser may not raise.
         """
+        refusals: tuple[type[Exception], ...] = (HudiError, *self.refusals)
         try:
             self.parse(data)
-        except (HudiError, *self.refusals):
+        except refusals:
             return False
         return True
 
