@@ -16,7 +16,7 @@ FIND_JAVA := $(PYTHON) .ci/java.py --install
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-cluster test-storage test-property test-lowest golden index-combinations histories \
+.PHONY: help install demo test test-fast test-spark test-cluster test-storage test-property test-lowest golden index-combinations histories fuzz damage \
 	check lint types format bench bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -102,6 +102,18 @@ histories: ## compare random tables with Apache Hudi (SEED=1 COUNT=10 HUDI=1.2.0
 	@home=$$($(HISTORIES)/bin/python .ci/java.py --install) && \
 		JAVA_HOME="$$home" $(HISTORIES)/bin/python -m tests.histories \
 		--seed $(SEED) --count $(COUNT) --hudi $(HUDI) $(HISTORIES_ARGS)
+
+SECONDS ?= 60
+TARGET ?=
+
+fuzz: $(VENV)/.group-test $(VENV)/.group-fuzz ## fuzz the parsers of table content (SECONDS=60 TARGET=hfile)
+	@$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(TARGET)
+
+STEP ?= 50
+TABLES ?=
+
+damage: $(VENV)/.group-test ## damage golden tables in every way and read them (STEP=50 TABLES=names)
+	@$(PYTHON) -m tests.damaged_tables --step $(STEP) $(TABLES)
 
 check: lint types test-fast ## everything that must pass before a commit
 

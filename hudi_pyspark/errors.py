@@ -18,7 +18,8 @@ HudiError                                   the base of all
 │   ├── CorruptBaseFileError                a base file that cannot be read
 │   ├── CorruptLogBlockError                a log block that cannot be framed or decoded
 │   ├── CorruptAvroError                    Avro bytes that do not fit their schema
-│   └── MissingFileError                    a committed file that is not on the storage
+│   ├── MissingFileError                    a committed file that is not on the storage
+│   └── PathOutsideTableError               metadata that names a path outside of the table
 ├── TimeTravelError                         that instant is cleaned away, or still changing
 ├── IncrementalRangeError                   commits of the range are gone, or not complete yet
 ├── StreamSchemaChangedError                the table's columns changed under a running stream
@@ -226,6 +227,12 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
             "does not exist. Restore it, or give the option bootstrap_base_path, the folder where "
             "the source files are now"
         )
+
+
+class PathOutsideTableError(CorruptTableError):
+    """The table's metadata names a path that is not inside the table."""
+
+    code = "HUDI_PATH_OUTSIDE_TABLE"
 
 
 class TimeTravelError(HudiError, ValueError):

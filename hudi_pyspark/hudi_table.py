@@ -98,10 +98,10 @@ class HudiTable:
         self, path: str, storage: Storage, spark_options: Mapping[str, object] | None
     ) -> None:
         self.path = path
-        self._storage = storage
         self._opened_by = spark_options  # open the same table in Spark; None for an object
         self._defaults: Mapping[str, object] = {}  # of its read options
         self._view: TableView = open_table(storage)
+        self._storage: Storage = self._view.storage
 
     @classmethod
     def from_catalog(

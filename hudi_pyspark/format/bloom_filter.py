@@ -20,6 +20,7 @@ _HEADER = struct.Struct(">iibi")  # version, number of hashes, kind of hash, bit
 _DYNAMIC_HEADER = struct.Struct(">iii")  # keys per row, keys in the last row, rows
 _VERSION = -1
 _MURMUR = 1
+_MOST_HASHES = 256  # Hudi takes 30 for one false positive in a billion
 _MULTIPLIER = np.uint32(0x5BD1E995)
 _SIMPLE = "SIMPLE"
 _DYNAMIC = "DYNAMIC_V0"
@@ -98,7 +99,12 @@ class BloomFilter:
 
 def _header(data: bytes, position: int) -> tuple[int, int]:
     version, hash_count, hash_kind, bits = _HEADER.unpack_from(data, position)
-    if version != _VERSION or hash_kind != _MURMUR or bits <= 0 or hash_count <= 0:
+    if (
+        version != _VERSION
+        or hash_kind != _MURMUR
+        or bits <= 0
+        or not 0 < hash_count <= _MOST_HASHES
+    ):
         raise BloomFilterError(
             f"version {version} with {hash_count} hashes of kind {hash_kind} and {bits} bits"
         )

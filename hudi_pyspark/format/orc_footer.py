@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _STRIPES, _STATISTICS = 3, 7  # fields of the footer
 _TIMESTAMP_STATISTICS = 9  # field of a column's statistics
+_MOST_INFLATED = 8 << 20  # bytes of a chunk; ORC's writers stay below 256 KB
+# A footer inflates to at most so many bytes for each of its own, and these.
+_MOST_INFLATION, _FREE_INFLATION = 256, 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,29 +110,52 @@ def _decompress(stored: bytes, compression: str) -> bytes:
     if compression == "UNCOMPRESSED":
         return stored
     content = bytearray()
+    most = len(stored) * _MOST_INFLATION + _FREE_INFLATION
     position = 0
     while position < len(stored):
         header = int.from_bytes(stored[position : position + 3], "little")
         chunk = stored[position + 3 : position + 3 + (header >> 1)]
         content += chunk if header & 1 else _inflate(chunk, compression)
+        if len(content) > most:
+            raise ValueError(f"{len(stored)} bytes of a footer inflate to more than {most}")
         position += 3 + (header >> 1)
     return bytes(content)
 
 
 def _inflate(chunk: bytes, compression: str) -> bytes:
-    match compression:
-        case "ZLIB":
-            try:
-                return zlib.decompress(chunk, wbits=-zlib.MAX_WBITS)
-            except zlib.error as error:
-                raise ValueError(f"not valid ZLIB: {error}") from error
-        case "SNAPPY":
-            size, _ = parse_varint(memoryview(chunk), 0)
-            return bytes(pa.decompress(chunk, size, "snappy", asbytes=True))
-        case "ZSTD":
-            with pa.CompressedInputStream(pa.BufferReader(chunk), "zstd") as stream:
-                return bytes(stream.read())
-    raise UnsupportedTypeError(
-        f"timestamps in an ORC file with {compression} compression are not supported: their time "
-        "zone cannot be read; supported: NONE, ZLIB, SNAPPY, ZSTD"
-    )
+    inflate = _INFLATERS.get(compression)
+    if inflate is None:
+        raise UnsupportedTypeError(
+            f"timestamps in an ORC file with {compression} compression are not supported: their "
+            f"time zone cannot be read; supported: NONE, {', '.join(_INFLATERS)}"
+        )
+    try:
+        content = inflate(chunk)
+    except (zlib.error, OSError) as error:
+        raise ValueError(f"not valid {compression}: {error}") from error
+    if len(content) > _MOST_INFLATED:
+        raise ValueError(f"a chunk inflates to more than {_MOST_INFLATED} bytes")
+    return content
+
+
+def _inflate_zlib(chunk: bytes) -> bytes:
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    content = inflater.decompress(chunk, _MOST_INFLATED + 1)
+    if len(content) <= _MOST_INFLATED and not inflater.eof:
+        raise zlib.error("incomplete or truncated stream")
+    return content
+
+
+def _inflate_snappy(chunk: bytes) -> bytes:
+    size, _ = parse_varint(memoryview(chunk), 0)
+    if size > _MOST_INFLATED:
+        raise ValueError(f"a chunk of SNAPPY inflates to {size} bytes")
+    return bytes(pa.decompress(chunk, size, "snappy", asbytes=True))
+
+
+def _inflate_zstd(chunk: bytes) -> bytes:
+    with pa.CompressedInputStream(pa.BufferReader(chunk), "zstd") as stream:
+        return bytes(stream.read(_MOST_INFLATED + 1))
+
+
+_INFLATERS = {"ZLIB": _inflate_zlib, "SNAPPY": _inflate_snappy, "ZSTD": _inflate_zstd}

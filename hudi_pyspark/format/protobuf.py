@@ -27,6 +27,8 @@ def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]
         start = position
         tag, position = parse_varint(message, position)
         number, position = parse_varint(message, position)
+        if not tag >> 3:
+            raise ProtobufError("protobuf field without a number", start)
         match tag & 7:
             case 0:
                 yield tag >> 3, number

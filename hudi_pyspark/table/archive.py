@@ -10,7 +10,6 @@ time of an old log file. An incremental query that begins before the active time
 from __future__ import annotations
 
 import io
-import json
 import re
 import struct
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
+from hudi_pyspark.format.avro.fastavro_schema import load_schema
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.timeline.commit_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant, InstantState
@@ -252,7 +252,7 @@ def _records(schema_text: str, content: memoryview, fields: Sequence[str]) -> It
 @lru_cache(maxsize=8)  # one text per Hudi release, 30 KB of it in every block
 def _schemas(text: str, fields: tuple[str, ...]) -> tuple[Any, Any]:
     """Return the schema of the entries as written, and the one that skips all but some fields."""
-    written = json.loads(text)
+    written = load_schema(text)
     read_fields = [field for field in written["fields"] if field["name"] in fields]
     if not {"commitTime", "actionType"} <= {field["name"] for field in read_fields}:
         raise ValueError("expected the schema of an archived entry, found another")
@@ -272,7 +272,7 @@ def _read_archive_bodies(
 def _read_history_bodies(
     storage: Storage, path: str, wanted: Mapping[tuple[str, str], ArchivedInstant]
 ) -> Iterator[tuple[ArchivedInstant, Mapping[str, Any]]]:
-    times = pc.field("instantTime").isin([time for time, _ in wanted])
+    times = [time for time, _ in wanted]
     for time, action, body in _read_history_rows(storage, path, _METADATA_COLUMNS, times):
         instant = wanted.get((time, action))
         if instant is not None:
@@ -300,12 +300,16 @@ def _history_version(storage: Storage, folder: str) -> int | None:
 
 
 def _read_history_rows(
-    storage: Storage, path: str, columns: list[str], rows: pc.Expression | None = None
+    storage: Storage, path: str, columns: list[str], times: Sequence[str] | None = None
 ) -> list[tuple[Any, ...]]:
-    """Read the values of these columns, one tuple per row."""
+    """Read the values of these columns, one tuple per row, of all instants or of some times."""
     try:
         with storage.open_input(path) as file, undecodable_as_corrupt(path):
-            table = pq.read_table(file, columns=columns, filters=rows)
+            # Without Arrow's datasets, which hang on some damaged footers.
+            table = pq.ParquetFile(file).read(columns, use_threads=False)
+            if times is not None:
+                wanted = pa.array(times, table["instantTime"].type)
+                table = table.filter(pc.is_in(table["instantTime"], value_set=wanted))
             return list(zip(*(table[name].to_pylist() for name in columns), strict=True))
     except FileNotFoundError as error:
         raise CorruptTimelineError(path, "the manifest names this file, but it is gone") from error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNotFoundError
 from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.config import PROPERTIES_FILE, load_table_config
+from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
@@ -116,8 +117,9 @@ def open_table(storage: Storage) -> TableView:
         config = load_table_config(storage)
     except (FileNotFoundError, NotADirectoryError):
         raise _no_table(storage) from None
-    timeline = load_timeline(storage, config)
-    return TableView(storage, config, timeline, DirectoryListing(storage, config))
+    confined = ConfinedStorage(storage)
+    timeline = load_timeline(confined, config)
+    return TableView(confined, config, timeline, DirectoryListing(confined, config))
 
 
 def _no_table(storage: Storage) -> TableNotFoundError:

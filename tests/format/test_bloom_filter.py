@@ -69,3 +69,9 @@ def test_filter_of_another_form_is_refused(data, kind):
 def test_text_that_is_no_base64_is_refused():
     with pytest.raises(BloomFilterError):
         BloomFilter.parse("§", "SIMPLE")
+
+
+def test_more_hashes_than_any_filter_has_are_refused():
+    data = struct.pack(">iibi", -1, 257, 1, 64) + bytes(8)
+    with pytest.raises(BloomFilterError, match="257 hashes"):
+        BloomFilter.parse(base64.b64encode(data).decode(), "SIMPLE")

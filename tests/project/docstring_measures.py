@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Node: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 # They implement the protocol Storage, which describes their methods.
-STORAGES = {"ArrowStorage", "MemoryStorage"}
+STORAGES = {"ArrowStorage", "ConfinedStorage", "MemoryStorage"}
 FOREIGN_METHODS = {
     name
     for kind in (str, bytes, list, dict, set, Path, io.TextIOWrapper, io.BytesIO, np.ndarray)

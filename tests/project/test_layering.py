@@ -58,7 +58,7 @@ ROOMS = {
     "format": {
         "": set(),
         "avro": set(),
-        "timeline": set(),
+        "timeline": {"avro"},
         "parquet": {""},
         "hfile": {""},
         "log": {"", "avro", "hfile"},

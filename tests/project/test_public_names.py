@@ -16,6 +16,7 @@ PUBLIC_NAMES = {
     "MissingFileError",
     "PathInsideTableError",
     "PathNotFoundError",
+    "PathOutsideTableError",
     "Scan",
     "SchemaEvolutionError",
     "SpillError",

@@ -15,6 +15,9 @@ from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 JsonValue: TypeAlias = Union[bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]", None]
 
 DECIMAL_DIGITS: Final = 38  # most digits of an Arrow decimal128 and of a Spark decimal
+# A named type may be part of many others: a schema of a kilobyte can have more parts than memory.
+_MOST_PARTS: Final = 100_000
+_DEEPEST: Final = 100  # of types inside each other
 
 
 # Marks Arrow fields whose timestamps were stored in milliseconds: partition paths show that number.
@@ -213,7 +216,8 @@ def parse_schema(text: str) -> AvroRecord:
 
     Raises:
         CorruptAvroError: the text is not an Avro schema; ``record`` is 0.
-        UnsupportedTypeError: the schema is valid, but not that of a record.
+        UnsupportedTypeError: the schema is valid, but not that of a record, or of one with too many
+            types inside each other.
     """
     try:
         parsed = _Parser().type_of(json.loads(text), namespace="", path="")
@@ -222,6 +226,18 @@ def parse_schema(text: str) -> AvroRecord:
     if not isinstance(parsed, AvroRecord):
         raise UnsupportedTypeError(f"expected the Avro schema of a record, found {text[:80]!r}")
     return parsed
+
+
+def parts_of(avro: AvroType) -> tuple[AvroType, ...]:
+    """Return the types that a type is made of."""
+    match avro:
+        case AvroArray(part) | AvroMap(part):
+            return (part,)
+        case AvroUnion(branches):
+            return branches
+        case AvroRecord():
+            return tuple(field.type for field in avro.fields)
+    return ()
 
 
 def arrow_schema(record: AvroRecord) -> pa.Schema:
@@ -370,9 +386,24 @@ class _Parser:
 
     def __init__(self) -> None:
         self.named: dict[str, AvroType] = {}
+        # Of each type, by its identity: how many parts it has in all, and how deep they are.
+        self.extents: dict[int, tuple[int, int]] = {}
 
     def type_of(self, schema: JsonValue, *, namespace: str, path: str) -> AvroType:
         """Return the type that ``schema`` describes inside a type of some namespace."""
+        avro = self._type_of(schema, namespace, path)
+        extents = [self.extents[id(part)] for part in parts_of(avro)]
+        parts = 1 + sum(parts for parts, _ in extents)
+        depth = 1 + max((depth for _, depth in extents), default=0)
+        if parts > _MOST_PARTS or depth > _DEEPEST:
+            raise UnsupportedTypeError(
+                f"the Avro schema has {parts} types, nested {depth} deep, at {path!r}; at most "
+                f"{_MOST_PARTS} and {_DEEPEST} are supported"
+            )
+        self.extents[id(avro)] = parts, depth
+        return avro
+
+    def _type_of(self, schema: JsonValue, namespace: str, path: str) -> AvroType:
         if isinstance(schema, str):
             return self._reference(schema, namespace, path)
         if isinstance(schema, list):

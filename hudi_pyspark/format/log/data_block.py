@@ -176,7 +176,8 @@ def _decode_parquet(
 ) -> pa.Table:
     fields = [field for field in schema.fields if columns is None or field.name in columns]
     try:
-        file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(block.content)))
+        content = pa.BufferReader(pa.py_buffer(block.content))
+        file = pq.ParquetFile(content, page_checksum_verification=True)
         present = set(file.schema_arrow.names)
         names = [field.name for field in fields if field.name in present]
         # Arrow reads in the file's order, and with "a" also every column named "a.…".

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
@@ -23,6 +23,9 @@ KryoValue: TypeAlias = int | float | bool | str | Decimal
 
 _HOODIE_KEY = "org.apache.hudi.common.model.HoodieKey"
 _DELETE_RECORD = "org.apache.hudi.common.model.DeleteRecord"
+# Of a decimal: those of Arrow have up to 76 digits.
+_MOST_DECIMAL_BYTES, _MOST_SCALE = 32, 76
+_EXACT = Context(prec=200)
 
 # Classes that are written as a number: that of class i is i + 2. All others come by name.
 _REGISTERED = ("int", "String", "float", "boolean", "byte", "char", "short", "long", "double")
@@ -116,9 +119,14 @@ def _read_text(reader: _KryoReader) -> str:
 
 
 def _read_decimal(reader: _KryoReader) -> Decimal:
-    unscaled = int.from_bytes(reader.read_bytes(reader.read_varint() - 1), "big", signed=True)
-    digits = tuple(int(digit) for digit in str(abs(unscaled)))
-    return Decimal((int(unscaled < 0), digits, -reader.read_zigzag()))
+    size = reader.read_varint() - 1
+    if not 0 < size <= _MOST_DECIMAL_BYTES:
+        raise reader.corrupt(f"expected a decimal of at most {_MOST_DECIMAL_BYTES} bytes")
+    unscaled = int.from_bytes(reader.read_bytes(size), "big", signed=True)
+    scale = reader.read_zigzag()
+    if abs(scale) > _MOST_SCALE:
+        raise reader.corrupt(f"expected a decimal of scale {_MOST_SCALE} at most, found {scale}")
+    return Decimal(unscaled).scaleb(-scale, _EXACT)
 
 
 def _read_date(reader: _KryoReader) -> int:

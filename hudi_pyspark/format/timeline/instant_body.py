@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import struct
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 from hudi_pyspark.errors import CorruptTimelineError
+from hudi_pyspark.format.avro.fastavro_schema import read_container
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +47,7 @@ def read_body(body: bytes, *, path: str) -> dict[str, Any]:
         return {}
     with undecodable_as_corrupt(path):
         if body.startswith(_AVRO_MAGIC):
-            record = next(fastavro.reader(io.BytesIO(body)), None)
+            record = next(read_container(body), None)
         elif body.lstrip()[:1] == b"{":
             record = json.loads(body)
         else:
@@ -71,10 +70,15 @@ def decoded_body(body: bytes, *, path: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def undecodable_as_corrupt(path: str) -> Iterator[None]:
-    """Turn any error that wrong bytes cause into CorruptTimelineError, naming the file."""
+def undecodable_as_corrupt(path: str, what: str = "") -> Iterator[None]:
+    """Turn any error that wrong bytes cause into CorruptTimelineError, naming the file.
+
+    Args:
+        path: of the file.
+        what: begins the description of the problem.
+    """
     try:
         yield
     except _UNDECODABLE as error:
         problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise CorruptTimelineError(path, problem) from error
+        raise CorruptTimelineError(path, f"{what}: {problem}" if what else problem) from error

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.errors import CorruptTimelineError
+from hudi_pyspark.format.timeline.instant_body import undecodable_as_corrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,10 +85,8 @@ def _parse(
     path: str,
     build: Callable[[dict[str, Any]], tuple[InternalSchema, ...]],
 ) -> tuple[InternalSchema, ...]:
-    try:
+    with undecodable_as_corrupt(path, "not an internal schema"):
         return build(json.loads(text))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CorruptTimelineError(path, f"not an internal schema: {error!r}") from error
 
 
 def _schema(record: dict[str, Any]) -> InternalSchema:

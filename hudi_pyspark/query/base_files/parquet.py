@@ -47,6 +47,7 @@ def read_parquet_file(
                 coerce_int96_timestamp_unit="us",
                 pre_buffer=False,
                 buffer_size=_BUFFER if storage.is_local else 0,
+                page_checksum_verification=True,  # of what is compressed, GZIP alone has its own
             )
             schema = annotated_schema(parquet.schema_arrow)
             wanted = [name for name in columns if name in schema.names]

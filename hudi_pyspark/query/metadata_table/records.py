@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.format.avro.fastavro_schema import load_schema
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
 from hudi_pyspark.format.timeline.instant_body import undecodable_as_corrupt
 from hudi_pyspark.query.metadata_table.table import FILES, UNPARTITIONED, MetadataTable
@@ -130,7 +130,7 @@ def _decoded(entries: Entries, hfile: HFile) -> Iterator[tuple[str, dict[str, An
 
 @lru_cache(maxsize=8)  # one text per Hudi release, in every file and block
 def _parse_schema_once(text: bytes) -> Any:  # noqa: ANN401  (fastavro's own form)
-    return fastavro.parse_schema(json.loads(text))
+    return fastavro.parse_schema(load_schema(str(text, "utf-8")))
 
 
 def _merge(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:

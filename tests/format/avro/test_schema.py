@@ -296,3 +296,22 @@ def test_schema_can_be_a_dictionary_key():
 def test_decimal_keeps_precision_and_scale():
     (field,) = parse_schema(column(logical("bytes", "decimal", precision=7, scale=2))).fields
     assert field.type == AvroPrimitive(Primitive.BYTES, LogicalType("decimal", 7, 2))
+
+
+def records_inside_records(count: int) -> str:
+    """A schema in which each record has the one before it twice."""
+    fields = [{"name": "f0", "type": {"type": "record", "name": "r0", "fields": []}}]
+    for number in range(1, count):
+        inside = [{"name": name, "type": f"r{number - 1}"} for name in "ab"]
+        kind = {"type": "record", "name": f"r{number}", "fields": inside}
+        fields.append({"name": f"f{number}", "type": kind})
+    return json.dumps({"type": "record", "name": "r", "fields": fields})
+
+
+def test_types_that_multiply_inside_each_other_are_refused_before_they_fill_the_memory():
+    with pytest.raises(UnsupportedTypeError, match=r"131071 types, nested 17 deep, at 'f16'"):
+        parse_schema(records_inside_records(60))
+
+
+def test_types_may_share_parts_as_long_as_they_are_few():
+    assert len(parse_schema(records_inside_records(14)).fields) == 14

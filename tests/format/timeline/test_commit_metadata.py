@@ -206,7 +206,9 @@ GOOD_AVRO = container(COMMIT_SCHEMA, {**COMMIT, "version": None})
         pytest.param(GOOD_AVRO[:300], ":", id="avro-header-cut-off"),
         pytest.param(GOOD_AVRO[:-40], "EOFError|ValueError|IndexError", id="avro-record-cut-off"),
         pytest.param(container(COMMIT_SCHEMA), "found none", id="avro-without-record"),
-        pytest.param(container("int", 1), "found none", id="avro-no-record"),
+        pytest.param(
+            container("int", 1), "expected the Avro schema of a record", id="avro-no-record"
+        ),
     ],
 )
 def test_undecodable_commit_is_refused_with_its_path(body, problem):

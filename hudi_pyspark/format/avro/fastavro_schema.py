@@ -1,0 +1,85 @@
+"""Avro schemas by which fastavro can decode any bytes, whoever wrote them.
+
+fastavro decodes records one by one, for what are few: timelines and inspection. It descends in C,
+where a type that contains itself ends the process once it is nested deeply enough. And it makes as
+many items as a count says, although items without bytes may be billions.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.format.avro.schema import (
+    AvroArray,
+    AvroFixed,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    Primitive,
+    parse_schema,
+    parts_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hudi_pyspark.format.avro.schema import AvroType
+
+_SCHEMA, _CODEC = "avro.schema", "avro.codec"
+
+
+def read_container(body: bytes) -> Iterator[Any]:
+    """Yield the records of an Avro container file.
+
+    Raises:
+        ValueError: the file is compressed, as Hudi writes none, or has a schema that `load_schema`
+            refuses. Whatever else fastavro raises for damaged bytes comes as it is.
+    """
+    reader = fastavro.reader(io.BytesIO(body))
+    codec = reader.metadata.get(_CODEC, "null")
+    if codec != "null":
+        raise ValueError(f"expected an Avro file without compression, found {codec}")
+    load_schema(reader.metadata[_SCHEMA])
+    return iter(reader)
+
+
+@lru_cache(maxsize=32)  # one text per kind of file and Hudi release
+def load_schema(text: str) -> Any:  # noqa: ANN401  (of any shape that Avro allows)
+    """Return the JSON of the schema of a record.
+
+    Raises:
+        ValueError: it is not such a schema, or is one that fastavro could not decode any bytes by.
+    """
+    try:
+        schema = parse_schema(text)
+    except HudiError as error:
+        raise ValueError(error.reason()) from error
+    _check(schema)
+    return json.loads(text)
+
+
+def _check(avro: AvroType) -> None:
+    match avro:
+        case AvroReference(name):
+            raise ValueError(f"the Avro schema has {name} in itself")
+        case AvroArray(item) if _has_no_bytes(item):
+            raise ValueError("the Avro schema has an array of items without bytes")
+    for part in parts_of(avro):
+        _check(part)
+
+
+def _has_no_bytes(avro: AvroType) -> bool:
+    match avro:
+        case AvroPrimitive(kind):
+            return kind is Primitive.NULL
+        case AvroFixed(size=size):
+            return size == 0
+        case AvroRecord():
+            return all(map(_has_no_bytes, parts_of(avro)))
+    return False

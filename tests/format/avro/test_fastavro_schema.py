@@ -1,0 +1,85 @@
+import io
+import json
+import subprocess
+import sys
+
+import fastavro
+import pytest
+
+from hudi_pyspark.format.avro.fastavro_schema import load_schema, read_container
+from tests.conftest import PROJECT
+
+
+def record(*types):
+    fields = [{"name": f"f{number}", "type": kind} for number, kind in enumerate(types)]
+    return {"type": "record", "name": "r", "fields": fields}
+
+
+def container(schema, records, codec="null") -> bytes:
+    out = io.BytesIO()
+    fastavro.writer(out, schema, records, codec=codec)
+    return out.getvalue()
+
+
+def test_records_of_a_container_are_read():
+    body = container(
+        record("int", {"type": "map", "values": "string"}), [{"f0": 1, "f1": {"a": "b"}}]
+    )
+    assert list(read_container(body)) == [{"f0": 1, "f1": {"a": "b"}}]
+
+
+def test_compressed_container_is_refused():
+    with pytest.raises(ValueError, match="without compression, found deflate"):
+        read_container(container(record("int"), [{"f0": 1}], codec="deflate"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        pytest.param(record(["null", "r"]), "has r in itself", id="in-a-union"),
+        pytest.param(record({"type": "map", "values": "r"}), "has r in itself", id="in-a-map"),
+        pytest.param(record({"type": "array", "items": "null"}), "without bytes", id="nulls"),
+        pytest.param(
+            record({"type": "array", "items": {**record(), "name": "empty"}}),
+            "without bytes",
+            id="records-without-fields",
+        ),
+        pytest.param(
+            record({"type": "array", "items": {"type": "fixed", "name": "x", "size": 0}}),
+            "without bytes",
+            id="fixed-of-no-bytes",
+        ),
+    ],
+)
+def test_schema_whose_values_have_no_bound_is_refused(schema, problem):
+    with pytest.raises(ValueError, match=problem):
+        load_schema(json.dumps(schema))
+
+
+def test_type_that_two_fields_share_is_not_inside_itself():
+    shared = {**record("int"), "name": "shared"}
+    schema = record(shared, "shared")
+    assert load_schema(json.dumps(schema)) == schema
+
+
+def nested_commit() -> bytes:
+    """A container with one record that has itself in itself, a million times."""
+    whole = container(record(["null", "r"]), [{"f0": None}])
+    head, mark = whole[: -16 - 3], whole[-16:]  # in between: record count, size, the record
+    deep = b"\2" * 1_000_000 + b"\0"
+    return head + b"\2" + b"\x82\x89\x7a" + deep + mark
+
+
+def test_commit_that_is_nested_a_million_deep_does_not_end_the_process():
+    """In a process of its own, which fastavro by itself would end."""
+    code = (
+        "from tests.format.avro.test_fastavro_schema import *\n"
+        "try:\n"
+        "    parse_commit_metadata(nested_commit(), path='c')\n"
+        "except CorruptTimelineError as error:\n"
+        "    print(error)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    assert "c: ValueError: the Avro schema has r in itself" in run.stdout

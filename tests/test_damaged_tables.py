@@ -1,0 +1,69 @@
+"""A sample of what `make damage` does to twenty tables."""
+
+import pytest
+
+from tests.conftest import GOLDEN
+from tests.damaged_tables import (
+    BARE,
+    NAMED,
+    OTHER,
+    SAME,
+    STORAGE,
+    Damage,
+    FailingStorage,
+    StorageGone,
+    damages_of,
+    files_of,
+    outcome_of,
+    read,
+)  # fmt: skip
+from tests.golden.case import load_case
+from tests.memory_storage import MemoryStorage
+
+# docs/reliability.md says why: the format has no checksum of these, or their absence is a state.
+MAY_DIFFER = {
+    "flip log file",
+    "flip hoodie.properties",
+    "flip parquet",
+    "flip commit",
+    "flip deltacommit",
+    "remove commit",
+    "remove deltacommit",
+    "remove replacecommit",
+    "empty commit",
+    "empty deltacommit",
+}
+CASE = "v6_mor_payload_awsdms"
+
+
+@pytest.mark.parametrize("case", [CASE, "v8_cow_schema_evolution", "v9_mor_nonpart_commit_time"])
+def test_damaged_table_gives_its_rows_or_a_named_error(case):
+    found = {damage: outcome_of(case, damage) for damage in damages_of(case, step=701)}
+    outcomes = {outcome for outcome, _ in found.values()}
+    assert {what for outcome, what in found.values() if outcome == BARE} == set()
+    assert {what for outcome, what in found.values() if outcome == OTHER} <= MAY_DIFFER
+    assert outcomes >= {SAME, NAMED}
+
+
+def test_table_without_damage_has_as_many_rows_as_apache_hudi_reads():
+    query = next(q for q in load_case(GOLDEN / CASE).queries if q.name == "snapshot")
+    assert len(read(MemoryStorage(files_of(CASE)))) == query.expected_rows().num_rows
+
+
+def test_damages_are_what_they_are_called():
+    files = {"a": b"\x00\x00", "b": b"1"}
+    assert Damage("flip", "a", 1).of(files).files == {"a": b"\x00\x01", "b": b"1"}
+    assert Damage("cut", "a", 1).of(files).files == {"a": b"\x00", "b": b"1"}
+    assert Damage("empty", "a", 0).of(files).files == {"a": b"", "b": b"1"}
+    assert Damage("remove", "a", 0).of(files).files == {"b": b"1"}
+    failing = Damage("fail", "", 2).of(files)
+    assert isinstance(failing, FailingStorage)
+    assert failing.read_bytes("a") == b"\x00\x00"
+    with pytest.raises(StorageGone):
+        failing.at("/").list_directory("")
+
+
+def test_a_call_that_fails_is_not_taken_for_a_missing_file():
+    calls = [d for d in damages_of(CASE, step=1 << 30) if d.kind == "fail"]
+    assert {outcome_of(CASE, damage)[0] for damage in calls} <= {SAME, NAMED, STORAGE}
+    assert len(calls) > 5
