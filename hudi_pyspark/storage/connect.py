@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _GCS_RETRIES = 10  # seconds that its client repeats a request; 15 minutes are its default
 _WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever
+_BY_FSSPEC = ("webhdfs", "oss", "memory")
 _PORTS = {"webhdfs": 9870}
 
 
@@ -115,12 +116,12 @@ def _hdfs(location: Location, arguments: dict[str, Any]) -> FileSystem:
 
 
 def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
-    fsspec = _import_fsspec(location.scheme)
-    if location.kind not in fsspec.available_protocols():
+    if location.kind not in _BY_FSSPEC:
         raise InvalidOptionError(
             f"{location.scheme}:// is not supported. Supported: local paths, s3://, gs://, "
-            "abfss://, hdfs://, webhdfs://, oss://, and the other protocols of fsspec"
+            "abfss://, hdfs://, webhdfs://, oss://; or pass a file system of fsspec to HudiTable"
         )
+    fsspec = _import_fsspec(location.scheme)
     if location.kind in _PORTS:
         host, _, port = location.authority.partition(":")
         arguments = {"host": host, "port": int(port or _PORTS[location.kind]), **arguments}
