@@ -89,6 +89,7 @@ def read_with_spark(spark: SparkSession, path: str) -> None:
     from pyspark.sql import DataFrame
 
     hudi_pyspark.register(spark)
+    assert_type(hudi_pyspark.storage_options_from_spark(spark, path), dict[str, str])
     frame = hudi_pyspark.read(spark, path, ["id"], filter="id = 'a'", batch_rows=10_000)
     assert_type(frame, DataFrame)
     assert_type(HudiTable(path).scan().to_spark(spark), DataFrame)

@@ -73,7 +73,9 @@ def nested_commit() -> bytes:
 def test_commit_that_is_nested_a_million_deep_does_not_end_the_process():
     """In a process of its own, which fastavro by itself would end."""
     code = (
-        "from tests.format.avro.test_fastavro_schema import *\n"
+        "from hudi_pyspark.errors import CorruptTimelineError\n"
+        "from hudi_pyspark.format.timeline.commit_metadata import parse_commit_metadata\n"
+        "from tests.format.avro.test_fastavro_schema import nested_commit\n"
         "try:\n"
         "    parse_commit_metadata(nested_commit(), path='c')\n"
         "except CorruptTimelineError as error:\n"
