@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import IO
 
     from hudi_pyspark.query.base_files.page_reads import WantedRows
     from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
@@ -41,14 +43,7 @@ def read_parquet_file(
     """
     try:
         with storage.open_input(path) as file:
-            # pyarrow would fetch ranges of a Python file one after the other: `PagedFile.prefetch`.
-            parquet = pq.ParquetFile(
-                file,
-                coerce_int96_timestamp_unit="us",
-                pre_buffer=False,
-                buffer_size=_BUFFER if storage.is_local else 0,
-                page_checksum_verification=True,  # of what is compressed, GZIP alone has its own
-            )
+            parquet = _open(file, buffer_size=_BUFFER if storage.is_local else 0)
             schema = annotated_schema(parquet.schema_arrow)
             wanted = [name for name in columns if name in schema.names]
             target = pa.schema([schema.field(name) for name in wanted])
@@ -78,6 +73,31 @@ def read_parquet_file(
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
         problem = f"not readable as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
+
+
+def _open(file: pa.NativeFile | IO[bytes], buffer_size: int) -> pq.ParquetFile:
+    """Open a file so that a changed byte in a page is an error, by one checksum."""
+    # pyarrow would fetch ranges of a Python file one after the other: `PagedFile.prefetch`.
+    open_file = partial(
+        pq.ParquetFile,
+        file,
+        coerce_int96_timestamp_unit="us",
+        pre_buffer=False,
+        buffer_size=buffer_size,
+    )
+    parquet = open_file()
+    if _is_gzip(parquet.metadata):
+        return parquet  # its streams have a checksum of their own
+    return open_file(metadata=parquet.metadata, page_checksum_verification=True)
+
+
+def _is_gzip(metadata: pq.FileMetaData) -> bool:
+    """Return whether all pages are compressed with GZIP."""
+    return all(
+        metadata.row_group(group).column(column).compression == "GZIP"
+        for group in range(metadata.num_row_groups)
+        for column in range(metadata.num_columns)
+    )
 
 
 def _rows_at_once(

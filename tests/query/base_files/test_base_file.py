@@ -243,3 +243,15 @@ def test_count_reads_no_page(golden_table, tmp_path):
     assert scan.count() == rows > 0
     with pytest.raises(CorruptBaseFileError):
         scan.to_arrow()
+
+
+@pytest.mark.parametrize("codec", ["GZIP", "SNAPPY", "ZSTD", "NONE"])
+def test_changed_byte_of_a_value_is_an_error(codec):
+    numbers = pa.table({"a": pa.array(range(1_000), pa.int64())})
+    content = bytearray(
+        parquet(numbers, compression=codec, use_dictionary=False, write_page_checksum=True)
+    )
+    pages = content.index((3).to_bytes(8, "little")) if codec == "NONE" else len(content) // 4
+    content[pages] ^= 1
+    with pytest.raises(CorruptBaseFileError, match="not readable as Parquet"):
+        read(bytes(content), ["a"])
