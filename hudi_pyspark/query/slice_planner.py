@@ -131,7 +131,11 @@ class SlicePlanner:
         """How indexes of the metadata table narrow partitions and slices, and what they did."""
         trusts_keys = self.options.record_index is RecordIndexUse.ALWAYS
         return DataSkipping(
-            self.view, self.table_schema, self.options.data_skipping, trusts_keys=trusts_keys
+            self.view,
+            self.table_schema,
+            self.options.data_skipping,
+            trusts_keys=trusts_keys,
+            values_are_stored=self._merger is None,
         )
 
     @cached_property

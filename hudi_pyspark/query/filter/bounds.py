@@ -20,7 +20,7 @@ from hudi_pyspark.query.filter.predicate import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hudi_pyspark.query.filter.predicate import Predicate
 
@@ -51,6 +51,19 @@ def may_match(predicate: Predicate, bounds_of: BoundsOf) -> bool:
         return any(may_match(part, bounds_of) for part in predicate.parts)
     bounds = bounds_of(predicate.column)
     return bounds is None or _leaf_may_match(predicate, bounds)
+
+
+def may_match_merged(predicate: Predicate, files: Sequence[BoundsOf]) -> bool:
+    """Decide whether the predicate can be true for rows that are merged from some files.
+
+    Each value of such a row is that of a record in one of the files; values of different columns
+    may come from different files.
+    """
+    if isinstance(predicate, And):
+        return all(may_match_merged(part, files) for part in predicate.parts)
+    if isinstance(predicate, Or):
+        return any(may_match_merged(part, files) for part in predicate.parts)
+    return any(may_match(predicate, bounds_of) for bounds_of in files)
 
 
 def _leaf_may_match(predicate: Comparison | IsIn | IsNull | Like, bounds: Bounds) -> bool:

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hudi_pyspark.query.filter.bounds import Bounds, may_match
+from hudi_pyspark.query.filter.bounds import Bounds, may_match_merged
 from hudi_pyspark.query.filter.predicate import columns_of, field_type
 from hudi_pyspark.query.metadata_table.index_keys import column_keys, file_key, partition_keys
 from hudi_pyspark.query.metadata_table.indexes import Index
 from hudi_pyspark.query.metadata_table.records import merged_values
+from hudi_pyspark.table.schema import META_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from hudi_pyspark.query.filter.bounds import BoundsOf
     from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.query.metadata_table.table import MetadataTable
-    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
@@ -36,39 +38,41 @@ def slices_within_bounds(
     predicate: Predicate,
     kinds: Mapping[str, pa.DataType],
 ) -> list[FileSlice]:
-    """Return the slices whose rows can pass a filter by the statistics of their base files.
+    """Return the slices whose rows can pass a filter by the statistics of their files.
 
-    Slices with log files are kept, since a log record may change what the base file holds.
+    Each value of a merged row is that of a record in the base file or in a log file. So a condition
+    on one column rules a slice out if it does so for each of its files. A file without statistics
+    keeps its slice.
 
     Args:
         metadata: has a partition of column statistics.
-        slices: as of the latest instant.
+        slices: as of the latest instant; no user's merger makes up their values.
         predicate: the filter.
         kinds: type of each column that has bounds; see `columns_with_bounds`.
 
     Raises:
         CorruptTableError: the metadata table cannot be read.
     """
-    names = sorted(kinds)
-    files = [s for s in slices if is_base_alone(s)]
-    keys = _keys(names, files)
+    keys = _keys(sorted(kinds), slices)
+    every = [key for of_slice in keys for of_file in of_slice for key in of_file.values()]
     found = {
         key: value
-        for entries in metadata.find(
-            Index.COLUMN_STATS.value, [key for of_file in keys for key in of_file]
-        )
+        for entries in metadata.find(Index.COLUMN_STATS.value, every)
         for key, _, value in merged_values(entries)
     }
-    ruled_out = set()
-    for file_slice, of_file in zip(files, keys, strict=True):
-        bounds = {
+
+    def bounds_of(of_file: Mapping[str, str]) -> BoundsOf:
+        return {
             name: column_bounds(found[key], kinds[name])
-            for name, key in zip(names, of_file, strict=True)
+            for name, key in of_file.items()
             if key in found
-        }
-        if not may_match(predicate, bounds.get):
-            ruled_out.add((file_slice.partition_path, file_slice.file_id))
-    return [s for s in slices if (s.partition_path, s.file_id) not in ruled_out]
+        }.get
+
+    return [
+        file_slice
+        for file_slice, of_slice in zip(slices, keys, strict=True)
+        if may_match_merged(predicate, [bounds_of(of_file) for of_file in of_slice])
+    ]
 
 
 def columns_with_bounds(
@@ -95,15 +99,20 @@ def is_base_alone(file_slice: FileSlice) -> bool:
     return file_slice.base_file is not None and not file_slice.log_files
 
 
-def _keys(names: Sequence[str], files: Sequence[FileSlice]) -> list[list[str]]:
-    """Return, for each file, the keys of the statistics of some columns."""
+def _keys(names: Sequence[str], slices: Sequence[FileSlice]) -> list[list[dict[str, str]]]:
+    """Return, for each file of each slice, the keys of the statistics of columns, by their name."""
     columns = column_keys(names)
-    partitions = partition_keys({s.partition_path for s in files})
+    # Meta columns of log records are filled in when they are written, statistics or not.
+    data_columns = {name: key for name, key in columns.items() if name not in META_COLUMNS}
+    partitions = partition_keys({s.partition_path for s in slices})
     keys = []
-    for file_slice in files:
-        assert file_slice.base_file is not None  # the caller has chosen them so
-        rest = partitions[file_slice.partition_path] + file_key(file_slice.base_file)
-        keys.append([columns[name] + rest for name in names])
+    for file_slice in slices:
+        has_bounds = columns if is_base_alone(file_slice) else data_columns
+        files: list[BaseFile | LogFile] = [*file_slice.log_files]
+        if file_slice.base_file is not None:
+            files.append(file_slice.base_file)
+        rests = [partitions[file_slice.partition_path] + file_key(file) for file in files]
+        keys.append([{name: key + rest for name, key in has_bounds.items()} for rest in rests])
     return keys
 
 

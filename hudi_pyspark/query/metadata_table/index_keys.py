@@ -12,7 +12,7 @@ from hudi_pyspark.query.metadata_table.table import UNPARTITIONED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hudi_pyspark.table.file_group import BaseFile
+    from hudi_pyspark.table.file_group import BaseFile, LogFile
 
 _SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
 
@@ -32,7 +32,7 @@ def partition_keys(paths: Iterable[str]) -> dict[str, str]:
     return {path: keys[name] for path, name in names.items()}
 
 
-def file_key(file: BaseFile) -> str:
+def file_key(file: BaseFile | LogFile) -> str:
     """Return the part of a key that says which file of its partition."""
     name = file.path.rpartition("/")[2].encode()
     return b64encode(hashlib.md5(name, usedforsecurity=False).digest()).decode()

@@ -56,6 +56,7 @@ class DataSkipping:
         schema: the table's columns.
         allowed: the indexes that may be used.
         trusts_keys: use record and secondary indexes although keys may repeat in file groups.
+        values_are_stored: each value of a row is in a file; false with a user's merger.
         notes: what each index did to the file slices, or why it was not used.
         partition_notes: the same of partitions.
     """
@@ -64,6 +65,7 @@ class DataSkipping:
     schema: pa.Schema
     allowed: Collection[Index]
     trusts_keys: bool = False
+    values_are_stored: bool = True
     notes: list[str] = field(default_factory=list)
     partition_notes: list[str] = field(default_factory=list)
 
@@ -173,9 +175,14 @@ class DataSkipping:
         self, slices: Slices, metadata: MetadataTable, predicate: Predicate
     ) -> Slices:
         kinds = self._columns_with_bounds(predicate)
-        if not kinds or not any(map(is_base_alone, slices)):
+        # Earlier versions append to log files, and the statistics may be those of one part.
+        has_logs_with_bounds = self.values_are_stored and self.table.config.version >= 8
+        asked = [s for s in slices if has_logs_with_bounds or is_base_alone(s)]
+        if not kinds or not asked:
             return slices
-        kept = slices_within_bounds(metadata, slices, predicate, kinds)
+        within = {id(s) for s in slices_within_bounds(metadata, asked, predicate, kinds)}
+        ruled_out = {id(s) for s in asked} - within
+        kept = [s for s in slices if id(s) not in ruled_out]
         return self._noted(slices, kept, "column statistics")
 
     def _by_bloom_filters(

@@ -8,14 +8,18 @@ from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hudi_pyspark.scan import Scan
+
+EXTRA = GOLDEN.with_name("golden_extra")
 
 
 def answer_of_hudi(
-    name: str, query: str = "snapshot"
+    name: str, query: str = "snapshot", folder: Path = EXTRA
 ) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """The options of a query, and Apache Hudi's rows."""
-    case = load_case(GOLDEN.with_name("golden_extra") / name)
+    case = load_case(folder / name)
     (known,) = [q for q in case.queries if q.name == query]
     return known.options, known.expected_rows().to_pylist()
 

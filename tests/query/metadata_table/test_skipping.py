@@ -7,11 +7,14 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, UnsupportedQueryError
+from hudi_pyspark.query.filter.bounds import Bounds, may_match_merged
+from hudi_pyspark.query.filter.sql_text import parse_filter
 from hudi_pyspark.query.metadata_table.column_stats import column_bounds
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
 from hudi_pyspark.query.metadata_table.table import MetadataTable
+from tests.conftest import GOLDEN
 from tests.damage import set_property
-from tests.query.metadata_table.indexed import pruned
+from tests.query.metadata_table.indexed import answer_of_hudi, pruned
 
 INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
 WITHOUT = {"use_metadata_table": False, "data_skipping": False}
@@ -158,3 +161,46 @@ def test_bounds_of_zero_are_those_of_a_footer_without_any(zero, kind):
     statistics = {"minValue": bound, "maxValue": bound, "nullCount": 0, "valueCount": 3}
     bounds = column_bounds({**statistics, "valueType": kinds}, kind)
     assert (bounds.low, bounds.high, bounds.may_have_value) == (None, None, True)
+
+
+def test_slices_with_log_files_are_left_out_by_the_statistics_of_all_their_files(golden_table):
+    table = HudiTable(str(golden_table("v9_mor_mdt_indexes")))
+    with_logs = [s for s in table.inspect.file_slices().to_pylist() if s["log_files"]]
+    assert with_logs
+    nothing = table.scan(filter="ts > 99999999999999", data_skipping="column_stats")
+    assert pruned(nothing) == "3 of 5 file slices by column statistics"  # 2 have no log files
+    _, rows = answer_of_hudi("v9_mor_mdt_indexes", folder=GOLDEN)
+    for row in rows:
+        found = table.scan(filter=f"ts = {row['ts']}", data_skipping="column_stats").to_arrow()
+        assert row["id"] in found.column("id").to_pylist()
+
+
+def test_slices_with_log_files_of_appending_versions_are_kept(golden_table):
+    table = HudiTable(str(golden_table("v6_mor_mdt_indexes")))
+    slices = table.inspect.file_slices().to_pylist()
+    alone = sum(not s["log_files"] for s in slices)
+    assert len(slices) - alone > 0
+    nothing = table.scan(filter="ts > 99999999999999", data_skipping="column_stats")
+    assert pruned(nothing) == f"{alone} of {len(slices)} file slices by column statistics"
+
+
+@pytest.mark.parametrize(
+    ("condition", "may_match"),
+    [
+        ("a = 2 AND b = 9", True),  # a partial record may have b, and the base file a
+        ("a = 2 AND b = 20", False),
+        ("a = 5", False),  # between the files' bounds, in none of them
+        ("a = 5 OR b = 9", True),
+        ("c = 1", True),  # without statistics
+    ],
+)
+def test_values_of_a_merged_row_may_come_from_different_files(condition, may_match):
+    def bounds(low, high):
+        ends = (pa.scalar(low, pa.int64()), pa.scalar(high, pa.int64()))
+        return Bounds(*ends, may_be_null=False, may_have_value=True)
+
+    base = {"a": bounds(1, 3), "b": bounds(1, 3)}
+    log = {"a": bounds(7, 8), "b": bounds(9, 9)}
+    schema = pa.schema([(name, pa.int64()) for name in "abc"])
+    predicate = parse_filter(condition, schema)
+    assert may_match_merged(predicate, [base.get, log.get]) is may_match
