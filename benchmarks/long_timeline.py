@@ -91,7 +91,7 @@ def measure(path: str, name: str, active: int, latency: float) -> None:
     CountedStorage.latency = latency
     begin, cpu = time.perf_counter(), time.process_time()
     table = HudiTable(path)
-    table.storage.__class__ = CountedStorage
+    table.storage.inner.__class__ = CountedStorage  # what confines paths wraps it
     found = queries(active)[name](table)
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
