@@ -125,3 +125,32 @@ def test_instants_after_the_end_of_a_range_are_not_read():
     assert archived_commits(view, "000", "049", by_completion=True) == {"010": "015", "020": "025"}
     with pytest.raises(CorruptTimelineError, match=r"050_060_0\.parquet"):
         archived_commits(view, "000", "050", by_completion=True)
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_rollbacks_cost_no_requests(version, monkeypatch):
+    def requests(partitions, rollbacks):
+        table = TinyTable(version, table__partition__fields="p")
+        files = (f"p{number}/{base('f', '010')}" for number in range(partitions))
+        table.write("010", "deltacommit", *files)
+        for number in range(20, 20 + rollbacks):
+            end = f"_{number + 1:03}" if version == 9 else ""
+            table.instant(f"{number:03}{end}.rollback", {"commitsRollback": ["019"]})
+        counted.clear()
+        table.open().file_slices()
+        return len(counted)
+
+    counted = []
+
+    def counting(method):
+        def counted_method(self, path):
+            counted.append(path)
+            return method(self, path)
+
+        return counted_method
+
+    for name in ("list_directory", "read_bytes"):
+        monkeypatch.setattr(MemoryStorage, name, counting(getattr(MemoryStorage, name)))
+    plain = requests(1, 0)
+    assert [requests(1, rollbacks) for rollbacks in (1, 10)] == [plain] * 2
+    assert requests(8, 10) - plain == 7  # a listing for each partition more
