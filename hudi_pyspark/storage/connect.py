@@ -14,7 +14,7 @@ from hudi_pyspark.errors import InvalidOptionError, StorageError
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hudi_pyspark.storage.file_systems import FileSystem
     from hudi_pyspark.storage.locations import Location
@@ -121,27 +121,30 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
             f"{location.scheme}:// is not supported. Supported: local paths, s3://, gs://, "
             "abfss://, hdfs://, webhdfs://, oss://; or pass a file system of fsspec to HudiTable"
         )
-    fsspec = _import_fsspec(location.scheme)
+    file_system_of = _import_fsspec_class(location)
     if location.kind in _PORTS:
         host, _, port = location.authority.partition(":")
         arguments = {"host": host, "port": int(port or _PORTS[location.kind]), **arguments}
     # The instances that fsspec keeps have the credentials with which they were made first.
-    filesystem = fsspec.filesystem(
-        location.kind, skip_instance_cache=True, use_listings_cache=False, **arguments
-    )
+    filesystem = file_system_of(skip_instance_cache=True, use_listings_cache=False, **arguments)
     if location.kind == "webhdfs":
         session = filesystem.session
         session.request = partial(session.request, timeout=_WEBHDFS_TIMEOUTS)
     return FsspecFileSystem(filesystem)
 
 
-def _import_fsspec(scheme: str) -> Any:  # noqa: ANN401  (it has no types)
+def _import_fsspec_class(location: Location) -> Callable[..., Any]:
     try:
-        return importlib.import_module("fsspec")
+        found: Callable[..., Any] = importlib.import_module("fsspec").get_filesystem_class(
+            location.kind
+        )
     except ImportError as error:
+        extra = "oss" if location.kind == "oss" else "fsspec"
         raise ImportError(
-            f"{scheme}:// needs fsspec: pip install 'hudi-pyspark[fsspec]'"
+            f"{location.scheme}:// needs a package that is not installed: "
+            f"pip install 'hudi-pyspark[{extra}]'"
         ) from error
+    return found
 
 
 _MAKERS = {"s3": _s3, "gs": _gcs, "abfs": _azure, "hdfs": _hdfs}

@@ -66,6 +66,8 @@ class Location:
             # The host of the account stands in the place of a bucket where there is no container.
             container = "" if "@" not in authority and "." in authority else authority
             path = f"{container.partition('@')[0]}/{inside}".lstrip("/")
+        elif kind == "memory":  # has no hosts
+            path = f"/{unquote(rest).lstrip('/')}"
         else:
             path = f"/{inside}"
         return cls(scheme, kind, authority, trim(path))

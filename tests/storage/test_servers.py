@@ -1,6 +1,7 @@
 """Tables on real servers of each storage, which run on this machine."""
 
 import pickle
+import sys
 import uuid
 from pathlib import Path
 
@@ -119,3 +120,11 @@ def test_webhdfs_gives_up_waiting():
     assert storage.describe("f") == "webhdfs:///lake/t/f"
     with pytest.raises(StorageError, match="refused"):
         storage.list_directory("")
+
+
+@pytest.mark.parametrize(("scheme", "module"), [("oss", "ossfs"), ("webhdfs", "fsspec")])
+def test_missing_package_is_named_with_its_extra(scheme, module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    extra = {"oss": "oss", "webhdfs": "fsspec"}[scheme]
+    with pytest.raises(ImportError, match=rf"{scheme}://.*hudi-pyspark\[{extra}\]"):
+        HudiTable(f"{scheme}://lake/t")
