@@ -111,8 +111,8 @@ def _environment(cell: Cell) -> str:
     if made is None or made.returncode:
         return f"no Python {cell.python}"
     pip = [str(cell.folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
-    # A source distribution would be compiled: a missing wheel is an answer of its own.
-    wheels = ["install", "-q", "--only-binary", ":all:", "--prefer-binary"]
+    # Other source distributions would be compiled: a missing wheel is an answer of its own.
+    wheels = ["install", "-q", "--only-binary", ":all:", "--no-binary", "pyspark"]
     for arguments in ([*wheels, *requirements(cell)], ["install", "-q", "--no-deps", "-e", "."]):
         installed = _call([*pip, *arguments])
         if installed.returncode:
