@@ -272,7 +272,6 @@ def hive(golden_table):
     socket = TServerSocket("127.0.0.1", 0)
     socket.listen()
     port = socket.handle.getsockname()[1]
-    socket.listen = lambda: None  # it listens
     server = TThreadedServer(
         Metastore.Processor(Handler()),
         socket,
@@ -280,9 +279,21 @@ def hive(golden_table):
         TBinaryProtocolFactory(),
         daemon=True,
     )
-    threading.Thread(target=server.serve, daemon=True).start()
+
+    def serve():  # the server's own loop would try again for ever after the socket is closed
+        while True:
+            try:
+                client = socket.accept()
+            except (OSError, AttributeError):
+                return
+            threading.Thread(target=server.handle, args=[client], daemon=True).start()
+
+    serving = threading.Thread(target=serve, daemon=True)
+    serving.start()
     yield {"type": "hive", "uri": f"thrift://127.0.0.1:{port}"}
     socket.close()
+    serving.join(10)
+    assert not serving.is_alive()
 
 
 @pytest.mark.parametrize("name", ["sales.orders", "eu.sales.orders"])
