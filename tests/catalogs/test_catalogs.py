@@ -4,6 +4,7 @@ import pickle
 import threading
 import time
 from importlib.util import find_spec
+from socket import SHUT_RDWR
 
 import pytest
 
@@ -284,13 +285,14 @@ def hive(golden_table):
         while True:
             try:
                 client = socket.accept()
-            except (OSError, AttributeError):
+            except OSError:
                 return
             threading.Thread(target=server.handle, args=[client], daemon=True).start()
 
     serving = threading.Thread(target=serve, daemon=True)
     serving.start()
     yield {"type": "hive", "uri": f"thrift://127.0.0.1:{port}"}
+    socket.handle.shutdown(SHUT_RDWR)  # wakes the thread, which closing does not
     socket.close()
     serving.join(10)
     assert not serving.is_alive()
