@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from tests.loopback import running
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     # Takes the body of the request; returns a status and an object.
     Answer = Callable[[dict[str, Any]], tuple[int, Any]]
@@ -30,17 +31,9 @@ class CatalogServer(ThreadingHTTPServer):
         self.asked: list[str] = []
 
 
-@contextmanager
-def serve_catalog(token: str) -> Iterator[CatalogServer]:
+def serve_catalog(token: str) -> AbstractContextManager[CatalogServer]:
     """Run a catalog until the block ends."""
-    with CatalogServer(token) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return running(CatalogServer(token))
 
 
 class _Handler(BaseHTTPRequestHandler):

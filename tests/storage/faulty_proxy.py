@@ -8,12 +8,14 @@ import socket
 import struct
 import threading
 import time
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, ClassVar
 
+from tests.loopback import running
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     # Takes the ordinal of the request and whether it is a GET of a file; returns the fault.
     Faults = Callable[[int, bool], str]
@@ -66,17 +68,9 @@ class FaultyProxy(ThreadingHTTPServer):
             return fault
 
 
-@contextmanager
-def fail_between(target: str, faults: Faults) -> Iterator[FaultyProxy]:
+def fail_between(target: str, faults: Faults) -> AbstractContextManager[FaultyProxy]:
     """Run a proxy until the block ends."""
-    with FaultyProxy(target, faults) as proxy:
-        thread = threading.Thread(target=proxy.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield proxy
-        finally:
-            proxy.shutdown()
-            thread.join()
+    return running(FaultyProxy(target, faults))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
+from tests.loopback import running
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 BUCKET = "lake"
@@ -29,17 +30,9 @@ class S3Server(ThreadingHTTPServer):
         self.accepts: Callable[[str], bool] = lambda _: True  # by the session token
 
 
-@contextmanager
-def serve(folder: Path) -> Iterator[S3Server]:
+def serve(folder: Path) -> AbstractContextManager[S3Server]:
     """Serve a folder as the bucket `lake` until the block ends."""
-    with S3Server(folder) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return running(S3Server(folder))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,0 +1,26 @@
+"""Servers of tests on loopback, which end with the block that runs them."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from socketserver import BaseServer
+
+    Server = TypeVar("Server", bound=BaseServer)
+
+
+@contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """Run a server in a thread until the block ends."""
+    with server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
