@@ -154,8 +154,14 @@ def column_bounds(statistics: Mapping[str, Any], kind: pa.DataType) -> Bounds:
     if low is None or high is None:
         low = high = None
     nulls, values = statistics["nullCount"], statistics["valueCount"]
-    has_only_nulls = nulls is not None and bool(values) and nulls == values
+    # Of log records Hudi counts values that it does not compare as nulls, bytes among them.
+    is_compared = not (pa.types.is_decimal(kind) or _is_bytes(kind))
+    has_only_nulls = is_compared and nulls is not None and bool(values) and nulls == values
     return Bounds(low, high, may_be_null=nulls != 0, may_have_value=not has_only_nulls)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 def _are_defaults(statistics: Mapping[str, Any]) -> bool:
