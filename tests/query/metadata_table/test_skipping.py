@@ -211,7 +211,7 @@ def test_values_of_a_merged_row_may_come_from_different_files(condition, may_mat
     [(pa.int64(), False), (pa.string(), False), (pa.decimal128(9, 2), True), (pa.binary(), True)],
 )
 def test_values_that_hudi_counts_as_nulls_rule_nothing_out(kind, may_have_value):
-    """Apache Hudi adds what it does not compare, bytes and decimals, to the nulls of log records."""
+    """Apache Hudi adds bytes and decimals, which it may not compare, to a log's nulls."""
     counted = {"minValue": None, "maxValue": None, "nullCount": 2, "valueCount": 2}
     bounds = column_bounds(counted, kind)
     assert (bounds.may_be_null, bounds.may_have_value) == (True, may_have_value)
