@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,16 @@ import pyarrow as pa
 from tests.histories.compare import Answer, Failure, arrow_answer
 from tests.histories.deviations import Comparison
 from tests.histories.instants import Instant, completed_commits
-from tests.histories.ours import filter_problem, read_arrow, read_ours, some_filters
-from tests.histories.queries import BEGIN, Query, QueryKind, every_query, random_queries
+from tests.histories.ours import filtered_answers, read_arrow, read_ours, some_filters
+from tests.histories.queries import (
+    BEGIN,
+    METADATA,
+    SKIPPING,
+    Query,
+    QueryKind,
+    every_query,
+    random_queries,
+)
 from tests.histories.verdict import Outcome, Verdict, judge
 from tests.histories.worker import CrashError, Worker
 
@@ -37,6 +46,7 @@ class Examination:
     steps: list[str] = field(default_factory=list)  # labels; with the reason where refused
     instants: tuple[Instant, ...] = ()
     outcomes: list[Outcome] = field(default_factory=list)
+    checks: Counter[str] = field(default_factory=Counter)  # filtered answers, and what was left out
     seconds: float = 0.0
 
     @property
@@ -55,6 +65,7 @@ class Examination:
             "table_version": self.history.table_version,
             "steps": self.steps,
             "seconds": round(self.seconds, 1),
+            "checks": dict(self.checks),
             "outcomes": [
                 {"query": str(o.query), "verdict": o.verdict.value, "detail": o.detail}
                 | ({"text": o.text} if o.verdict is not Verdict.EQUAL else {})
@@ -111,10 +122,11 @@ def ask(
             continue
         filters = some_filters(rows, query, random, FILTERS_OF_OURS)
         for chosen in filters:
-            problem = filter_problem(found.path, query, rows, chosen)
-            if problem:
-                own = query.with_filter(chosen.text)
-                yield Outcome(own, Verdict.UNEXPLAINED, "own filter", problem)
+            for answer in filtered_answers(found.path, query, rows, chosen, random):
+                found.checks["filtered answers"] += 1
+                found.checks += answer.left_out
+                if answer.problem:
+                    yield Outcome(answer.query, Verdict.UNEXPLAINED, "own filter", answer.problem)
         for chosen in filters[:1]:
             yield compare(found, worker, query.with_filter(chosen.text), plain)
 
@@ -129,7 +141,7 @@ def compare(
         worker: Apache Hudi.
         query: what to ask.
         plain: the outcome of the same query without its filter. What explains that one explains
-            this one too: `filter_problem` has shown that ours filters what it answers.
+            this one too: `filtered_answers` has shown that ours filters what it answers.
     """
 
     def ask_hudi(asked: Query) -> Answer | Failure:
@@ -187,7 +199,7 @@ def differs(history: History, worker: Worker, folder: Path, failed: Outcome) -> 
 
 
 def _read_side(query: Query) -> dict[str, str]:
-    return {k: v for k, v in query.options.items() if k == "hoodie.metadata.enable"}
+    return {k: v for k, v in query.options.items() if k in (METADATA, SKIPPING)}
 
 
 def _asked_as(

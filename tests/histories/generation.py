@@ -121,6 +121,7 @@ class _Maker:
         self.columns = {f"c{i}_{kind}": kind for i, kind in enumerate(kinds)}
         options = self.options()
         self.is_global = options["hoodie.index.type"] in _GLOBAL
+        self.has_record_index = options["hoodie.index.type"] == "RECORD_INDEX"
         first = self.first_step(options)
         steps = [first, *(self.step() for _ in range(r.randint(1, 8)))]
         return History(name, self.hudi, options, tuple(steps))
@@ -139,7 +140,7 @@ class _Maker:
             else "COPY_ON_WRITE",
             "hoodie.datasource.write.recordkey.field": "id,sub" if self.has_two_keys else "id",
             "hoodie.datasource.write.hive_style_partitioning": _truth(r.random() < 0.4),
-            "hoodie.metadata.enable": _truth(r.random() < 0.35),
+            "hoodie.metadata.enable": _truth(r.random() < 0.5),
             "hoodie.parquet.small.file.limit": r.choice(["0", "104857600"]),
             "hoodie.compact.inline": "false",
             "hoodie.embed.timeline.server": "false",
@@ -153,6 +154,7 @@ class _Maker:
             found["hoodie.write.auto.upgrade"] = "false"
             found["hoodie.write.record.positions"] = _truth(r.random() < 0.6)
         found |= self.partition_options() | self.merge_options() | self.index_options()
+        found |= self.skipping_options()
         return found | self.service_options(found)
 
     def partition_options(self) -> dict[str, str]:
@@ -207,6 +209,16 @@ class _Maker:
             found["hoodie.metadata.record.index.enable"] = "true"
         return found
 
+    def skipping_options(self) -> dict[str, str]:
+        """Which indexes the metadata table has, if there is one."""
+        r = self.random
+        of_columns = r.random() < 0.7
+        return {
+            "hoodie.metadata.index.column.stats.enable": _truth(of_columns),
+            "hoodie.metadata.index.partition.stats.enable": _truth(of_columns and r.random() < 0.7),
+            "hoodie.metadata.index.bloom.filter.enable": _truth(r.random() < 0.4),
+        }
+
     def service_options(self, others: Mapping[str, str]) -> dict[str, str]:
         r, index = self.random, others["hoodie.index.type"]
         found = {}
@@ -245,8 +257,10 @@ class _Maker:
     def step(self) -> Step:
         self.made += 1
         weights = {**_KINDS, **(_KINDS_OF_LOGS if self.is_mor else {})}
+        if self.has_record_index and self.version >= 8:  # a secondary index needs both
+            weights["create_index"] = 2.5
         name = self.pick(**weights)
-        if name in {"sql_update", "sql_delete", "merge_into"}:
+        if name in {"sql_update", "sql_delete", "merge_into", "create_index"}:
             return self.sql(name)
         special = getattr(self, name, None)
         if special is not None:
@@ -325,6 +339,10 @@ class _Maker:
             rows = self.rows(self.some(), columns, late=0.2, twins=False)
             text = f"WHEN MATCHED THEN UPDATE SET {sets}{inserts}"
             return Step(StepKind.MERGE_INTO, columns, rows, options, text=text)
+        if name == "create_index":
+            column = r.choice(["seq", "q", *self.columns])
+            text = f"CREATE INDEX IF NOT EXISTS of_{column} ON {{table}} (`{column}`)"
+            return Step(StepKind.SQL, options=options, text=text)
         if name == "sql_delete":
             text = f"DELETE FROM {{table}} WHERE {where} AND q = {r.randint(1, 3)}"
             return Step(StepKind.SQL, options=options, text=text)

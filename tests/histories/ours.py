@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark import HudiError, HudiTable
+from hudi_pyspark.query.metadata_table.indexes import Index
 from tests.golden.filters import Filter, filters_of
 from tests.histories.compare import Answer, Failure, arrow_answer, difference
-from tests.histories.queries import Query, QueryKind
+from tests.histories.queries import METADATA, SKIPPING, Query, QueryKind
+from tests.index_combinations.left_out import left_out
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from random import Random
 
@@ -23,15 +28,21 @@ def read_ours(path: Path, query: Query) -> Answer | Failure:
 
 
 def read_arrow(path: Path, query: Query) -> pa.Table | Failure:
+    return _read(path, query)[0]
+
+
+def _read(path: Path, query: Query) -> tuple[pa.Table | Failure, Counter[str]]:
+    """The answer, and what the indexes left out for it."""
     options = {**query.options, "filter": query.filter} if query.filter else query.options
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a range whose files are gone is answered with one
-            return HudiTable(str(path)).scan_with(options).to_arrow()
+            scan = HudiTable(str(path)).scan_with(options)
+            return scan.to_arrow(), left_out(scan)
     except HudiError as error:
-        return Failure(type(error).__name__, str(error))
+        return Failure(type(error).__name__, str(error)), Counter()
     except Exception as error:  # noqa: BLE001  (a finding of its own)
-        return Failure(type(error).__name__, str(error)[:600], is_named=False)
+        return Failure(type(error).__name__, str(error)[:600], is_named=False), Counter()
 
 
 def some_filters(found: pa.Table, query: Query, random: Random, most: int) -> list[Filter]:
@@ -42,11 +53,41 @@ def some_filters(found: pa.Table, query: Query, random: Random, most: int) -> li
     return random.sample(filters, min(most, len(filters)))
 
 
-def filter_problem(path: Path, query: Query, all_rows: pa.Table, filter: Filter) -> str:  # noqa: A002
-    """How a filtered answer differs from the unfiltered one, filtered here; "" if it does not."""
-    ours = read_ours(path, query.with_filter(filter.text))
-    if isinstance(ours, Failure):
-        return f"refused with a filter only: {ours.error}: {ours.message}"
+@dataclass(frozen=True)
+class FilteredAnswer:
+    """A filtered answer, beside the unfiltered one that was filtered here."""
+
+    query: Query
+    problem: str  # how they differ; "" if they do not
+    left_out: Counter[str]  # by the indexes
+
+
+def filtered_answers(
+    path: Path,
+    query: Query,
+    all_rows: pa.Table,
+    filter: Filter,  # noqa: A002
+    random: Random,
+) -> Iterator[FilteredAnswer]:
+    """Apply a filter without the metadata table, with all its indexes and with some of them.
+
+    A table without a metadata table is read once.
+    """
     kept = [filter.holds(row) is True for row in all_rows.to_pylist(maps_as_pydicts=None)]
-    found = difference(arrow_answer(all_rows.filter(pa.array(kept, pa.bool_()))), ours)
-    return str(found) if found else ""
+    expected = arrow_answer(all_rows.filter(pa.array(kept, pa.bool_())))
+    has_metadata = (path / ".hoodie" / "metadata").is_dir()
+    for settings in _index_settings(random) if has_metadata else [{}]:
+        asked = query.with_filter(filter.text).with_options(**settings)
+        found, skipped = _read(path, asked)
+        if isinstance(found, Failure):
+            problem = f"refused with a filter only: {found.error}: {found.message}"
+        else:
+            problem = str(difference(expected, arrow_answer(found)) or "")
+        yield FilteredAnswer(asked, problem, skipped)
+
+
+def _index_settings(random: Random) -> Iterator[dict[str, str]]:
+    some = random.sample(list(Index), random.randint(1, len(Index) - 1))
+    yield {METADATA: "false"}
+    yield {METADATA: "true", SKIPPING: "true"}
+    yield {METADATA: "true", SKIPPING: ",".join(index.value for index in some)}

@@ -18,6 +18,7 @@ BEGIN = "hoodie.datasource.read.begin.instanttime"
 END = "hoodie.datasource.read.end.instanttime"
 FORMAT = "hoodie.datasource.query.incremental.format"
 METADATA = "hoodie.metadata.enable"
+SKIPPING = "hoodie.enable.data.skipping"
 
 
 class QueryKind(str, Enum):

@@ -28,6 +28,10 @@ _ONLY_FIRST = frozenset(
 # What SQL commands and procedures do not take from the table and have to be given by the session.
 _OF_SESSION = (
     "hoodie.metadata.enable",
+    "hoodie.metadata.index.bloom.filter.enable",
+    "hoodie.metadata.index.column.stats.enable",
+    "hoodie.metadata.index.partition.stats.enable",
+    "hoodie.metadata.record.index.enable",
     "hoodie.parquet.small.file.limit",
     "hoodie.clean.automatic",
     "hoodie.embed.timeline.server",

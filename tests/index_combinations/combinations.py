@@ -7,7 +7,6 @@ without a filter, so that a combination costs no more than its planning; some ar
 
 from __future__ import annotations
 
-import re
 import zipfile
 from collections import Counter
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from hudi_pyspark.query.task import read_task
 from tests.conftest import GOLDEN
 from tests.golden.case import load_cases
 from tests.golden.filters import random_filter
+from tests.index_combinations.left_out import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 _KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 _FILTERED_READS = 50  # one of so many combinations is read as a whole
 _FILTERS_AT_ONCE = 4  # sets of indexes that each filter is tried with
-_LEFT_OUT = re.compile(r"([0-9]+) of [0-9]+ (?:partitions|file slices) by ([^;]+)")
-
 _SWITCHES = {"hoodie.metadata.enable", "hoodie.enable.data.skipping"}
 
 SliceKey = tuple[str, str, str]
@@ -96,12 +94,9 @@ class Outcome:
     narrowed: Counter[str] = field(default_factory=Counter)  # combinations, by index
 
     def count(self, scan: Scan) -> None:
-        for note in _notes(scan):
-            for number, index in _LEFT_OUT.findall(note):
-                if int(number):
-                    kind = re.sub(" of .*", "", index)  # without a column's name
-                    self.left_out[kind] += int(number)
-                    self.narrowed[kind] += 1
+        found = left_out(scan)
+        self.left_out += found
+        self.narrowed.update(found.keys())
 
 
 def indexed_queries(folder: Path) -> Iterator[IndexedQuery]:
@@ -182,9 +177,3 @@ def _slice_key(task: ScanTask) -> SliceKey:
 
 def _keys(rows: Iterator[dict[str, Any]] | list[dict[str, Any]]) -> Rows:
     return Counter(tuple(row[name] for name in _KEY) for row in rows)
-
-
-def _notes(scan: Scan) -> list[str]:
-    """What indexes did, without the cost of a whole explanation."""
-    planner, choice = scan._planner, scan._query.choice
-    return [*planner.skipping.notes, *(choice.notes if choice is not None else ())]
