@@ -89,7 +89,9 @@ def explaining_rule(comparison: Comparison) -> str:
         if applies(comparison):
             return number
     # Partition values that Apache Hudi shows in another way may hide a second reason.
-    for alike in (_with_decoded_folders(comparison), _with_null_for_empty(comparison)):
+    ways = (_with_decoded_folders, _with_null_for_empty, _with_folders_as_shown)
+    for way in ways:
+        alike = way(comparison)
         for number, applies in RULES:
             if alike is not None and applies(alike):
                 return f"D7 {number}"
@@ -106,9 +108,26 @@ def _with_decoded_folders(c: Comparison) -> Comparison | None:
 
 def _with_null_for_empty(c: Comparison) -> Comparison:
     """The same comparison with null where a partition value is the empty string."""
+    return _with_values_everywhere(c, lambda v: v or None)
 
+
+def _with_folders_as_shown(c: Comparison) -> Comparison | None:
+    """The same comparison with the values that Apache Hudi makes of folders without encoding."""
+    if c.properties.get("hoodie.datasource.write.partitionpath.urlencode") == "true":
+        return None
+    is_hive_style = c.properties.get("hoodie.datasource.write.hive_style_partitioning") == "true"
+
+    def shown(value: Any) -> Any:
+        if not value:
+            return value
+        return unquote(value if is_hive_style else value.partition("=")[2] or value)
+
+    return _with_values_everywhere(c, shown)
+
+
+def _with_values_everywhere(c: Comparison, change: Callable[[Any], Any]) -> Comparison:
     def shown(answer: Answer | Failure) -> Answer | Failure:
-        return _with_partition_values(c, answer, lambda v: v or None)
+        return _with_partition_values(c, answer, change)
 
     def ask_hudi(query: Query) -> Answer | Failure:
         return shown(c.ask_hudi(query))
