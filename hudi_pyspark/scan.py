@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.query.columns.nested_fields import narrow_fields
 from hudi_pyspark.query.explain import ExplainedScan, explain, summary
 from hudi_pyspark.query.filter.predicate import conjunction, conjuncts
 from hudi_pyspark.query.filter.sql_text import parse_filter
@@ -122,11 +123,15 @@ class Scan:
         # Without Spark's options, which do not contain the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
 
-    def plan(self, columns: Sequence[str] | None = None) -> list[ReadTask]:
+    def plan(
+        self, columns: Sequence[str] | None = None, *, fields: pa.Schema | None = None
+    ) -> list[ReadTask]:
         """Return the tasks of the read: one per file slice, or per change of a file group.
 
         Args:
             columns: names of columns of the answer, to read only those.
+            fields: some of these columns with the nested fields that are wanted; tasks may leave
+                out the others.
 
         Raises:
             MissingFileError: a committed file is not on the storage.
@@ -135,11 +140,17 @@ class Scan:
         """
         names = self._result.names if columns is None else columns
         result = pa.schema([self._result.field(name) for name in names])
+        if fields is not None:
+            result = narrow_fields(result, fields)
         with _collection_paused():
             return list(self._query.tasks(self._planner, result, self._predicate))
 
     def plan_groups(
-        self, columns: Sequence[str] | None = None, *, without: Collection[str] = ()
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        fields: pa.Schema | None = None,
+        without: Collection[str] = (),
     ) -> list[tuple[ReadTask, ...]]:
         """Return the tasks in groups of about equal cost (option ``task_bytes``).
 
@@ -147,6 +158,7 @@ class Scan:
 
         Args:
             columns: as for `plan`.
+            fields: as for `plan`.
             without: base files, relative to the base path, whose slices are read elsewhere.
 
         Raises:
@@ -154,7 +166,7 @@ class Scan:
             HudiError: as for `plan`.
         """
         begin = time.perf_counter()
-        tasks = self.plan(columns)
+        tasks = self.plan(columns, fields=fields)
         if without:
             bases = {s.base_file.path for s in self._query.slices or () if s.base_file is not None}
             gone = [path for path in without if path not in bases and self._may_plan(path)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
@@ -17,8 +18,6 @@ from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
 
     from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.query.plan import ScanTask
@@ -57,7 +56,9 @@ def read_base_rows(
     )
     keys = keys_array(shared.record_keys)
     columns, batch_rows = list(stored.values()), task.options.batch_rows
-    for stored_table in _read_stored(base, storage, columns, batch_rows, row_groups):
+    # With schema on read the file may have other names for the nested fields.
+    fields = task.working if shared.schema_on_read is None else pa.schema([])
+    for stored_table in _read_stored(base, storage, columns, batch_rows, row_groups, fields=fields):
         table = stored_table
         if shared.schema_on_read is not None:
             table = shared.schema_on_read.rename(stored_table, stored, base.instant_time)
@@ -76,12 +77,14 @@ def _read_stored(
     columns: Sequence[str],
     batch_rows: int,
     row_groups: RowGroupFilter,
+    *,
+    fields: pa.Schema,
 ) -> Iterator[pa.Table]:
     """Read the columns under their stored names, from the base file and its bootstrap source."""
     if base.bootstrap_source:
         source = base.bootstrap_source
         return read_bootstrap_file(storage, base.path, source, columns, batch_rows)
-    return read_base_file(storage, base.path, columns, batch_rows, row_groups)
+    return read_base_file(storage, base.path, columns, batch_rows, row_groups, fields=fields)
 
 
 def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None:

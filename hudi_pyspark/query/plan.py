@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.query.base_files.base_file import check_readable
+from hudi_pyspark.query.columns.nested_fields import narrow_fields
 from hudi_pyspark.query.filter.predicate import top_level_columns
 from hudi_pyspark.query.filter.record_keys import wanted_record_keys
 from hudi_pyspark.query.log_records.live_blocks import BlockFilter
@@ -21,14 +24,17 @@ from hudi_pyspark.query.partition_values import (
     resolve_partition_values,
     stored_partition_values,
 )
-from hudi_pyspark.query.projection import merge_columns, merge_schema, with_columns
+from hudi_pyspark.query.projection import (
+    merge_columns,
+    merge_schema,
+    with_columns,
+    with_whole,
+)
 from hudi_pyspark.table.bootstrap import is_skeleton
-from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN
+from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    import pyarrow as pa
 
     from hudi_pyspark.query.columns.schema_evolution import SchemaOnRead
     from hudi_pyspark.query.filter.predicate import Predicate
@@ -88,6 +94,30 @@ class ScanTask:
             self.whole_slice,
         )
 
+    def narrowed(self, wanted: pa.Schema) -> ScanTask:
+        """Return the read of fewer columns of the answer.
+
+        Args:
+            wanted: columns; those that the answer does not have are left out. Structs may lack
+                nested fields that are not wanted.
+        """
+        shared, working = self.shared, self.working
+        whole = {*top_level_columns(self.predicate, working)}
+        if shared.commit_range is not None:
+            whole.add(COMMIT_TIME_COLUMN)
+        if self.file_slice.log_files:
+            rule, merger = shared.rule, shared.merger
+            whole |= {RECORD_KEY_COLUMN, *merge_columns(working, rule, shared.key_fields, merger)}
+        columns = pa.schema(f for f in working if f.name in whole or f.name in wanted.names)
+        if self.file_slice.log_files and _compares_values(shared.rule, shared.merger):
+            whole |= set(columns.names)
+        result = pa.schema(f for f in shared.result if f.name in wanted.names)
+        return replace(
+            self,
+            shared=replace(shared, result=result),
+            working=narrow_fields(columns, wanted, whole=whole),
+        )
+
     @property
     def stored_columns(self) -> list[str]:
         """Names of the working columns whose values are read from the files."""
@@ -138,7 +168,7 @@ def plan(
     Args:
         slices: file slices that make up the answer, in any order.
         context: the table and how to read it.
-        result: columns of the answer.
+        result: columns of the answer; structs may lack nested fields that are not wanted.
         until: newest instant that the query sees, inclusive.
         commit_range: only rows that these commits wrote; None for all.
         predicate: only rows for which it is true; None for all.
@@ -156,14 +186,21 @@ def plan(
     kept.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
     for file_slice in kept:
         _check_base_file(file_slice, config)
-    unmerged = with_columns(table_schema, result, top_level_columns(predicate, table_schema))
+    has_logs = any(file_slice.log_files for file_slice in kept)
+    if has_logs and not options.skip_merge:
+        _check_mergeable(config, context.rule, merger)
+    needed = top_level_columns(predicate, table_schema)
     if commit_range is not None:
-        unmerged = with_columns(table_schema, unmerged, [COMMIT_TIME_COLUMN])
+        needed = [*needed, COMMIT_TIME_COLUMN]
+    unmerged = with_columns(table_schema, with_whole(table_schema, result, needed), needed)
     working = unmerged
-    if any(file_slice.log_files for file_slice in kept):
-        if not options.skip_merge:
-            _check_mergeable(config, context.rule, merger)
-        working = merge_schema(table_schema, unmerged, context.rule, context.key_fields, merger)
+    if has_logs:
+        key_fields = context.key_fields
+        whole = merge_columns(table_schema, context.rule, key_fields, merger)
+        if _compares_values(context.rule, merger):
+            whole = table_schema.names
+        unmerged_whole = with_whole(table_schema, unmerged, whole)
+        working = merge_schema(table_schema, unmerged_whole, context.rule, key_fields, merger)
     shared = SharedPlan(
         options=options,
         result=result,
@@ -253,6 +290,11 @@ def _partition_narrower(
         return _NarrowedPartition(values, is_kept, remainders[remainders.index(remaining)])
 
     return narrow
+
+
+def _compares_values(rule: MergeRule, merger: PayloadMerger | None) -> bool:
+    """Return whether a merge looks at the values of any column, so that none may lack fields."""
+    return merger is not None or rule.needs_fold
 
 
 def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:

@@ -17,7 +17,7 @@ from hudi_pyspark.table.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from hudi_pyspark.query.merge.custom_merger import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
@@ -71,6 +71,13 @@ def with_columns(table_schema: pa.Schema, result: pa.Schema, names: Sequence[str
     """Return the result's columns, and after them those of the names that are not among them."""
     missing = [table_schema.field(name) for name in names if name not in result.names]
     return pa.schema([*result, *missing])
+
+
+def with_whole(table_schema: pa.Schema, schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """Return the columns of a schema, those of the names with all of their nested fields."""
+    return pa.schema(
+        table_schema.field(field.name) if field.name in names else field for field in schema
+    )
 
 
 def merge_schema(

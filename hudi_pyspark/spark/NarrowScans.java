@@ -12,7 +12,10 @@ import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.ProjectionOverSchema;
+import org.apache.spark.sql.catalyst.expressions.SchemaPruning$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
@@ -25,6 +28,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.internal.SQLConf;
@@ -34,14 +38,18 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.Function1;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
 
 /**
- * Gives each scan of this data source only the columns that the query needs above it.
+ * Gives each scan of this data source only the columns that the query needs above it, and of structs
+ * only the fields.
  *
  * <p>Spark asks a Python data source for every column. This rule replaces the scan by one of a
- * narrower schema, as if the user had called .schema(...). Conditions and limits above the scan are
+ * narrower schema, as if the user had called .schema(...). A stream keeps its scan, which knows the
+ * offsets, but the readers of its batches get the narrower schema. Conditions and limits above the scan are
  * written into the metadata of the schema's first field, where the planning process reads them: they
  * are hints, and Spark still applies both. Whatever is unexpected leaves the plan as it was.
  *
@@ -65,7 +73,7 @@ public class NarrowScans extends Rule {
       if (!SQLConf.get().getConfString(ENABLED, "true").equals("true")) {
         return plan;
       }
-      return visit((LogicalPlan) plan, null, new ArrayList(), -1);
+      return visit((LogicalPlan) plan, (LogicalPlan) plan, null, new ArrayList(), -1);
     } catch (Throwable error) {
       LOG.debug("columns are not pruned: " + error);
       return plan;
@@ -73,48 +81,61 @@ public class NarrowScans extends Rule {
   }
 
   /**
-   * @param needed attributes that the plan above looks at; null for all
+   * @param root the whole plan
+   * @param needed expressions above that look at the rows; null where all columns are needed whole
    * @param conditions catalyst conditions above, which the plan above applies to every row
    * @param limit rows that the plan above takes at most; -1 for all
    */
-  private LogicalPlan visit(LogicalPlan plan, AttributeSet needed, List conditions, int limit)
+  private LogicalPlan visit(
+      LogicalPlan root, LogicalPlan plan, List needed, List conditions, int limit)
       throws Exception {
     if (plan instanceof DataSourceV2ScanRelation) {
       return narrow((DataSourceV2ScanRelation) plan, needed, conditions, limit);
     }
+    if (plan instanceof StreamingDataSourceV2ScanRelation) {
+      return narrow((StreamingDataSourceV2ScanRelation) plan, needed, root);
+    }
     List children = CollectionConverters.asJava(plan.children());
     if (plan instanceof Project || plan instanceof Aggregate) {
-      boolean keepsRows = plan instanceof Project;
+      List own = CollectionConverters.asJava(plan.expressions());
       LogicalPlan child = (LogicalPlan) children.get(0);
-      return with(plan, visit(child, plan.references(), new ArrayList(), keepsRows ? limit : -1));
+      int most = plan instanceof Project ? limit : -1;
+      return with(plan, visit(root, child, own, new ArrayList(), most));
     }
     if (plan instanceof Filter) {
       List more = new ArrayList(conditions);
       more.add(((Filter) plan).condition());
       LogicalPlan child = (LogicalPlan) children.get(0);
-      return with(plan, visit(child, and(needed, plan), more, -1));
+      return with(plan, visit(root, child, and(needed, plan), more, -1));
     }
     if (plan instanceof LocalLimit || plan instanceof GlobalLimit) {
       // What is filtered above a limit must not be left out below it.
       LogicalPlan child = (LogicalPlan) children.get(0);
-      return with(plan, visit(child, and(needed, plan), new ArrayList(), smaller(limit, plan)));
+      int most = smaller(limit, plan);
+      return with(plan, visit(root, child, and(needed, plan), new ArrayList(), most));
     }
     if (plan instanceof Sort) {
-      return with(plan, visit((LogicalPlan) children.get(0), and(needed, plan), conditions, -1));
+      LogicalPlan child = (LogicalPlan) children.get(0);
+      return with(plan, visit(root, child, and(needed, plan), conditions, -1));
     }
     ArrayList changed = new ArrayList();
     boolean isChanged = false;
     for (int i = 0; i < children.size(); i++) {
       LogicalPlan child = (LogicalPlan) children.get(i);
-      LogicalPlan visited = visit(child, null, new ArrayList(), -1);
+      LogicalPlan visited = visit(root, child, null, new ArrayList(), -1);
       isChanged = isChanged || visited != child;
       changed.add(visited);
     }
     return isChanged ? (LogicalPlan) plan.withNewChildren(seq(changed)) : plan;
   }
 
-  private static AttributeSet and(AttributeSet needed, LogicalPlan plan) {
-    return needed == null ? null : needed.$plus$plus(plan.references());
+  private static List and(List needed, LogicalPlan plan) {
+    if (needed == null) {
+      return null;
+    }
+    ArrayList more = new ArrayList(needed);
+    more.addAll(CollectionConverters.asJava(plan.expressions()));
+    return more;
   }
 
   private static int smaller(int limit, LogicalPlan plan) {
@@ -130,7 +151,7 @@ public class NarrowScans extends Rule {
   }
 
   private LogicalPlan narrow(
-      DataSourceV2ScanRelation relation, AttributeSet needed, List conditions, int limit)
+      DataSourceV2ScanRelation relation, List needed, List conditions, int limit)
       throws Exception {
     if (!(relation.scan() instanceof PythonScan)) {
       return relation;
@@ -139,25 +160,11 @@ public class NarrowScans extends Rule {
     if (!SOURCE.equals(get(scan, "shortName")) || hasPushedFilters(scan)) {
       return relation; // of pushed filters Spark may have dropped the conditions: plan no second time
     }
-    List output = CollectionConverters.asJava(relation.output());
     StructType stored = scan.readSchema();
     ArrayList attributes = new ArrayList();
     ArrayList fields = new ArrayList();
-    for (int i = 0; i < output.size(); i++) {
-      AttributeReference attribute = (AttributeReference) output.get(i);
-      if (needed == null || needed.contains(attribute)) {
-        attributes.add(attribute);
-        fields.add(stored.apply(attribute.name()));
-      }
-    }
+    choose(CollectionConverters.asJava(relation.output()), stored, needed, attributes, fields);
     String filters = filtersOf(conditions);
-    if (attributes.isEmpty()) {
-      // No query of Spark is without columns: the smallest comes along, as nulls that nobody reads.
-      int smallest = smallest(output);
-      attributes.add(output.get(smallest));
-      StructField field = stored.apply(((AttributeReference) output.get(smallest)).name());
-      fields.add(marked(field, PLACEHOLDER, "true"));
-    }
     // Scans of one DataFrame are planned apart, so all of them read the table as it was loaded.
     fields.set(0, marked((StructField) fields.get(0), PINNED, "true"));
     if (!filters.isEmpty()) {
@@ -170,7 +177,94 @@ public class NarrowScans extends Rule {
     if (schema.json().equals(stored.json())) {
       return relation;
     }
-    return copy(relation, narrowed(scan, schema), seq(attributes));
+    return copy(relation, 1, narrowed(scan, schema), 2, seq(attributes));
+  }
+
+  /** The relation of a batch; its stream stays, since it counts rows and knows the offsets. */
+  private static LogicalPlan narrow(
+      StreamingDataSourceV2ScanRelation relation, List needed, LogicalPlan root) throws Exception {
+    if (!(relation.scan() instanceof PythonScan)
+        || !SOURCE.equals(get(relation.scan(), "shortName"))
+        || relation.startOffset().isEmpty()
+        || scansOf(relation.stream(), root) != 1) {
+      return relation;
+    }
+    Object stream = relation.stream();
+    StructType stored = relation.scan().readSchema();
+    ArrayList attributes = new ArrayList();
+    ArrayList fields = new ArrayList();
+    choose(CollectionConverters.asJava(relation.output()), stored, needed, attributes, fields);
+    StructType schema = new StructType((StructField[]) fields.toArray(new StructField[0]));
+    StructType current = (StructType) get(stream, "outputSchema");
+    if (!schema.json().equals(current.json())) {
+      // The reader is made anew. The data source keeps one, and other streams may share it.
+      set(stream, "ds", copy((PythonDataSourceV2) get(stream, "ds")));
+      set(stream, "outputSchema", schema);
+      set(stream, "bitmap$0", Boolean.FALSE);
+    }
+    return copy(relation, 2, seq(attributes), -1, null);
+  }
+
+  private static int scansOf(Object stream, LogicalPlan root) {
+    List leaves = CollectionConverters.asJava(root.collectLeaves());
+    int count = 0;
+    for (int i = 0; i < leaves.size(); i++) {
+      if (leaves.get(i) instanceof StreamingDataSourceV2ScanRelation
+          && ((StreamingDataSourceV2ScanRelation) leaves.get(i)).stream() == stream) {
+        count++;
+      }
+    }
+    return count;
+  }
+
+  /** Adds the attributes that are needed, and their fields, without nested fields that are not. */
+  private static void choose(
+      List output, StructType stored, List needed, List attributes, List fields) {
+    StructType pruned = needed == null ? stored : withoutUnusedFields(stored, needed);
+    for (int i = 0; i < output.size(); i++) {
+      AttributeReference attribute = (AttributeReference) output.get(i);
+      if (needed == null || isReferenced(attribute, needed)) {
+        StructField field = stored.apply(attribute.name());
+        DataType type = pruned.apply(attribute.name()).dataType();
+        attributes.add(type.equals(attribute.dataType()) ? attribute : typed(attribute, type));
+        fields.add(new StructField(field.name(), type, field.nullable(), field.metadata()));
+      }
+    }
+    if (attributes.isEmpty()) {
+      // No query of Spark is without columns: the smallest comes along, as nulls that nobody reads.
+      AttributeReference smallest = (AttributeReference) output.get(smallest(output));
+      attributes.add(smallest);
+      fields.add(marked(stored.apply(smallest.name()), PLACEHOLDER, "true"));
+    }
+  }
+
+  private static boolean isReferenced(AttributeReference attribute, List expressions) {
+    for (int i = 0; i < expressions.size(); i++) {
+      if (((Expression) expressions.get(i)).references().contains(attribute)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static StructType withoutUnusedFields(StructType stored, List expressions) {
+    if (!SQLConf.get().nestedSchemaPruningEnabled()) {
+      return stored;
+    }
+    scala.collection.immutable.Seq none = seq(new ArrayList());
+    scala.collection.immutable.Seq roots =
+        SchemaPruning$.MODULE$.identifyRootFields(none, seq(expressions));
+    return roots.isEmpty() ? stored : SchemaPruning$.MODULE$.pruneSchema(stored, roots);
+  }
+
+  private static AttributeReference typed(AttributeReference attribute, DataType type) {
+    return new AttributeReference(
+        attribute.name(),
+        type,
+        attribute.nullable(),
+        attribute.metadata(),
+        attribute.exprId(),
+        attribute.qualifier());
   }
 
   private static boolean hasPushedFilters(PythonScan scan) throws Exception {
@@ -214,16 +308,21 @@ public class NarrowScans extends Rule {
     return found;
   }
 
-  /** The same scan over a source of its own, which has not planned yet. */
-  private static PythonScan planAnew(PythonScan scan, PythonDataSourceV2 source, StructType schema)
-      throws Exception {
+  /** A source that has not planned yet, and no reader. */
+  private static PythonDataSourceV2 copy(PythonDataSourceV2 source) throws Exception {
     PythonDataSourceV2 fresh = new PythonDataSourceV2();
     fresh.setShortName(SOURCE);
     set(fresh, "dataSourceInPython", get(source, "dataSourceInPython"));
+    return fresh;
+  }
+
+  /** The same scan over a source of its own. */
+  private static PythonScan planAnew(PythonScan scan, PythonDataSourceV2 source, StructType schema)
+      throws Exception {
     Constructor constructor = PythonScan.class.getDeclaredConstructors()[0];
     Class[] types = constructor.getParameterTypes();
     Object[] arguments = new Object[types.length];
-    arguments[0] = fresh;
+    arguments[0] = copy(source);
     arguments[1] = SOURCE;
     arguments[2] = schema;
     arguments[3] = get(scan, "options");
@@ -236,10 +335,11 @@ public class NarrowScans extends Rule {
     return (PythonScan) constructor.newInstance(arguments);
   }
 
-  /** The relation with another scan and output; its other parameters differ between releases. */
-  private static LogicalPlan copy(DataSourceV2ScanRelation relation, Scan scan, Object output)
+  /** A copy of a relation; its other parameters differ between releases. */
+  private static LogicalPlan copy(
+      LogicalPlan relation, int first, Object firstValue, int second, Object secondValue)
       throws Exception {
-    Method[] methods = DataSourceV2ScanRelation.class.getMethods();
+    Method[] methods = relation.getClass().getMethods();
     for (int m = 0; m < methods.length; m++) {
       Method method = methods[m];
       if (!method.getName().equals("copy")) {
@@ -247,14 +347,16 @@ public class NarrowScans extends Rule {
       }
       Object[] arguments = new Object[method.getParameterTypes().length];
       for (int i = 0; i < arguments.length; i++) {
-        Method current = DataSourceV2ScanRelation.class.getMethod("copy$default$" + (i + 1));
+        Method current = relation.getClass().getMethod("copy$default$" + (i + 1));
         arguments[i] = current.invoke(relation);
       }
-      arguments[1] = scan;
-      arguments[2] = output;
+      arguments[first] = firstValue;
+      if (second >= 0) {
+        arguments[second] = secondValue;
+      }
       return (LogicalPlan) method.invoke(relation, arguments);
     }
-    throw new IllegalStateException("DataSourceV2ScanRelation has no copy");
+    throw new IllegalStateException(relation.getClass() + " has no copy");
   }
 
   /** Conditions as texts of filters, one on each line; those that have no such text are left out. */
@@ -271,6 +373,10 @@ public class NarrowScans extends Rule {
       addFilters(((And) condition).left(), text);
       addFilters(((And) condition).right(), text);
       return;
+    }
+    if (condition instanceof IsNotNull
+        && ((IsNotNull) condition).child().dataType() instanceof StructType) {
+      return; // Spark adds it for each field that a condition compares; it needs no whole struct
     }
     Option translated = DataSourceStrategy$.MODULE$.translateFilter(condition, false);
     String filter =
@@ -412,12 +518,47 @@ public class NarrowScans extends Rule {
   }
 
   private static LogicalPlan with(LogicalPlan plan, LogicalPlan child) {
-    if (child == (LogicalPlan) plan.children().head()) {
+    LogicalPlan before = (LogicalPlan) plan.children().head();
+    if (child == before) {
       return plan;
     }
     ArrayList only = new ArrayList();
     only.add(child);
-    return (LogicalPlan) plan.withNewChildren(seq(only));
+    LogicalPlan changed = (LogicalPlan) plan.withNewChildren(seq(only));
+    StructType now = child.schema();
+    if (hasSameTypes(now, before.schema())) {
+      return changed;
+    }
+    return (LogicalPlan) changed.transformExpressions(new OverFields(now, child.outputSet()));
+  }
+
+  /** Whether each column has the type that it had. */
+  private static boolean hasSameTypes(StructType now, StructType before) {
+    StructField[] fields = now.fields();
+    for (int i = 0; i < fields.length; i++) {
+      if (!before.apply(fields[i].name()).dataType().equals(fields[i].dataType())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Rewrites expressions over structs that have fewer fields now. */
+  private static class OverFields extends AbstractPartialFunction {
+    private final ProjectionOverSchema projection;
+
+    OverFields(StructType schema, AttributeSet output) {
+      this.projection = new ProjectionOverSchema(schema, output);
+    }
+
+    public boolean isDefinedAt(Object expression) {
+      return projection.unapply((Expression) expression).isDefined();
+    }
+
+    public Object applyOrElse(Object expression, Function1 otherwise) {
+      Option found = projection.unapply((Expression) expression);
+      return found.isDefined() ? found.get() : otherwise.apply(expression);
+    }
   }
 
   private static scala.collection.immutable.Seq seq(List items) {
@@ -425,20 +566,25 @@ public class NarrowScans extends Rule {
   }
 
   private static Object get(Object of, String name) throws Exception {
-    Class type = of.getClass();
-    Field[] fields = type.getDeclaredFields();
-    for (int i = 0; i < fields.length; i++) {
-      if (fields[i].getName().equals(name)) {
-        fields[i].setAccessible(true);
-        return fields[i].get(of);
-      }
-    }
-    return null;
+    Field field = field(of.getClass(), name);
+    return field == null ? null : field.get(of);
   }
 
   private static void set(Object of, String name, Object value) throws Exception {
-    Field field = of.getClass().getDeclaredField(name);
-    field.setAccessible(true);
-    field.set(of, value);
+    field(of.getClass(), name).set(of, value);
+  }
+
+  /** A field of a class, or of the nearest superclass that has it; null if there is none. */
+  private static Field field(Class type, String name) {
+    for (Class at = type; at != null; at = at.getSuperclass()) {
+      Field[] fields = at.getDeclaredFields();
+      for (int i = 0; i < fields.length; i++) {
+        if (fields[i].getName().equals(name)) {
+          fields[i].setAccessible(true);
+          return fields[i];
+        }
+      }
+    }
+    return null;
   }
 }

@@ -114,6 +114,7 @@ def read_partition(
     limit: int | None = None,
     *,
     shared: Sequence[object] = (),
+    columns: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a partition, in exactly the given schema.
 
@@ -123,6 +124,7 @@ def read_partition(
         schema: columns that the tasks do not have are null.
         limit: rows after which reading stops; None for all.
         shared: what the tasks share, if the partition lacks it.
+        columns: to read only these of the columns that the tasks have; None for all.
 
     Raises:
         HudiError: a file is missing, corrupt or not supported.
@@ -132,6 +134,9 @@ def read_partition(
         return
     begin, rows = time.perf_counter(), 0
     tasks = _TaskUnpickler(partition.value, partition.shared or shared).load()
+    if columns is not None:
+        wanted = pa.schema([schema.field(name) for name in columns])
+        tasks = [t.narrowed(wanted) if isinstance(t, ScanTask) else t for t in tasks]
     for batch in _batches(tasks, storage, schema, limit):
         rows += batch.num_rows
         yield batch

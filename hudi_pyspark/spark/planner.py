@@ -108,11 +108,13 @@ class Planner:
         # The scan of an empty batch, so that invalid options raise before the first batch.
         scan = self._table().scan_range(self._options, LAST_OFFSET, LAST_OFFSET, mergers)
         source = scan.schema
+        hints = read_hints(schema)  # of the reader of a batch, which the optimizer narrowed
+        requested = StructType([field for field in schema if field.name in hints.columns])
         return HudiStreamReader(
             self._options,
             mergers=mergers,
             source=source,
-            columns=requested_columns(schema, source),
+            columns=requested_columns(requested, source),
             schema=arrow_schema_of(schema),
         )
 

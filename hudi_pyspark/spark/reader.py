@@ -88,7 +88,7 @@ class HudiReader(DataSourceReader):
     def _plan(self, scan: Scan) -> PackedTasks:
         if self._planned is None:
             let_spark_collect_logs()
-            groups = scan.plan_groups(self._columns, without=self._without)
+            groups = scan.plan_groups(self._columns, fields=self._schema, without=self._without)
             self._planned = PackedTasks.of(groups)
             self._shared = self._planned.shared
         return self._planned

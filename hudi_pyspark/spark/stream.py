@@ -133,7 +133,8 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [HudiPartition(tasks, packed.shared) for tasks in packed.groups]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield from read_partition(partition, self._storage, self._schema)
+        # Spark's optimizer may have narrowed the schema since the partition was planned.
+        yield from read_partition(partition, self._storage, self._schema, columns=self._columns)
 
     def _check_schema(self, current: pa.Schema) -> None:
         """Refuse to lose new columns in a query that reads all, or columns that any query reads.

@@ -13,6 +13,7 @@ from hudi_pyspark.query.options import ReadOptions
 from hudi_pyspark.query.plan import PlanContext, plan
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
+from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.timeline import CommittedTimes
 from tests.query.log_records.log_files import COMMIT_TIME, rule_of
 
@@ -23,6 +24,7 @@ TABLE = pa.schema(
         ("ts", pa.int64()),
         ("p", pa.int32()),
         ("q", pa.string()),
+        ("s", pa.struct({"a": pa.int32(), "b": pa.int32()})),
     ]
 )
 COMMITTED = CommittedTimes(frozenset({"001", "002", "003"}), "001")
@@ -51,7 +53,9 @@ def slice_of(
     return FileSlice(partition, file_id, "002", base, tuple(files))
 
 
-def planned(*slices, config=None, columns=("id",), rule=None, predicate=None, **options):
+def planned(
+    *slices, config=None, columns=("id",), result=None, rule=None, predicate=None, **options
+):
     context = PlanContext(
         config=config or config_of(),
         table_schema=TABLE,
@@ -59,7 +63,7 @@ def planned(*slices, config=None, columns=("id",), rule=None, predicate=None, **
         committed=COMMITTED,
         options=ReadOptions(**options),
     )
-    result = pa.schema([TABLE.field(name) for name in columns])
+    result = result or pa.schema([TABLE.field(name) for name in columns])
     return plan(slices, context, result=result, until="003", predicate=predicate)
 
 
@@ -83,6 +87,40 @@ def test_only_slices_with_log_files_read_what_the_merge_needs():
     assert without.working.names == ["id"]
     assert with_log.working.names == ["id", "_hoodie_record_key", "ts"]
     assert with_log.shared.result.names == ["id"]
+
+
+ONLY_A = pa.schema({"s": pa.struct({"a": pa.int32()})})
+MIXED_VALUES = replace(
+    rule_of(RecordMergeMode.CUSTOM),
+    payload_class="org.apache.hudi.common.model.PartialUpdateAvroPayload",
+)
+BY_NESTED = rule_of(ordering_fields=["s.b"])
+
+
+@pytest.mark.parametrize(
+    ("logs", "rule", "predicate", "is_narrow"),
+    [
+        pytest.param(0, None, None, True, id="base-file"),
+        pytest.param(1, None, None, True, id="logs"),
+        pytest.param(1, MIXED_VALUES, None, False, id="merge-of-values"),
+        pytest.param(0, MIXED_VALUES, None, True, id="nothing-to-merge"),
+        pytest.param(1, BY_NESTED, None, False, id="ordering-field"),
+        pytest.param(0, None, "s IS NULL", False, id="filter"),
+    ],
+)
+def test_nested_fields_are_left_out_unless_something_needs_the_column(
+    logs, rule, predicate, is_narrow
+):
+    parsed = predicate and parse_filter(predicate, TABLE)
+    file_slice = slice_of("a", "1", logs=logs)
+    (task,) = planned(file_slice, result=ONLY_A, rule=rule, predicate=parsed)
+    kind = (ONLY_A if is_narrow else TABLE).field("s").type
+    assert task.working.field("s").type == kind
+    (whole,) = planned(file_slice, columns=["id", "s"], rule=rule, predicate=parsed)
+    narrowed = whole.narrowed(ONLY_A)
+    assert narrowed.working.field("s").type == kind
+    assert set(narrowed.working.names) == set(task.working.names)
+    assert narrowed.shared.result.names == ["s"]
 
 
 def test_task_survives_pickling():

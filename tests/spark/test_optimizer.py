@@ -154,6 +154,65 @@ def test_random_queries_answer_as_on_the_rows_of_apache_hudi(spark, ruled, golde
         assert rows(grouped[0]) == rows(grouped[1]), made.text
 
 
+NESTED = [
+    (lambda t: t.select("c_struct.f1"), ["struct<f1:int>"]),
+    (
+        lambda t: t.where("c_struct.f3.g2 > 1").select("c_struct.f1"),
+        ["struct<f1:int,f3:struct<g2:decimal(5,1)>>"],
+    ),
+    (
+        lambda t: t.where("c_struct.f1 > 0").groupBy("c_struct.f2").count(),
+        ["struct<f1:int,f2:string>"],
+    ),
+    (lambda t: t.select("c_arr_s.b"), ["array<struct<b:string>>"]),
+    (lambda t: t.select(sf.expr("map_values(c_map_s)[0].y")), ["map<string,struct<y:date>>"]),
+    (
+        lambda t: t.select(sf.explode("c_arr_s").alias("e")).select("e.a"),
+        ["array<struct<a:int>>"],
+    ),
+    (
+        lambda t: t.orderBy("c_struct.f1", "id").select("c_struct.f3.g1").limit(3),
+        ["int", "struct<f1:int,f3:struct<g1:timestamp>>"],
+    ),
+    (
+        lambda t: t.alias("a").join(t.alias("b"), sf.expr("a.c_struct.f1 = b.c_struct.f1"))
+        .select("a.c_struct.f2", "b.id"),
+        ["struct<f1:int,f2:string>", "int", "struct<f1:int>"],
+    ),
+    (lambda t: t.agg(sf.sum("c_struct.f1")), ["struct<f1:int>"]),
+    (
+        lambda t: t.select("c_struct", "c_struct.f1"),
+        ["struct<f1:int,f2:string,f3:struct<g1:timestamp,g2:decimal(5,1)>>"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "types"), NESTED, ids=range(len(NESTED)))
+def test_nested_fields_alone_are_read(spark, ruled, golden_table, query, types):
+    """The expected answer is the query over Apache Hudi's own rows."""
+    ours = query(load(ruled, golden_table(TYPES)))
+    snapshot = next(q for q in load_case(GOLDEN / TYPES).queries if q.name == "snapshot")
+    assert scanned_types(ours) == types
+    assert rows(ours) == rows(query(spark.read.parquet(str(snapshot.rows))))
+
+
+def scanned_types(frame):
+    leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
+    return [
+        leaves.apply(leaf).output().apply(place).dataType().catalogString()
+        for leaf in range(leaves.size())
+        for place in range(leaves.apply(leaf).output().size())
+    ]
+
+
+def test_setting_of_spark_reads_structs_whole(ruled, golden_table):
+    ruled.conf.set("spark.sql.optimizer.nestedSchemaPruning.enabled", "false")
+    frame = load(ruled, golden_table(TYPES)).select("c_struct.f1")
+    assert scanned_types(frame) == [
+        "struct<f1:int,f2:string,f3:struct<g1:timestamp,g2:decimal(5,1)>>"
+    ]
+
+
 def test_switch_leaves_the_plan_as_it_was(ruled, golden_table):
     ruled.conf.set(ENABLED, "false")
     frame = load(ruled, golden_table(MOR)).select("id")
@@ -281,6 +340,57 @@ def test_columns_that_cannot_be_pruned_are_refused(golden_table):
         with pytest.raises(NotImplementedError, match="does not read"):
             reader.pruneColumns(pa.schema(columns))
     reader.pruneColumns(StructType())  # another API than Sail's
+
+
+@pytest.mark.parametrize(
+    ("query", "mode", "columns"),
+    [
+        (lambda t: t.select("id", "c_struct.f1"), "append", ["id int", "c_struct struct<f1:int>"]),
+        (lambda t: t.groupBy("part").count(), "complete", ["part string"]),
+        (lambda t: t.groupBy().count(), "complete", ["c_bool boolean"]),
+    ],
+    ids=["nested", "grouped", "count"],
+)
+def test_micro_batches_read_the_columns_of_the_query(ruled, golden_table, query, mode, columns):
+    """The answer is that of the same stream without the rule, which other tests prove."""
+    frame = ruled.readStream.format("hudi-py").options(start_offset="earliest", task_bytes=1)
+    frame = frame.load(str(golden_table(TYPES)))
+    answers = []
+    for is_on in ("true", "false"):
+        ruled.conf.set(ENABLED, is_on)
+        name = f"narrow_{is_on}"
+        writer = query(frame).writeStream.format("memory").queryName(name).outputMode(mode)
+        stream = writer.trigger(availableNow=True).start()
+        assert stream.awaitTermination(120)
+        if is_on == "true":
+            output = stream_columns(stream)
+        read = [progress["numInputRows"] for progress in stream.recentProgress]
+        answers.append((rows(ruled.table(name)), read))
+        ruled.catalog.dropTempView(name)
+    assert output == columns
+    assert answers[0] == answers[1]
+    assert sum(answers[0][1])
+
+
+def stream_columns(stream):
+    """What the last batch read."""
+    leaves = stream._jsq.streamingQuery().lastExecution().optimizedPlan().collectLeaves()
+    output = leaves.apply(0).output()
+    found = (output.apply(place) for place in range(output.size()))
+    return [f"{column.name()} {column.dataType().catalogString()}" for column in found]
+
+
+def test_stream_that_is_read_twice_in_a_query_stays_whole(ruled, golden_table):
+    stream = ruled.readStream.format("hudi-py").option("start_offset", "earliest")
+    stream = stream.load(str(golden_table(TYPES)))
+    both = stream.select("id").union(stream.select("c_int"))
+    writer = both.writeStream.format("memory").queryName("twice")
+    running = writer.trigger(availableNow=True).start()
+    assert running.awaitTermination(120)
+    whole = ruled.read.format("hudi-py").options(query_type="incremental", begin="earliest")
+    expected = whole.load(str(golden_table(TYPES)))
+    wanted = rows(expected.select("id")) + rows(expected.selectExpr("c_int as id"))
+    assert rows(ruled.table("twice")) == wanted
 
 
 def test_schema_without_hints_has_none(ruled, golden_table):

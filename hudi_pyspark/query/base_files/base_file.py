@@ -32,6 +32,7 @@ _READERS = {
 }
 _READABLE = (PARQUET, *_READERS)
 _EVERY_ROW_GROUP = RowGroupFilter()
+_NO_COLUMNS = pa.schema([])
 
 
 def read_base_file(
@@ -40,6 +41,8 @@ def read_base_file(
     columns: Sequence[str],
     batch_rows: int,
     row_groups: RowGroupFilter = _EVERY_ROW_GROUP,
+    *,
+    fields: pa.Schema = _NO_COLUMNS,
 ) -> Iterator[pa.Table]:
     """Stream a base file in file order.
 
@@ -49,6 +52,8 @@ def read_base_file(
         columns: names of top-level columns; those that the file lacks are left out.
         batch_rows: most rows per table.
         row_groups: which part of a Parquet file is wanted; the other formats are read whole.
+        fields: columns with the nested fields that are wanted. Others may be missing from the
+            tables; all fields of the columns that are not in here are wanted.
 
     Yields:
         Tables in the file's own types; without any column they still have their number of rows.
@@ -63,7 +68,9 @@ def read_base_file(
     try:
         extension = _extension(path)
         if extension == PARQUET:
-            yield from read_parquet_file(storage, path, columns, batch_rows, row_groups)
+            yield from read_parquet_file(
+                storage, path, columns, batch_rows, row_groups, fields=fields
+            )
         else:
             yield from _READERS[extension](storage, path, columns, batch_rows)
     except FileNotFoundError as error:

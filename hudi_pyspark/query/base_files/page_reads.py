@@ -151,6 +151,16 @@ def _read_column(small_file: bytes, rows: int) -> pa.ChunkedArray:
     return column
 
 
+def is_among(columns: Sequence[str], leaf: str) -> bool:
+    """Return whether a leaf column is one of some columns, or part of one.
+
+    Args:
+        columns: names of top-level columns, or paths of leaf columns.
+        leaf: its path.
+    """
+    return leaf in columns or leaf.partition(".")[0] in columns
+
+
 class FileParts:
     """Parts of a file, those close to each other read at once.
 
@@ -198,7 +208,7 @@ class PagedFile:
 
         Args:
             groups: ordinals of the row groups.
-            columns: names of top-level columns.
+            columns: names of top-level columns, or paths of leaf columns.
         """
         if self.is_remote:
             prefetch(self._file, self._chunks(groups, columns))
@@ -209,7 +219,7 @@ class PagedFile:
             row_group = self.parquet.metadata.row_group(group)
             for ordinal in range(row_group.num_columns):
                 chunk = row_group.column(ordinal)
-                if chunk.path_in_schema.partition(".")[0] in columns:
+                if is_among(columns, chunk.path_in_schema):
                     begin = chunk.data_page_offset
                     if chunk.has_dictionary_page:
                         begin = min(begin, chunk.dictionary_page_offset)

@@ -1,0 +1,94 @@
+"""Choice of the nested fields of a column: types without the others, and their leaves in a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    import pyarrow.parquet as pq
+
+
+def narrow_type(kind: pa.DataType, wanted: pa.DataType) -> pa.DataType:
+    """Return a type without the nested fields that the other type does not have.
+
+    Args:
+        kind: type of a column; the fields that remain keep its order and their types.
+        wanted: has the wanted fields. Where it has no field of a struct, all of them remain.
+    """
+    if pa.types.is_struct(kind) and pa.types.is_struct(wanted):
+        chosen = [
+            field.with_type(narrow_type(field.type, wanted.field(field.name).type))
+            for field in kind
+            if wanted.get_field_index(field.name) >= 0
+        ]
+        return pa.struct(chosen) if chosen else kind
+    if pa.types.is_list(kind) and pa.types.is_list(wanted):
+        item = kind.value_field
+        return pa.list_(item.with_type(narrow_type(item.type, wanted.value_type)))
+    if pa.types.is_map(kind) and pa.types.is_map(wanted):
+        item = kind.item_field
+        return pa.map_(kind.key_field, item.with_type(narrow_type(item.type, wanted.item_type)))
+    return kind
+
+
+def narrow_fields(
+    schema: pa.Schema, wanted: pa.Schema, *, whole: Collection[str] = ()
+) -> pa.Schema:
+    """Return the columns of a schema without the nested fields that are not wanted.
+
+    Args:
+        schema: the columns.
+        wanted: has the wanted fields of some of them; the other columns remain as they are.
+        whole: names of columns that remain as they are, too.
+    """
+    return pa.schema(
+        field.with_type(narrow_type(field.type, wanted.field(field.name).type))
+        if field.name in wanted.names and field.name not in whole
+        else field
+        for field in schema
+    )
+
+
+def leaf_paths(file: pq.ParquetFile, wanted: pa.Schema) -> list[str]:
+    """Return the paths of the leaf columns that hold the wanted fields of a Parquet file.
+
+    Args:
+        file: to read from.
+        wanted: columns of the file, without the nested fields that are not wanted.
+    """
+    leaves: list[str] = []
+    first = 0
+    for field in file.schema_arrow:
+        count = _count_leaves(field.type)
+        if field.name in wanted.names:
+            chosen = _chosen_leaves(field.type, wanted.field(field.name).type, first)
+            leaves += [file.schema.column(leaf).path for leaf in chosen]
+        first += count
+    # Types of pyarrow's own, which a footer may name, need not have as many leaves as the file.
+    return leaves if first == len(file.schema) else list(wanted.names)
+
+
+def _chosen_leaves(kind: pa.DataType, wanted: pa.DataType, first: int) -> Iterator[int]:
+    """Yield the ordinals of the leaves, the first of which is given."""
+    if kind.equals(wanted) or not pa.types.is_nested(kind):
+        yield from range(first, first + _count_leaves(kind))
+    elif pa.types.is_struct(kind):
+        for field in kind:
+            if wanted.get_field_index(field.name) >= 0:
+                yield from _chosen_leaves(field.type, wanted.field(field.name).type, first)
+            first += _count_leaves(field.type)
+    elif pa.types.is_map(kind):
+        keys = _count_leaves(kind.key_type)
+        yield from range(first, first + keys)
+        yield from _chosen_leaves(kind.item_type, wanted.item_type, first + keys)
+    else:
+        yield from _chosen_leaves(kind.value_type, wanted.value_type, first)
+
+
+def _count_leaves(kind: pa.DataType) -> int:
+    children = (kind.field(i).type for i in range(kind.num_fields))
+    return sum(map(_count_leaves, children)) if pa.types.is_nested(kind) else 1
