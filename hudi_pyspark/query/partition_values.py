@@ -18,7 +18,7 @@ from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.query.columns.arrays import any_of, repeat
 from hudi_pyspark.query.filter.bounds import Bounds, may_match
 from hudi_pyspark.query.filter.predicate import columns_of, conjunction, conjuncts, holds
-from hudi_pyspark.table.partition import partition_scalars
+from hudi_pyspark.table.partition import partition_folders, partition_scalars
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -172,12 +172,16 @@ def decided_by_path(
         schema: the table's columns.
         ordering_fields: names of fields whose stored values order records.
     """
-    if unquote(partition_path) != partition_path and not config.url_encode_partitions:
-        return []  # the value itself may hold what looks like an escape
+    folders = partition_folders(partition_path, config)
+    unclear: set[str] = set()
+    if not config.url_encode_partitions:  # a value itself may hold what looks like an escape
+        of_fields = zip(config.partition_fields, folders, strict=False)
+        unclear = {name for name, folder in of_fields if unquote(folder) != folder}
     return [
         name
         for name in names
-        if name not in config.timestamp_partition_fields
+        if name not in unclear
+        and name not in config.timestamp_partition_fields
         and name not in ordering_fields
         and _is_exact(schema.field(name).type)
     ]

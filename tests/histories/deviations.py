@@ -171,7 +171,8 @@ def _partition_value(c: Comparison) -> bool:
 
     It shows null for the empty string. Where folders are not encoded it decodes them all the same,
     and takes what follows the first `=` of a folder without hive style; where they are encoded, it
-    does not decode them in incremental queries.
+    does not decode them in incremental queries. What looks like an escape in a folder that is not
+    encoded may belong to the value: the file decides, also about a row that a global index left.
     """
     found = c.difference()
     fields = [f for f in c.history.partition_fields if c.history.column_type(f) == "string"]
@@ -194,8 +195,28 @@ def _partition_value(c: Comparison) -> bool:
     def alike(row: Row, change: Callable[[Any], Any]) -> Row:
         return tuple(change(v) if n in places else v for n, v in enumerate(row))
 
+    if _moved_in_unclear_folders(c, found, places, is_encoded=is_encoded):
+        return True
     missing = Counter(alike(row, theirs) for row in found.missing.elements())
     return missing == Counter(alike(row, shown) for row in found.extra.elements())
+
+
+def _moved_in_unclear_folders(
+    c: Comparison, found: Difference, places: set[int], *, is_encoded: bool
+) -> bool:
+    """Whether the rows differ in text values alone, and all lie in folders with a percent sign."""
+    index = c.history.options.get("hoodie.index.type", "")
+    folders = {c.column(row, "_hoodie_partition_path") for row in (*found.missing, *found.extra)}
+    if is_encoded or "GLOBAL" not in index or any(unquote(f) == f for f in folders):
+        return False
+
+    def others(rows: Counter[Row]) -> Counter[Row]:
+        return Counter(
+            tuple(value for place, value in enumerate(row) if place not in places)
+            for row in rows.elements()
+        )
+
+    return others(found.missing) == others(found.extra)
 
 
 def _archived_begin(c: Comparison) -> bool:

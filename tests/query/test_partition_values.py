@@ -69,6 +69,7 @@ def test_path_gives_values_in_the_types_of_the_table(path, fields, expected):
         pytest.param("50%", "name", {}, ("name",), id="no-escape"),
         pytest.param("a%20b", "name", {}, (), id="escape-or-not"),
         pytest.param("a%20b", "name", ENCODED, ("name",), id="escape"),
+        pytest.param("a%20b/7", "name,id", {}, ("id",), id="escape-in-another-folder"),
         pytest.param(NULL, "name", {}, (), id="null-or-empty-text"),
         pytest.param(NULL, "id", {}, ("id",), id="null-number"),
         pytest.param("x", "id", {}, (), id="does-not-parse"),
