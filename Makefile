@@ -16,7 +16,7 @@ FIND_JAVA := $(PYTHON) .ci/java.py --install
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-cluster test-storage test-property test-lowest golden index-combinations histories fuzz damage \
+.PHONY: help install demo test test-fast test-spark test-cluster test-storage test-property test-lowest golden index-combinations histories live-writer fuzz damage \
 	check lint types format bench bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -104,6 +104,13 @@ histories: ## compare random tables with Apache Hudi (SEED=1 COUNT=10 HUDI=1.2.0
 		--seed $(SEED) --count $(COUNT) --hudi $(HUDI) $(HISTORIES_ARGS)
 
 SECONDS ?= 60
+
+live-writer: ## read a table while Apache Hudi writes it (SECONDS=1800 SEED=1)
+	@$(MAKE) --no-print-directory VENV=$(HISTORIES) $(HISTORIES)/.group-histories
+	@home=$$($(HISTORIES)/bin/python .ci/java.py --install) && \
+		JAVA_HOME="$$home" $(HISTORIES)/bin/python -m tests.live_writer \
+		--seconds $(SECONDS) --seed $(SEED)
+
 TARGET ?=
 
 fuzz: $(VENV)/.group-test $(VENV)/.group-fuzz ## fuzz the parsers of table content (SECONDS=60 TARGET=hfile)

@@ -103,7 +103,7 @@ class FileGroups:
                 base_files, log_files = data_files(partition, listed, known, self.config)
             yield from group_files(
                 partition,
-                base_files,
+                [base for base in base_files if self._may_count(base)],
                 [log for log in log_files if self._may_count(log)],
                 pending_compactions=self._pending_compactions.get(partition, {}),
                 completion_time=(
@@ -128,7 +128,7 @@ class FileGroups:
         return {name: file for name, file in files.items() if name in names}
 
     def find(self, partition_path: str, file_id: str) -> FileGroup | None:
-        """Return a group with its older and uncommitted slices too; None if it has no files."""
+        """Return a group with its older slices too; None if it has no files."""
         if partition_path not in self._by_partition:
             self._by_partition[partition_path] = {
                 group.file_id: group for group in self.of([partition_path], self.committed_files)
@@ -146,11 +146,13 @@ class FileGroups:
     def _by_partition(self) -> dict[str, dict[str, FileGroup]]:
         return {}
 
-    def _may_count(self, log: LogFile) -> bool:
+    def _may_count(self, file: BaseFile | LogFile) -> bool:
         # Up to table version 7 one log file holds blocks of several commits, so that the decision
-        # falls block by block, when the file is read. Later an uncommitted file is left out before
-        # it can start a slice, which would hide the committed log files that follow it.
-        return not self.config.log_file_has_one_commit or log.instant_time in self.history.committed
+        # falls block by block, when the file is read; its name says which slice it belongs to.
+        # Later an uncommitted file is left out before it can start a slice, which would hide the
+        # committed log files that follow it: those of a writer with which another one conflicts.
+        one_commit = self.config.log_file_has_one_commit
+        return not one_commit or file.instant_time in self.history.committed
 
     def pending_compaction(self, group: FileGroup) -> str | None:
         """Return the instant of the compaction that is planned for a group; None without one."""

@@ -108,7 +108,7 @@ def serve(connection: Connection, jar: str, folder: str) -> None:
     log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
-    spark = _session(jar, folder)
+    spark = start_session(jar, folder)
     connection.send("ready")
     while True:
         try:
@@ -162,7 +162,8 @@ def _has_died(spark: SparkSession) -> bool:
     return True
 
 
-def _session(jar: str, folder: str) -> SparkSession:
+def start_session(jar: str, folder: str) -> SparkSession:
+    """Start Spark with the jar of Apache Hudi; the process works in the folder from then on."""
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ["PYSPARK_PYTHON"] = sys.executable

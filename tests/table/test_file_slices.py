@@ -56,6 +56,16 @@ def test_base_file_of_a_write_that_did_not_complete_is_invisible(version, pendin
         assert shape(found) == {"f": [F010]}
 
 
+@pytest.mark.parametrize("pending", [["020.deltacommit.inflight"], []], ids=["inflight", "unknown"])
+def test_base_file_of_a_failed_write_does_not_hide_log_files_of_the_write_beside_it(pending):
+    """Of two writers with a conflict one fails; its files stay until they are rolled back."""
+    table = TinyTable(9).write("010", "deltacommit", F010).data(F020)
+    for name in pending:
+        table.instant(name)
+    table.write("025", "deltacommit", log("f", "025"), completed="030")
+    assert shape(table.open().file_slices()) == {"f": [F010, log("f", "025")]}
+
+
 def test_output_of_a_pending_clustering_is_invisible():
     table = TinyTable(9).write("010", "commit", F010).data(base("new", "020"))
     table.instant("020.clustering.requested").instant("020.clustering.inflight")
