@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 class HudiTable:
     """An Apache Hudi table at a base path.
 
-    Opening reads the table's properties and one listing of its timeline; no data file is touched.
+    Opening reads the table's properties and lists its timeline; no data file is touched.
     The table stays as it was then: open it again to see later commits.
 
     Args:
@@ -166,7 +166,7 @@ class HudiTable:
         return cls.from_catalog(given[TABLE], catalog, storage_options=settings)
 
     def is_current(self) -> bool:
-        """Return whether nothing has happened to the table since it was opened; one listing."""
+        """Return whether nothing has happened to the table since it was opened; lists its timeline."""
         return load_timeline(self._storage, self.config) == self._view.timeline
 
     @property

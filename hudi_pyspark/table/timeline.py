@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 _COPY_ON_WRITE_ACTIONS = frozenset({Action.COMMIT, Action.REPLACE_COMMIT, Action.CLUSTERING})
 _MERGE_ON_READ_ACTIONS = _COPY_ON_WRITE_ACTIONS | {Action.DELTA_COMMIT}
 
+# Local folders are listed in parts of 32 KB, about 400 names of instants and of their checksum
+# files; object stores and HDFS list 1,000 at a time. A commit that completes between two parts may
+# be missed although a later one is seen, and a stream would never come back to it.
+_LISTED_AT_ONCE = 200
+_MOST_LISTINGS = 5
+
 
 @dataclass(frozen=True)
 class Timeline:
@@ -118,7 +124,33 @@ class CommittedTimes:
 
 
 def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
-    """List the active timeline, without opening any file."""
+    """List the active timeline, without opening any file.
+
+    A long one is listed at least twice, from layout 2 on, since no storage lists it in one step.
+
+    Raises:
+        MissingFileError: a writer archives or rolls back faster than the timeline can be listed.
+    """
+    instants = _listed_instants(storage, config)
+    if config.layout < 2 or len(instants) <= _LISTED_AT_ONCE:
+        return Timeline.collapse(instants)
+    for _ in range(_MOST_LISTINGS):
+        again = _listed_instants(storage, config)
+        # The archiver removes the oldest first. What it removes during one listing was there
+        # during the one before, so that a gap between two instants shows.
+        if {i for i in instants if i.is_completed} <= set(again):
+            # Instants complete one after another. Those up to the last one of the first listing
+            # were complete before the second began; of later ones it may lack some.
+            last = max(i.completion_time or "" for i in instants)
+            return Timeline.collapse(i for i in again if (i.completion_time or "") <= last)
+        instants = again
+    raise MissingFileError(
+        f"instants left {storage.describe(config.timeline_folder)} during each of "
+        f"{_MOST_LISTINGS} listings: a writer archives or rolls back. Load the table again"
+    )
+
+
+def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
     instants = []
     for file in storage.list_directory(config.timeline_folder):
         if file.is_directory:
@@ -128,7 +160,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
         except NotAnInstant:
             continue
         instants.append(instant)
-    return Timeline.collapse(instants)
+    return instants
 
 
 def instant_path(instant: Instant, config: TableConfig) -> str:

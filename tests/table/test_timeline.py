@@ -1,5 +1,6 @@
 import pytest
 
+from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.timeline import CommittedTimes, Timeline, load_timeline
@@ -199,3 +200,67 @@ def test_table_without_timeline_folder_has_an_empty_timeline():
     found = load_timeline(MemoryStorage({}), TableConfig.parse({"hoodie.table.version": "9"}))
     assert found == Timeline(())
     assert found.completed == found.pending == found.pending_writes == ()
+
+
+class ChangingFolder(MemoryStorage):
+    """A timeline that changes between one listing and the next; the last one stays."""
+
+    def __init__(self, *listings):
+        super().__init__({})
+        self.listings = list(listings)
+
+    def list_directory(self, directory):
+        names = self.listings.pop(0) if len(self.listings) > 1 else self.listings[0]
+        self.files = {f"{directory}/{name}": b"" for name in names}
+        return super().list_directory(directory)
+
+
+@pytest.fixture
+def long_timelines(monkeypatch):
+    monkeypatch.setattr("hudi_pyspark.table.timeline._LISTED_AT_ONCE", 1)
+
+
+LAYOUT_2 = TableConfig.parse({"hoodie.table.version": "9"})
+
+
+@pytest.mark.usefixtures("long_timelines")
+@pytest.mark.parametrize(
+    ("listings", "completed"),
+    [
+        pytest.param(
+            [
+                ["1_2.commit", "3.deltacommit.inflight", "4_6.deltacommit"],
+                ["1_2.commit", "3_5.deltacommit", "4_6.deltacommit"],
+            ],
+            ["1", "3", "4"],
+            id="commit-that-completed-behind-the-listing",
+        ),
+        pytest.param(
+            [
+                ["1_2.commit", "3_5.deltacommit"],
+                ["1_2.commit", "3_5.deltacommit", "4.deltacommit.inflight", "6_8.deltacommit"],
+            ],
+            ["1", "3"],
+            id="commit-after-the-first-listing-may-hide-another",
+        ),
+        pytest.param(
+            [
+                ["1_2.commit", "3_5.deltacommit", "6_8.deltacommit"],
+                ["1_2.commit", "6_8.deltacommit"],
+                ["6_8.deltacommit"],
+                ["6_8.deltacommit"],
+            ],
+            ["6"],
+            id="archiver-leaves-no-gap",
+        ),
+    ],
+)
+def test_long_timeline_is_that_of_one_moment(listings, completed):
+    assert times(load_timeline(ChangingFolder(*listings), LAYOUT_2).completed) == completed
+
+
+@pytest.mark.usefixtures("long_timelines")
+def test_timeline_that_never_rests_is_refused():
+    listings = [[f"{n}_{n}.commit", "90_91.commit"] for n in range(10, 30)]
+    with pytest.raises(MissingFileError, match="a writer archives or rolls back"):
+        load_timeline(ChangingFolder(*listings), LAYOUT_2)
