@@ -179,7 +179,7 @@ class FileSlices:
         visible = [s for s in group.slices if self._is_visible(s, until)]
         if not visible:
             return None
-        latest = visible[-1]
+        latest = self._with_logs_of_later_slices(visible[-1], group, until)
         if latest.base_instant_time != self.groups.pending_compaction(group):
             return latest
         # Half-written output of the compaction must not hide the slice that it reads.
@@ -188,6 +188,23 @@ class FileSlices:
             return latest
         previous = visible[-2]
         return previous.with_logs((*previous.log_files, *latest.log_files))
+
+    def _with_logs_of_later_slices(
+        self, file_slice: FileSlice, group: FileGroup, until: str
+    ) -> FileSlice:
+        """Return a slice with the log files of commits that began up to an instant.
+
+        Of a commit that was in progress when a compaction was planned, log files belong to the
+        slice of the compaction, which began later than the commit.
+        """
+        late = [
+            log
+            for later in group.slices
+            if later.base_instant_time > until
+            for log in later.log_files
+            if log.instant_time <= until
+        ]
+        return file_slice.with_logs((*file_slice.log_files, *late)) if late else file_slice
 
     def _base_only(self, group: FileGroup, until: str) -> FileSlice | None:
         planned = self.groups.pending_compaction(group)

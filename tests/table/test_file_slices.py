@@ -250,6 +250,18 @@ def test_delta_commit_across_the_planning_of_a_compaction_is_not_lost():
     assert shape(table.open().file_slices()) == {"f": [F030, *logs[1:]]}
 
 
+@pytest.mark.parametrize("is_done", [False, True], ids=["planned", "completed"])
+def test_time_travel_to_a_delta_commit_across_the_planning_of_a_compaction(is_done):
+    """Its other log files, and its base files, are seen as of that instant, too."""
+    table, _ = compacting(9)
+    table.write("025", "deltacommit", log("f", "025"), base("g", "025"), completed="035")
+    if is_done:
+        table.write("030", "commit", F030)
+    logs = [log("f", t) for t in ("020", "025")]
+    assert shape(table.open().file_slices("025")) == {"f": [F010, *logs], "g": [base("g", "025")]}
+    assert shape(table.open().file_slices("020")) == {"f": [F010, logs[0]]}
+
+
 def test_time_before_a_compaction_was_planned_does_not_see_it():
     table, expected = compacting(9)
     assert shape(table.open().file_slices("020")) == {"f": expected[:2]}
