@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.scan import Scan
 
 _PAUSE = 0.5  # seconds between reads, which leaves the processor to the writers
-_SLOW_PAUSE = 1.5  # seconds between the batches of a slow read
+_SLOW_PAUSE = 8  # seconds between the batches of a slow read
 _SHARE_REPEATED = 0.2
 _STREAM = StreamOptions.parse({"maxCommitsPerTrigger": "3"})
 _TWO_COLUMNS = ("batch", "id")
