@@ -166,7 +166,7 @@ class HudiTable:
         return cls.from_catalog(given[TABLE], catalog, storage_options=settings)
 
     def is_current(self) -> bool:
-        """Return whether nothing has happened to the table since it was opened; lists its timeline."""
+        """Return whether nothing has happened to the table since it was opened; lists again."""
         return load_timeline(self._storage, self.config) == self._view.timeline
 
     @property

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 HUDI = "1.2.0"
 _MARK = "live.batch"  # key in a commit's metadata, by which a writer finds the commit of a batch
 _SHARE_OF_DELETES = 0.15
+_FEWEST_KEYS = 30  # that stay
 _SHARE_IN_SHARED_PARTITION = 0.25  # batches that may conflict with the other writer's
 
 # Of the names of timeline files. Writes in progress do not matter: no writer is at work then.
@@ -215,8 +216,11 @@ class LiveTable:
         expected = sorted(Truth.of(*self.journal.load()).rows_now())
         if found == expected:
             return ""
-        lost = sorted(set(expected) - set(found))
-        return f"Apache Hudi has lost {len(lost)} rows: {[row[:2] for row in lost[:5]]}"
+        lost, extra = (
+            [row[:2] for row in sorted(set(a) - set(b))]
+            for a, b in ((expected, found), (found, expected))
+        )
+        return f"Apache Hudi's own snapshot lacks {lost[:5]} and has {extra[:5]} besides"
 
 
 def _text(error: Exception) -> str:
@@ -242,16 +246,20 @@ def write_batches(table: LiveTable, number: int, seed: int) -> None:
 def _batches(
     writer: str, dice: random.Random
 ) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
-    keys = keys_of(writer)
-    yield 1, keys, ()
+    keys = list(keys_of(writer))
+    yield 1, tuple(keys), ()
     batch = 1
     while True:
         batch += 1
         is_shared = dice.random() < _SHARE_IN_SHARED_PARTITION
         own = [key for key in keys if is_shared or partition_of(key) != SHARED_PARTITION]
         some = tuple(sorted(dice.sample(own, dice.randint(1, len(own) // 2))))
-        is_delete = dice.random() < _SHARE_OF_DELETES
-        yield (batch, (), some[:5]) if is_delete else (batch, some, ())
+        is_delete = dice.random() < _SHARE_OF_DELETES and len(keys) > _FEWEST_KEYS
+        if is_delete:
+            # Never written again: where a compaction runs beside the write that brings a key back,
+            # the next one does not find it in a base file, and inserts it twice (seen with 1.2.0).
+            keys = [key for key in keys if key not in some[:2]]
+        yield (batch, (), some[:2]) if is_delete else (batch, some, ())
 
 
 def run_services(table: LiveTable, seed: int) -> None:
