@@ -201,29 +201,22 @@ def plan(
             whole = table_schema.names
         unmerged_whole = with_whole(table_schema, unmerged, whole)
         working = merge_schema(table_schema, unmerged_whole, context.rule, key_fields, merger)
-    merges_whole_table = (
-        options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
-    )
-    within = None
-    if commit_range is not None and not merges_whole_table:
-        # As in Apache Hudi, only the range's log blocks are merged, whichever files they lie in.
-        within = frozenset(commit_range.commits)
     shared = SharedPlan(
         options=options,
         result=result,
         rule=context.rule,
         # A log file that has one commit is left out as a whole if that commit does not count.
         block_filter=BlockFilter(
-            until,
-            None if config.log_file_has_one_commit else context.committed,
-            within,
+            until, None if config.log_file_has_one_commit else context.committed
         ),
         key_fields=context.key_fields,
         merger=merger,
         schema_on_read=context.schema_on_read,
         commit_range=commit_range,
         record_keys=admitted_record_keys(predicate, context, merger),
-        merges_whole_table=merges_whole_table,
+        merges_whole_table=(
+            options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
+        ),
     )
     tasks = []
     for file_slice in kept:

@@ -254,10 +254,7 @@ class RangeQuery(Query):
         if not config.is_merge_on_read or config.layout == 1:
             return {}
         with_logs = [file_slice for file_slice in slices if file_slice.log_files]
-        if commit_range.full_scan:  # the slices are whole, and older files are gone
-            whole = with_logs
-        else:
-            whole = whole_slices(self.view, commit_range, with_logs)
+        whole = whole_slices(self.view, commit_range, with_logs)
         return {(s.partition_path, s.file_id): s for s in whole}
 
 

@@ -145,8 +145,7 @@ def _lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
 
 def _on_whole_slice(task: ScanTask) -> ScanTask:
     assert task.whole_slice is not None  # see `_lacks_older_values`
-    every_block = replace(task.shared.block_filter, within=None)
-    shared = replace(task.shared, merges_whole_table=True, block_filter=every_block)
+    shared = replace(task.shared, merges_whole_table=True)
     return replace(task, file_slice=task.whole_slice, whole_slice=None, shared=shared)
 
 

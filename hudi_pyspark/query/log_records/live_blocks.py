@@ -28,7 +28,6 @@ class BlockFilter:
 
     until: str  # instant, inclusive; blocks of later instants are skipped
     committed: CommittedTimes | None  # None where uncommitted log files were dropped as a whole
-    within: frozenset[str] | None = None  # instants of a range; None for all
 
     def admits(self, block: LogBlock) -> bool:
         """Decide whether a data or delete block was written by a commit that the query sees.
@@ -39,11 +38,7 @@ class BlockFilter:
         time = block.instant_time
         if time is None:
             raise CorruptLogBlockError("the block names no instant", block.path, block.offset)
-        return (
-            time <= self.until
-            and (self.committed is None or time in self.committed)
-            and (self.within is None or time in self.within)
-        )
+        return time <= self.until and (self.committed is None or time in self.committed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1038,6 +1038,34 @@ def rg_archived(t):
         t.incr(f"incr_active{i}", c.comp, note=f"begin = active instant {i}")
 
 
+def _cleaned(t):
+    t.ddl = "id string, v string, ts int"
+    t.opts = {**event_time(t), **NO_MDT, **t.opts}
+    w = lambda ids, v, ts: t.write([(f"k{i}", v, ts) for i in ids])
+    w(range(8), "c1", 100); w([0, 1, 2], "c2", 120)
+    compact(t)
+    c1, c2 = t.timeline()[:2]
+    t.opts = {**t.opts, "hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "1"}
+    w([0, 3], "c4", 130); w([1, 4], "late", 60)
+    t.write([("k5", "x", 140)], "delete")
+    t.snap()
+    t.incr("incr_c2_alone", c1.comp, c2.comp)
+    windows(t)
+
+
+@case("rg_cleaned", "MOR", ("1.2.0:9",), ["incremental", "cleaned files", "compaction", "fallback"],
+      "files of a range are cleaned, so that the latest slices are read, with all of their log files")
+def rg_cleaned(t):
+    _cleaned(t)
+
+
+@case("rg_cleaned_parquet", "MOR", ("1.2.0:9",), ["incremental", "cleaned files", "compaction", "fallback", "Parquet log blocks"],
+      "the same with Parquet log blocks, of which 1.2.0 leaves out the records of other commits before it merges")
+def rg_cleaned_parquet(t):
+    t.opts = {"hoodie.logfile.data.block.format": "parquet"}
+    _cleaned(t)
+
+
 STAYS = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.simple.index.update.partition.path": "false"}
 
 
