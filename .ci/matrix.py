@@ -90,15 +90,18 @@ def run(cell: Cell, tests: Sequence[str]) -> Cell:
         return Cell(cell.python, cell.spark, cell.pyarrow, refusal)
     python = str(cell.folder / "bin" / "python")
     environment = {**os.environ, "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
-    done = _call([python, "-m", "pytest", "-q", "-m", "spark", *tests], environment)
+    done = _call([python, "-m", "pytest", "-q", *_QUIET, "-m", "spark", *tests], environment)
     summary = re.sub(r" in [\d.]+s.*", "", (done.stdout.strip().splitlines() or ["no output"])[-1])
     if done.returncode:
-        cell.folder.with_suffix(".log").write_text(done.stdout + done.stderr, encoding="utf-8")
+        log = cell.folder.with_name(f"{cell.folder.name}.log")  # the name has dots
+        log.write_text(done.stdout + done.stderr, encoding="utf-8")
     found = _call([python, "-c", _VERSIONS], environment).stdout.strip()
     seconds = time.monotonic() - begin
     return Cell(cell.python, cell.spark, cell.pyarrow, summary.strip("= "), found, seconds)
 
 
+# PySpark 4.0 leaves sockets for the garbage collector to close.
+_QUIET = ("-W", "ignore::ResourceWarning", "-W", "ignore::pytest.PytestUnraisableExceptionWarning")
 _VERSIONS = "import pyspark, pyarrow, numpy; print(pyspark.__version__, pyarrow.__version__)"
 
 
