@@ -72,6 +72,26 @@ def test_links_between_pages_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), f"{link}#{anchor}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tests_that_a_page_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for path, name in re.findall(r"\b(tests/[\w/]+\.py)(?:::(\w+))?", text):
+        assert (PROJECT / path).is_file(), path
+        code = (PROJECT / path).read_text(encoding="utf-8")
+        found = not name or re.search(rf"^(?:def|class) {name}\b", code, re.MULTILINE)
+        assert found, f"{path}::{name}"
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE):
+        assert f"\n{target}:" in makefile, target
+
+
+def test_every_deployment_names_its_test_or_says_that_it_has_none():
+    text = (PROJECT / "docs" / "platforms.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"^\| Deployment .*\n\|---.*\n((?:\|.*\n)+)", text, re.MULTILINE)
+    for row in table.splitlines():
+        assert "`tests/" in row or "**not tested**" in row, row
+
+
 def test_readme_stays_on_one_screen():
     lines = (PROJECT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 100

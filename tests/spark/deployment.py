@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
 import time
 import venv
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyspark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 SPARK_HOME = Path(pyspark.__file__).resolve().parent
 # JVMs that live for seconds: less compilation, less memory.
@@ -59,6 +61,21 @@ def python_without_package(folder: Path) -> str:
     return python
 
 
+def packed_environment(wheel: Path, folder: Path) -> Path:
+    """Make `environment` in a folder, with the package, and pack it, as docs/platforms.md says.
+
+    It is installed from the package index; the path of its Python is relative to the folder, and
+    the same for the driver, which runs there, and for the executors, which unpack the archive.
+    """
+    subprocess.run([sys.executable, "-m", "venv", "environment"], cwd=folder, check=True)
+    tools = ["environment/bin/pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*tools, str(wheel), "venv-pack"], cwd=folder, check=True)
+    archive = folder / "environment.tar.gz"
+    pack = ["environment/bin/venv-pack", "--quiet", "--prefix", "environment", "-o", archive.name]
+    subprocess.run(pack, cwd=folder, check=True)
+    return archive
+
+
 def environment(python: str) -> dict[str, str]:
     """Return the variables of a Spark whose driver and workers run a Python; see `spark` too."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -95,14 +112,33 @@ def connect_server(
         server.wait(timeout=60)
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """A master and two workers, with one executor each for an application."""
+
+    url: str  # of the master
+    folders: tuple[Path, ...]  # of each worker, where its executors run
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def kill(self, number: int) -> None:
+        """End a worker and its executors at once, as the loss of its machine does."""
+        worker = self.workers[number].pid
+        found = subprocess.run(
+            ["pgrep", "-P", str(worker)], capture_output=True, text=True, check=True
+        )
+        for process in (worker, *map(int, found.stdout.split())):
+            os.kill(process, signal.SIGKILL)
+
+
 @contextmanager
-def standalone_cluster(folder: Path) -> Iterator[str]:
-    """Run a master and two workers, and yield the URL of the master."""
+def standalone_cluster(folder: Path) -> Iterator[Cluster]:
+    """Run a master and two workers."""
     place = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-    worker = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder)]
     with ExitStack() as stack:
 
-        def start(log: str, name: str, *arguments: str, until: str) -> str:
+        def start(
+            log: str, name: str, *arguments: str, until: str
+        ) -> tuple[subprocess.Popen[bytes], str]:
             command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
             with (folder / log).open("w") as file:
                 process = subprocess.Popen(
@@ -110,18 +146,22 @@ def standalone_cluster(folder: Path) -> Iterator[str]:
                 )
             stack.callback(process.wait, timeout=60)
             stack.callback(process.terminate)
-            return _line(folder / log, until)
+            return process, _line(folder / log, until)
 
-        line = start("master", "master.Master", until="Starting Spark master at ")
-        url = line.rpartition(" at ")[2]
-        for log in ("worker-1", "worker-2"):
-            start(log, "worker.Worker", *worker, url, until="Successfully registered with master")
-        yield url
+        _, line = start("master.log", "master.Master", until="Starting Spark master at ")
+        cluster = Cluster(line.rpartition(" at ")[2], (folder / "worker-1", folder / "worker-2"))
+        for where in cluster.folders:
+            worker, _ = start(
+                f"{where.name}.log", "worker.Worker", "--cores", "1", "--memory", "1g",
+                "--work-dir", str(where), cluster.url, until="Successfully registered with master",
+            )  # fmt: skip
+            cluster.workers.append(worker)
+        yield cluster
 
 
 def _line(log: Path, text: str) -> str:
     """Wait for the first line of a log with a text."""
-    for _ in range(600):
+    for _ in range(3_000):
         for line in log.read_text().splitlines():
             if text in line:
                 return line
@@ -132,23 +172,41 @@ def _line(log: Path, text: str) -> str:
 def client(script: str, *arguments: str, timeout: int = 200) -> dict[str, Any]:
     """Run a script in a process of its own and return the answers that it printed."""
     command = [sys.executable, "-c", script, *arguments]
-    return _answers(command, None, timeout)
+    return _answers(command, None, timeout, None)
 
 
-def submit(master: str, python: str, zipped: Path, script: Path, *arguments: str) -> dict[str, Any]:
-    """Run a script with spark-submit and return the answers that it printed."""
+def submit(
+    master: str, python: str, script: Path, *arguments: str, options: Sequence[str]
+) -> dict[str, Any]:
+    """Run a script with spark-submit in its folder and return the answers that it printed.
+
+    Args:
+        master: URL.
+        python: of the driver and its executors.
+        script: the job.
+        arguments: of the script.
+        options: of spark-submit, with the package.
+    """
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master]
     command += ["--conf", "spark.executor.memory=512m", "--conf", "spark.ui.enabled=false"]
-    command += ["--py-files", str(zipped), str(script), *arguments]
+    command += [*options, str(script), *arguments]
     variables = {**environment(python), "SPARK_WORKER_DIR": str(script.parent)}
-    return _answers(command, variables, 300)
+    return _answers(command, variables, 1_800, script.parent)
 
 
-def _answers(command: list[str], variables: dict[str, str] | None, timeout: int) -> dict[str, Any]:
+def _answers(
+    command: list[str], variables: dict[str, str] | None, timeout: int, cwd: Path | None
+) -> dict[str, Any]:
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=timeout, env=variables
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+        env=variables,
+        cwd=cwd,
     )
     found = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]
-    assert found, done.stderr
+    assert found, done.stdout + done.stderr  # spark-submit puts the errors of Python into stdout
     answers: dict[str, Any] = json.loads(found[0].removeprefix("ANSWERS "))
     return answers

@@ -1,4 +1,4 @@
-"""Batches and streams where the package is sent as a zip, and Python itself lacks it."""
+"""Batches and streams where the package is sent along, and Python itself lacks it."""
 
 import shutil
 
@@ -9,6 +9,7 @@ from tests.golden.case import load_case
 from tests.spark.deployment import (
     client,
     connect_server,
+    packed_environment,
     python_without_package,
     standalone_cluster,
     submit,
@@ -72,9 +73,9 @@ spark = SparkSession.builder.getOrCreate()
 hudi_pyspark.register(spark)
 {KEYS}
 
-def kill_an_executor(batches):
+def kill_an_executor(rows):
     task = TaskContext.get()
-    yield from batches
+    yield from rows
     daemon = os.getppid()
     executor = int(subprocess.check_output(["ps", "-o", "ppid=", "-p", str(daemon)]))
     mine = f"{{executor}}-"
@@ -83,14 +84,15 @@ def kill_an_executor(batches):
             time.sleep(0.1)
         time.sleep(1)  # until Spark knows that the task is finished
         os.kill(executor, signal.SIGKILL)
-    (folder / f"{{mine}}{{task.partitionId()}}").touch()
+    (folder / f"{{mine}}{{task.partitionId()}}").write_text(hudi_pyspark.__file__)
 
 
 frame = spark.read.format("hudi-py").option("task_bytes", "1").load(path)
-batch = keys(frame.mapInArrow(kill_an_executor, frame.schema).repartition(1))
+rows = frame.rdd.mapPartitions(kill_an_executor).repartition(1)  # mapInArrow would need pandas
+batch = sorted(row._hoodie_record_key for row in rows.collect())
 tasks = sorted(int(mark.name.partition("-")[2]) for mark in folder.glob("*-*"))
-from_zip = ".zip" in hudi_pyspark.__file__
-answers = {{"batch": batch, "tasks": tasks, "stream": stream(), "from zip": from_zip}}
+packages = [hudi_pyspark.__file__, *(mark.read_text() for mark in folder.glob("*-*"))]
+answers = {{"batch": batch, "tasks": tasks, "stream": stream(), "packages": packages}}
 print("ANSWERS", json.dumps(answers))
 spark.stop()
 """
@@ -119,15 +121,17 @@ def answers_over_connect(master, bare_python, golden_table, zipped, folder):
         return client(CONNECT_CLIENT, port, str(golden_table(CASE)), str(zipped), str(folder))
 
 
-def answers_of_job(master, bare_python, golden_table, zipped, folder):
+def answers_of_job(master, python, golden_table, folder, *options):
     script = folder / "job.py"
     script.write_text(JOB)
-    return submit(master, bare_python, zipped, script, str(golden_table(CASE)), str(folder))
+    arguments = (str(golden_table(CASE)), str(folder))
+    return submit(master, python, script, *arguments, options=options)
 
 
-def check_job(answers):
+def check_job(answers, package):
+    """Check the answers, and that driver and executors took the package from where it was sent."""
     assert answers["batch"] == answers["stream"] == expected_keys()
-    assert answers["from zip"]
+    assert all(package in found for found in answers["packages"]), answers["packages"]
     assert set(answers["tasks"]) == set(range(5))
     assert len(answers["tasks"]) > 5, "no finished task was lost"
 
@@ -148,17 +152,34 @@ def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
 def test_job_with_py_files_survives_the_loss_of_an_executor_and_streams(
     bare_python, golden_table, zipped, tmp_path
 ):
-    check_job(answers_of_job(IN_THIS_PROCESS, bare_python, golden_table, zipped, tmp_path))
+    sent = ("--py-files", str(zipped))
+    answers = answers_of_job(IN_THIS_PROCESS, bare_python, golden_table, tmp_path, *sent)
+    check_job(answers, ".zip/")
+
+
+@pytest.fixture(scope="module")
+def cluster(spark_environment, tmp_path_factory):  # noqa: ARG001
+    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
 
 
 @pytest.mark.cluster
-def test_standalone_cluster_runs_jobs_and_a_connect_server(
-    bare_python, golden_table, zipped, tmp_path
-):
-    folders = [tmp_path / name for name in ("cluster", "job", "connect")]
-    for folder in folders:
-        folder.mkdir()
-    with standalone_cluster(folders[0]) as master:
-        check_job(answers_of_job(master, bare_python, golden_table, zipped, folders[1]))
-        answers = answers_over_connect(master, bare_python, golden_table, zipped, folders[2])
+def test_cluster_runs_a_job_with_py_files(cluster, bare_python, golden_table, zipped, tmp_path):
+    sent = ("--py-files", str(zipped))
+    check_job(answers_of_job(cluster.url, bare_python, golden_table, tmp_path, *sent), ".zip/")
+
+
+@pytest.mark.cluster
+def test_cluster_runs_a_job_with_a_packed_environment(cluster, golden_table, wheel, tmp_path):
+    archive = packed_environment(wheel, tmp_path)
+    python, sent = "./environment/bin/python", ("--archives", f"{archive}#environment")
+    answers = answers_of_job(cluster.url, python, golden_table, tmp_path, *sent)
+    check_job(answers, "environment/lib/")
+    by_executors = answers["packages"][1:]
+    assert not any(str(tmp_path) in package for package in by_executors), "not from the archive"
+
+
+@pytest.mark.cluster
+def test_cluster_runs_a_connect_server(cluster, bare_python, golden_table, zipped, tmp_path):
+    answers = answers_over_connect(cluster.url, bare_python, golden_table, zipped, tmp_path)
     assert answers["batch"] == answers["stream"] == expected_keys()
