@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.query.columns.arrays import is_null, is_true
 from hudi_pyspark.query.filter.predicate import (
     And,
     Comparison,
@@ -20,9 +22,14 @@ from hudi_pyspark.query.filter.predicate import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
 
     from hudi_pyspark.query.filter.predicate import Predicate
+
+    Mask: TypeAlias = npt.NDArray[np.bool_]
+    Rows: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,29 @@ class Bounds:
         return cls(value, value, may_be_null=False, may_have_value=True)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnBounds:
+    """The bounds that a column has in each of some files."""
+
+    low: pa.Array  # null where a bound is unknown, as in `high`
+    high: pa.Array
+    may_be_null: Mask
+    may_have_value: Mask
+
+    @classmethod
+    def of(cls, bounds: Bounds) -> ColumnBounds:
+        """Return the bounds of a column in a single file."""
+        low, high = bounds.low, bounds.high
+        if low is None or high is None:
+            low = high = pa.scalar(None)
+        return cls(
+            pa.array([low.as_py()], low.type),
+            pa.array([high.as_py()], high.type),
+            np.array([bounds.may_be_null]),
+            np.array([bounds.may_have_value]),
+        )
+
+
 BoundsOf: TypeAlias = "Callable[[str], Bounds | None]"  # None for a column without bounds
 
 
@@ -50,59 +80,77 @@ def may_match(predicate: Predicate, bounds_of: BoundsOf) -> bool:
     if isinstance(predicate, Or):
         return any(may_match(part, bounds_of) for part in predicate.parts)
     bounds = bounds_of(predicate.column)
-    return bounds is None or _leaf_may_match(predicate, bounds)
+    return bounds is None or bool(_leaf_may_match(predicate, ColumnBounds.of(bounds))[0])
 
 
-def may_match_merged(predicate: Predicate, files: Sequence[BoundsOf]) -> bool:
-    """Decide whether the predicate can be true for rows that are merged from some files.
+def may_match_merged(
+    predicate: Predicate, columns: Mapping[str, ColumnBounds], files: Rows, count: int
+) -> Mask:
+    """Decide for which sets of files the predicate can be true for rows merged from a set.
 
     Each value of such a row is that of a record in one of the files; values of different columns
     may come from different files.
+
+    Args:
+        predicate: the filter.
+        columns: bounds of some columns, an item for each file.
+        files: for each file the ordinal of its set.
+        count: number of the sets.
     """
-    if isinstance(predicate, And):
-        return all(may_match_merged(part, files) for part in predicate.parts)
-    if isinstance(predicate, Or):
-        return any(may_match_merged(part, files) for part in predicate.parts)
-    return any(may_match(predicate, bounds_of) for bounds_of in files)
+    if isinstance(predicate, And | Or):
+        parts = [may_match_merged(part, columns, files, count) for part in predicate.parts]
+        combine = np.logical_and if isinstance(predicate, And) else np.logical_or
+        found: Mask = combine.reduce(parts)
+        return found
+    if predicate.column not in columns:
+        return np.ones(count, np.bool_)
+    fits = _leaf_may_match(predicate, columns[predicate.column])
+    return np.bincount(files[fits], minlength=count) > 0
 
 
-def _leaf_may_match(predicate: Comparison | IsIn | IsNull | Like, bounds: Bounds) -> bool:
+def _leaf_may_match(predicate: Comparison | IsIn | IsNull | Like, bounds: ColumnBounds) -> Mask:
     if isinstance(predicate, IsNull):
         return bounds.may_have_value if predicate.is_negated else bounds.may_be_null
-    if not bounds.may_have_value:
-        return False  # a comparison with null is null
-    if bounds.low is None or bounds.high is None:
-        return True
+    low, high = bounds.low, bounds.high
+    is_unknown = is_null(low) | is_null(high)
+    if is_unknown.all():
+        return bounds.may_have_value  # a comparison with null is null
     if isinstance(predicate, Comparison):
-        return _comparison_may_match(predicate, bounds.low, bounds.high)
-    if isinstance(predicate, IsIn):
-        return predicate.is_negated or _list_may_match(predicate, bounds.low, bounds.high)
-    return _like_may_match(predicate, bounds.low, bounds.high)
+        fits = _comparison_may_match(predicate, low, high)
+    else:
+        pairs = zip(low, high, is_unknown, strict=True)
+        fits = np.array([is_open or _holds_some(predicate, *ends) for *ends, is_open in pairs])
+    return bounds.may_have_value & (is_unknown | fits)
 
 
-def _comparison_may_match(predicate: Comparison, low: pa.Scalar, high: pa.Scalar) -> bool:
+def _comparison_may_match(predicate: Comparison, low: pa.Array, high: pa.Array) -> Mask:
     value, sign = predicate.value, predicate.operator
-    is_floating = pa.types.is_floating(low.type)
+
+    def is_so(compute: Callable[[pa.Array, pa.Scalar], pa.Array], bounds: pa.Array) -> Mask:
+        return is_true(compute(cast_to(bounds, value.type), value))
+
+    # NaN is greater than everything, and bounds leave it out.
+    may_be_nan = np.full(len(low), pa.types.is_floating(low.type))
     if sign is Operator.NOT_EQUAL:
-        is_constant = _is(pc.equal, low, value) and _is(pc.equal, high, value)
-        return is_floating or not is_constant
+        return may_be_nan | ~(is_so(pc.equal, low) & is_so(pc.equal, high))
     if sign in {Operator.GREATER, Operator.GREATER_OR_EQUAL}:
-        # NaN is greater than everything, and bounds leave it out.
-        compute = pc.greater if sign is Operator.GREATER else pc.greater_equal
-        return is_floating or _is(compute, high, value)
+        return may_be_nan | is_so(
+            pc.greater if sign is Operator.GREATER else pc.greater_equal, high
+        )
     if sign in {Operator.LESS, Operator.LESS_OR_EQUAL}:
-        return _is(pc.less if sign is Operator.LESS else pc.less_equal, low, value)
-    return _is(pc.less_equal, low, value) and _is(pc.greater_equal, high, value)
+        return is_so(pc.less if sign is Operator.LESS else pc.less_equal, low)
+    return is_so(pc.less_equal, low) & is_so(pc.greater_equal, high)
 
 
-def _is(
-    compute: Callable[[pa.Scalar, pa.Scalar], pa.Scalar], bound: pa.Scalar, value: pa.Scalar
-) -> bool:
-    (compared,) = cast_to(pa.array([bound.as_py()], bound.type), value.type)
-    return bool(compute(compared, value).as_py())
+def _holds_some(predicate: IsIn | Like, low: pa.Scalar, high: pa.Scalar) -> bool:
+    if isinstance(predicate, IsIn):
+        return _list_may_match(predicate, low, high)
+    return _like_may_match(predicate, low, high)
 
 
 def _list_may_match(predicate: IsIn, low: pa.Scalar, high: pa.Scalar) -> bool:
+    if predicate.is_negated:
+        return True
     bounds = cast_to(pa.array([low.as_py(), high.as_py()], low.type), predicate.values.type)
     within = pc.and_(
         pc.greater_equal(predicate.values, bounds[0]), pc.less_equal(predicate.values, bounds[1])

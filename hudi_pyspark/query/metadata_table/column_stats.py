@@ -6,9 +6,10 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.query.filter.bounds import Bounds, may_match_merged
+from hudi_pyspark.query.filter.bounds import Bounds, ColumnBounds, may_match_merged
 from hudi_pyspark.query.filter.predicate import columns_of, field_type
 from hudi_pyspark.query.metadata_table.index_keys import column_keys, file_key, partition_keys
 from hudi_pyspark.query.metadata_table.indexes import Index
@@ -18,7 +19,8 @@ from hudi_pyspark.table.schema import META_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from hudi_pyspark.query.filter.bounds import BoundsOf
+    import numpy.typing as npt
+
     from hudi_pyspark.query.filter.predicate import Predicate
     from hudi_pyspark.query.metadata_table.table import MetadataTable
     from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
@@ -30,6 +32,7 @@ _TIMES = {15: 1_000, 16: 1, 18: 1_000, 19: 1}  # microseconds of one unit; 18 an
 _ZONED = frozenset({15, 16})
 # Java compares texts by UTF-16 units, Parquet by bytes: from here on the two orders differ.
 _FIRST_SURROGATE = "\ud800"
+_NOT_OF_TYPE = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)
 
 
 def slices_within_bounds(
@@ -53,26 +56,19 @@ def slices_within_bounds(
     Raises:
         CorruptTableError: the metadata table cannot be read.
     """
-    keys = _keys(sorted(kinds), slices)
-    every = [key for of_slice in keys for of_file in of_slice for key in of_file.values()]
+    files, keys = _keys(sorted(kinds), slices)
+    wanted = [key for of_column in keys.values() for key in of_column if key]
     found = {
         key: value
-        for entries in metadata.find(Index.COLUMN_STATS.value, every)
+        for entries in metadata.find(Index.COLUMN_STATS.value, wanted)
         for key, _, value in merged_values(entries)
     }
-
-    def bounds_of(of_file: Mapping[str, str]) -> BoundsOf:
-        return {
-            name: column_bounds(found[key], kinds[name])
-            for name, key in of_file.items()
-            if key in found
-        }.get
-
-    return [
-        file_slice
-        for file_slice, of_slice in zip(slices, keys, strict=True)
-        if may_match_merged(predicate, [bounds_of(of_file) for of_file in of_slice])
-    ]
+    columns = {
+        name: _bounds_of_files([found.get(key) for key in of_column], kinds[name])
+        for name, of_column in keys.items()
+    }
+    within = may_match_merged(predicate, columns, files, len(slices))
+    return [file_slice for file_slice, may in zip(slices, within, strict=True) if may]
 
 
 def columns_with_bounds(
@@ -99,21 +95,53 @@ def is_base_alone(file_slice: FileSlice) -> bool:
     return file_slice.base_file is not None and not file_slice.log_files
 
 
-def _keys(names: Sequence[str], slices: Sequence[FileSlice]) -> list[list[dict[str, str]]]:
-    """Return, for each file of each slice, the keys of the statistics of columns, by their name."""
+def _keys(
+    names: Sequence[str], slices: Sequence[FileSlice]
+) -> tuple[npt.NDArray[np.int64], dict[str, list[str]]]:
+    """Return the files of slices, by their ordinal, and keys of the statistics of each column.
+
+    The key is "" for a file without statistics of a column.
+    """
     columns = column_keys(names)
-    # Meta columns of log records are filled in when they are written, statistics or not.
-    data_columns = {name: key for name, key in columns.items() if name not in META_COLUMNS}
     partitions = partition_keys({s.partition_path for s in slices})
-    keys = []
-    for file_slice in slices:
-        has_bounds = columns if is_base_alone(file_slice) else data_columns
-        files: list[BaseFile | LogFile] = [*file_slice.log_files]
+    files: list[int] = []
+    rests, are_alone = [], []
+    for number, file_slice in enumerate(slices):
+        of_slice: list[BaseFile | LogFile] = [*file_slice.log_files]
         if file_slice.base_file is not None:
-            files.append(file_slice.base_file)
-        rests = [partitions[file_slice.partition_path] + file_key(file) for file in files]
-        keys.append([{name: key + rest for name, key in has_bounds.items()} for rest in rests])
-    return keys
+            of_slice.append(file_slice.base_file)
+        files += [number] * len(of_slice)
+        rests += [partitions[file_slice.partition_path] + file_key(file) for file in of_slice]
+        are_alone += [is_base_alone(file_slice)] * len(of_slice)
+    keys = {}
+    for name, column in columns.items():
+        # Meta columns of log records are filled in when they are written, statistics or not.
+        always = name not in META_COLUMNS
+        keys[name] = [
+            column + rest if always or is_alone else ""
+            for rest, is_alone in zip(rests, are_alone, strict=True)
+        ]
+    return np.array(files, np.int64), keys
+
+
+def _bounds_of_files(
+    statistics: Sequence[Mapping[str, Any] | None], kind: pa.DataType
+) -> ColumnBounds:
+    """Return the bounds of a column in some files; unknown for a file without statistics."""
+    ends = [(None, None) if of is None else _ends(of, kind) for of in statistics]
+    counts = [(True, True) if of is None else _counts(of, kind) for of in statistics]
+    try:
+        low, high = _columns(ends, kind)
+    except _NOT_OF_TYPE:
+        low, high = _columns([_or_none(pair, kind) for pair in ends], kind)
+    may_be_null, may_have_value = (
+        np.array(of_files, np.bool_) for of_files in zip(*counts, strict=True)
+    )
+    return ColumnBounds(low, high, may_be_null, may_have_value)
+
+
+def _columns(ends: Sequence[tuple[Any, Any]], kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
+    return pa.array([low for low, _ in ends], kind), pa.array([high for _, high in ends], kind)
 
 
 def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN401  (of any type)
@@ -147,17 +175,37 @@ def column_bounds(statistics: Mapping[str, Any], kind: pa.DataType) -> Bounds:
         statistics: value of a record of column statistics.
         kind: the type that the table's schema gives the column.
     """
-    low = high = None
-    if not _are_defaults(statistics):
-        low = _typed(bound_value(statistics, "minValue"), kind)
-        high = _typed(bound_value(statistics, "maxValue"), kind)
-    if low is None or high is None:
-        low = high = None
+    low, high = _or_none(_ends(statistics, kind), kind)
+    may_be_null, may_have_value = _counts(statistics, kind)
+    if low is None:
+        return Bounds(None, None, may_be_null, may_have_value)
+    return Bounds(pa.scalar(low, kind), pa.scalar(high, kind), may_be_null, may_have_value)
+
+
+def _ends(statistics: Mapping[str, Any], kind: pa.DataType) -> tuple[Any, Any]:
+    """Return minimum and maximum; None for both if one is not certain to be one in that order."""
+    if _are_defaults(statistics):
+        return None, None
+    low, high = bound_value(statistics, "minValue"), bound_value(statistics, "maxValue")
+    return (low, high) if _is_certain(low, kind) and _is_certain(high, kind) else (None, None)
+
+
+def _or_none(ends: tuple[Any, Any], kind: pa.DataType) -> tuple[Any, Any]:
+    """Return minimum and maximum, or None for both if one is not a value of the type."""
+    try:
+        pa.array(ends, kind)
+    except _NOT_OF_TYPE:
+        return None, None
+    return ends
+
+
+def _counts(statistics: Mapping[str, Any], kind: pa.DataType) -> tuple[bool, bool]:
+    """Return whether a column may have a null, and whether it may have a value."""
     nulls, values = statistics["nullCount"], statistics["valueCount"]
     # Of log records Hudi counts values that it does not compare as nulls, bytes among them.
     is_compared = not (pa.types.is_decimal(kind) or _is_bytes(kind))
     has_only_nulls = is_compared and nulls is not None and bool(values) and nulls == values
-    return Bounds(low, high, may_be_null=nulls != 0, may_have_value=not has_only_nulls)
+    return nulls != 0, not has_only_nulls
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
@@ -174,17 +222,9 @@ def _is_zero(value: object) -> bool:
     return not any(value) if isinstance(value, bytes) else value == 0
 
 
-def _typed(value: object, kind: pa.DataType) -> pa.Scalar | None:
-    """Return a bound in the column's type; None if it is not certain to be one in that order."""
-    if value is None or not _is_certain(value, kind):
-        return None
-    try:
-        return pa.scalar(value, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return None
-
-
 def _is_certain(value: object, kind: pa.DataType) -> bool:
+    if value is None:
+        return False
     if isinstance(value, str) and max(value, default="") >= _FIRST_SURROGATE:
         return False
     if isinstance(value, datetime) and pa.types.is_timestamp(kind):

@@ -2,12 +2,13 @@
 
 import shutil
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, UnsupportedQueryError
-from hudi_pyspark.query.filter.bounds import Bounds, may_match_merged
+from hudi_pyspark.query.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.query.filter.sql_text import parse_filter
 from hudi_pyspark.query.metadata_table.column_stats import column_bounds
 from hudi_pyspark.query.metadata_table.listing import MetadataListing
@@ -196,14 +197,26 @@ def test_slices_with_log_files_of_appending_versions_are_kept(golden_table):
 )
 def test_values_of_a_merged_row_may_come_from_different_files(condition, may_match):
     def bounds(low, high):
-        ends = (pa.scalar(low, pa.int64()), pa.scalar(high, pa.int64()))
-        return Bounds(*ends, may_be_null=False, may_have_value=True)
+        is_known = np.ones(len(low), np.bool_)
+        return ColumnBounds(pa.array(low), pa.array(high), ~is_known, is_known)
 
-    base = {"a": bounds(1, 3), "b": bounds(1, 3)}
-    log = {"a": bounds(7, 8), "b": bounds(9, 9)}
+    # Of each slice the base file and the log file; of the second one both are far above.
+    columns = {
+        "a": bounds([1, 7, 90, 90], [3, 8, 99, 99]),
+        "b": bounds([1, 9, 90, 90], [3, 9, 99, 99]),
+    }
     schema = pa.schema([(name, pa.int64()) for name in "abc"])
     predicate = parse_filter(condition, schema)
-    assert may_match_merged(predicate, [base.get, log.get]) is may_match
+    found = may_match_merged(predicate, columns, np.array([0, 0, 1, 1]), 2)
+    assert found.tolist() == [may_match, condition == "c = 1"]
+
+
+def test_file_without_statistics_keeps_its_slice():
+    unknown = pa.nulls(2, pa.int64())
+    column = ColumnBounds(unknown, unknown, np.ones(2, np.bool_), np.ones(2, np.bool_))
+    for condition in ("a = 1", "a IN (1, 2)", "a IS NULL", "a IS NOT NULL", "a < 0"):
+        predicate = parse_filter(condition, pa.schema({"a": pa.int64()}))
+        assert may_match_merged(predicate, {"a": column}, np.array([0, 1]), 2).all()
 
 
 @pytest.mark.parametrize(
