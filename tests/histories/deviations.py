@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _OF_A_VERSION = ("_hoodie_record_key", "_hoodie_commit_time", "_hoodie_commit_seqno")
 
 
+_GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX")
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A query with both answers, and what a rule may look at to explain why they differ."""
@@ -89,9 +92,14 @@ def explaining_rule(comparison: Comparison) -> str:
         if applies(comparison):
             return number
     # Partition values that Apache Hudi shows in another way may hide a second reason.
-    ways = (_with_decoded_folders, _with_null_for_empty, _with_folders_as_shown)
-    for way in ways:
-        alike = way(comparison)
+    decoded = _with_decoded_folders(comparison)
+    candidates = (
+        decoded,
+        _with_null_for_empty(decoded or comparison),
+        _with_null_for_empty(comparison),
+        _with_folders_as_shown(comparison),
+    )
+    for alike in candidates:
         for number, applies in RULES:
             if alike is not None and applies(alike):
                 return f"D7 {number}"
@@ -205,9 +213,9 @@ def _moved_in_unclear_folders(
     c: Comparison, found: Difference, places: set[int], *, is_encoded: bool
 ) -> bool:
     """Whether the rows differ in text values alone, and all lie in folders with a percent sign."""
-    index = c.history.options.get("hoodie.index.type", "")
+    is_global = c.history.options.get("hoodie.index.type", "") in _GLOBAL_INDEXES
     folders = {c.column(row, "_hoodie_partition_path") for row in (*found.missing, *found.extra)}
-    if is_encoded or "GLOBAL" not in index or any(unquote(f) == f for f in folders):
+    if is_encoded or not is_global or any(unquote(f) == f for f in folders):
         return False
 
     def others(rows: Counter[Row]) -> Counter[Row]:
