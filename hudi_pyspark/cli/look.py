@@ -238,12 +238,20 @@ def metadata(
 ) -> None:
     """Print the records of the metadata table, or what differs from the table."""
     table = HudiTable(path)
-    if not table.view.config.metadata_partitions and partition is None:
+    has_metadata = bool(table.view.config.metadata_partitions)
+    if not has_metadata and partition is None:
         say_aside("the table has no metadata table, so reads list folders")
         if output is Output.TABLE:
             return
     if validate:
-        show(table.inspect.metadata_validation(), output)
+        differences = table.inspect.metadata_validation()
+        if has_metadata and not differences.num_rows:
+            say_aside(
+                "the metadata table agrees with the timeline, the storage and a sample of rows"
+            )
+            if output is Output.TABLE:
+                return
+        show(differences, output)
         return
     show(table.inspect.metadata_records(partition), output)
 
