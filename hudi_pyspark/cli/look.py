@@ -247,7 +247,7 @@ def metadata(
         differences = table.inspect.metadata_validation()
         if has_metadata and not differences.num_rows:
             say_aside(
-                "the metadata table agrees with the timeline, the storage and a sample of rows"
+                "the metadata table agrees with timeline, storage and a sample of rows"
             )
             if output is Output.TABLE:
                 return
