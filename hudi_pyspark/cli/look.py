@@ -246,9 +246,7 @@ def metadata(
     if validate:
         differences = table.inspect.metadata_validation()
         if has_metadata and not differences.num_rows:
-            say_aside(
-                "the metadata table agrees with timeline, storage and a sample of rows"
-            )
+            say_aside("the metadata table agrees with timeline, storage and a sample of rows")
             if output is Output.TABLE:
                 return
         show(differences, output)
