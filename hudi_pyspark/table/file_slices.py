@@ -7,6 +7,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import MissingFileError
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.table.file_groups import as_recorded, committed_files
 from hudi_pyspark.table.timeline import CommittedTimes
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.commit_history import CommitHistory
     from hudi_pyspark.table.config import TableConfig
-    from hudi_pyspark.table.file_group import FileGroup, FileSlice, LogFile
+    from hudi_pyspark.table.file_group import FileGroup, LogFile
     from hudi_pyspark.table.file_groups import FileGroups
     from hudi_pyspark.table.listing import PartitionChoice
 
@@ -177,9 +178,14 @@ class FileSlices:
 
     def _newest(self, group: FileGroup, until: str) -> FileSlice | None:
         visible = [s for s in group.slices if self._is_visible(s, until)]
+        late = self._logs_of_later_slices(group, until)
         if not visible:
-            return None
-        latest = self._with_logs_of_later_slices(visible[-1], group, until)
+            if not late:
+                return None
+            return FileSlice(group.partition_path, group.file_id, until, None, ()).with_logs(late)
+        latest = visible[-1]
+        if late:
+            latest = latest.with_logs((*latest.log_files, *late))
         if latest.base_instant_time != self.groups.pending_compaction(group):
             return latest
         # Half-written output of the compaction must not hide the slice that it reads.
@@ -189,22 +195,19 @@ class FileSlices:
         previous = visible[-2]
         return previous.with_logs((*previous.log_files, *latest.log_files))
 
-    def _with_logs_of_later_slices(
-        self, file_slice: FileSlice, group: FileGroup, until: str
-    ) -> FileSlice:
-        """Return a slice with the log files of commits that began up to an instant.
+    def _logs_of_later_slices(self, group: FileGroup, until: str) -> list[LogFile]:
+        """Return the log files of commits that began up to an instant, in slices that began later.
 
         Of a commit that was in progress when a compaction was planned, log files belong to the
         slice of the compaction, which began later than the commit.
         """
-        late = [
+        return [
             log
             for later in group.slices
             if later.base_instant_time > until
             for log in later.log_files
             if log.instant_time <= until
         ]
-        return file_slice.with_logs((*file_slice.log_files, *late)) if late else file_slice
 
     def _base_only(self, group: FileGroup, until: str) -> FileSlice | None:
         planned = self.groups.pending_compaction(group)

@@ -1,6 +1,7 @@
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, MissingFileError
+from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.timeline import instant_path
 from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage
@@ -260,6 +261,18 @@ def test_time_travel_to_a_delta_commit_across_the_planning_of_a_compaction(is_do
     logs = [log("f", t) for t in ("020", "025")]
     assert shape(table.open().file_slices("025")) == {"f": [F010, *logs], "g": [base("g", "025")]}
     assert shape(table.open().file_slices("020")) == {"f": [F010, logs[0]]}
+
+
+def test_range_of_a_delta_commit_across_the_planning_of_a_compaction_has_its_files():
+    """A range of this commit alone has no other slice of the file group to add them to."""
+    table, _ = compacting(9)
+    table.write("025", "deltacommit", log("f", "025"), completed="035")
+    view = table.open()
+    assert shape(written_slices(view, ["025"])) == {"f": [log("f", "025")]}
+    assert shape(written_slices(view, ["020", "025"])) == {"f": [log("f", "020"), log("f", "025")]}
+    assert shape(written_slices(view, ["025", "040"])) == {"f": [log("f", "025"), log("f", "040")]}
+    table.write("030", "commit", F030)
+    assert shape(written_slices(table.open(), ["025"])) == {"f": [log("f", "025")]}
 
 
 def test_time_before_a_compaction_was_planned_does_not_see_it():
