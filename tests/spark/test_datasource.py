@@ -302,8 +302,8 @@ def test_limit_gives_that_many_of_the_rows(load):
 def test_reader_that_is_closed_stops_reading_its_file(make_reader, monkeypatch):
     given: list[int] = []
 
-    def spy(*arguments):
-        for table in read_base_file(*arguments):
+    def spy(*arguments, **more):
+        for table in read_base_file(*arguments, **more):
             given.append(table.num_rows)
             yield table
 
