@@ -26,7 +26,8 @@ from tests.live_writer.writer import write_live
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECONDS_TO_END = 300  # for the last write and the last read of each reader
+SECONDS_TO_END = 300  # for the last read of each reader
+SECONDS_TO_FINISH = 300  # for the last write and the audit
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -54,7 +55,10 @@ def _run(folder: Path, seconds: float, seed: int) -> None:
     ]
     for process in (writer, *readers):
         process.start()
-    writer.join()
+    writer.join(seconds + SECONDS_TO_FINISH)
+    if writer.is_alive():  # its JVM died
+        writer.kill()
+        print("the writer hangs")
     is_over.set()
     deadline = time.time() + SECONDS_TO_END
     for process in readers:
