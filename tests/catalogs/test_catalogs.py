@@ -292,10 +292,11 @@ def hive(golden_table):
     serving = threading.Thread(target=serve, daemon=True)
     serving.start()
     yield {"type": "hive", "uri": f"thrift://127.0.0.1:{port}"}
-    socket.handle.shutdown(SHUT_RDWR)  # wakes the thread, which closing does not
-    socket.close()
+    # Wakes the thread, which closing does not; closed while it accepts, the socket has no handle.
+    socket.handle.shutdown(SHUT_RDWR)
     serving.join(10)
     assert not serving.is_alive()
+    socket.close()
 
 
 @pytest.mark.parametrize("name", ["sales.orders", "eu.sales.orders"])
