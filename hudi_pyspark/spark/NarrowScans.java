@@ -198,9 +198,10 @@ public class NarrowScans extends Rule {
     StructType current = (StructType) get(stream, "outputSchema");
     if (!schema.json().equals(current.json())) {
       // The reader is made anew. The data source keeps one, and other streams may share it.
+      // The schema comes last: where another Spark lacks a field, the stream is as it was.
+      set(stream, "bitmap$0", Boolean.FALSE);
       set(stream, "ds", copy((PythonDataSourceV2) get(stream, "ds")));
       set(stream, "outputSchema", schema);
-      set(stream, "bitmap$0", Boolean.FALSE);
     }
     return copy(relation, 2, seq(attributes), -1, null);
   }
