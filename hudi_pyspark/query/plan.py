@@ -31,7 +31,7 @@ from hudi_pyspark.query.projection import (
     with_whole,
 )
 from hudi_pyspark.table.bootstrap import is_skeleton
-from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
+from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -101,16 +101,11 @@ class ScanTask:
             wanted: columns; those that the answer does not have are left out. Structs may lack
                 nested fields that are not wanted.
         """
-        shared, working = self.shared, self.working
-        whole = {*top_level_columns(self.predicate, working)}
-        if shared.commit_range is not None:
-            whole.add(COMMIT_TIME_COLUMN)
-        if self.file_slice.log_files:
-            rule, merger = shared.rule, shared.merger
-            whole |= {RECORD_KEY_COLUMN, *merge_columns(working, rule, shared.key_fields, merger)}
-        columns = pa.schema(f for f in working if f.name in whole or f.name in wanted.names)
-        if self.file_slice.log_files and _compares_values(shared.rule, shared.merger):
-            whole |= set(columns.names)
+        shared = self.shared
+        merges = bool(self.file_slice.log_files)
+        needed = _needed_columns(self.working, shared, self.predicate, merges=merges)
+        columns = pa.schema(f for f in self.working if f.name in needed or f.name in wanted.names)
+        whole = _whole_columns(columns, shared, needed, merges=merges)
         result = pa.schema(f for f in shared.result if f.name in wanted.names)
         return replace(
             self,
@@ -189,18 +184,6 @@ def plan(
     has_logs = any(file_slice.log_files for file_slice in kept)
     if has_logs and not options.skip_merge:
         _check_mergeable(config, context.rule, merger)
-    needed = top_level_columns(predicate, table_schema)
-    if commit_range is not None:
-        needed = [*needed, COMMIT_TIME_COLUMN]
-    unmerged = with_columns(table_schema, with_whole(table_schema, result, needed), needed)
-    working = unmerged
-    if has_logs:
-        key_fields = context.key_fields
-        whole = merge_columns(table_schema, context.rule, key_fields, merger)
-        if _compares_values(context.rule, merger):
-            whole = table_schema.names
-        unmerged_whole = with_whole(table_schema, unmerged, whole)
-        working = merge_schema(table_schema, unmerged_whole, context.rule, key_fields, merger)
     shared = SharedPlan(
         options=options,
         result=result,
@@ -218,6 +201,10 @@ def plan(
             options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
         ),
     )
+    unmerged = _working_schema(table_schema, shared, predicate, merges=False)
+    working = unmerged
+    if has_logs:
+        working = _working_schema(table_schema, shared, predicate, merges=True)
     tasks = []
     for file_slice in kept:
         partition = narrow(file_slice.partition_path)
@@ -292,9 +279,41 @@ def _partition_narrower(
     return narrow
 
 
-def _compares_values(rule: MergeRule, merger: PayloadMerger | None) -> bool:
-    """Return whether a merge looks at the values of any column, so that none may lack fields."""
-    return merger is not None or rule.needs_fold
+def _working_schema(
+    table_schema: pa.Schema, shared: SharedPlan, predicate: Predicate | None, *, merges: bool
+) -> pa.Schema:
+    """Return the columns of the answer, and after them the others that a task needs."""
+    needed = _needed_columns(table_schema, shared, predicate, merges=merges)
+    whole = _whole_columns(table_schema, shared, needed, merges=merges)
+    unmerged = _needed_columns(table_schema, shared, predicate, merges=False)
+    working = with_columns(table_schema, with_whole(table_schema, shared.result, whole), unmerged)
+    if not merges:
+        return working
+    return merge_schema(table_schema, working, shared.rule, shared.key_fields, shared.merger)
+
+
+def _needed_columns(
+    schema: pa.Schema, shared: SharedPlan, predicate: Predicate | None, *, merges: bool
+) -> list[str]:
+    """Return the columns that a task looks at; some may not be in the schema.
+
+    Raises:
+        CorruptTableError: merging needs a column that the schema does not have.
+    """
+    needed = list(top_level_columns(predicate, schema))
+    if shared.commit_range is not None:
+        needed.append(COMMIT_TIME_COLUMN)
+    if merges:
+        needed += merge_columns(schema, shared.rule, shared.key_fields, shared.merger)
+    return list(dict.fromkeys(needed))
+
+
+def _whole_columns(
+    schema: pa.Schema, shared: SharedPlan, needed: list[str], *, merges: bool
+) -> list[str]:
+    """Return the columns that may lack no nested field: a merge may compare any two values."""
+    compares_values = merges and (shared.merger is not None or shared.rule.needs_fold)
+    return schema.names if compares_values else needed
 
 
 def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:

@@ -360,7 +360,7 @@ public class NarrowScans extends Rule {
     throw new IllegalStateException(relation.getClass() + " has no copy");
   }
 
-  /** Conditions as texts of filters, one on each line; those that have no such text are left out. */
+  /** Conditions as texts of filters, one on each line, without those that have no such text. */
   private static String filtersOf(List conditions) {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < conditions.size(); i++) {

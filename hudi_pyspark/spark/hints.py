@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+from pyspark.sql.types import StructType
 
 _FILTERS = "hudi-py.filters"
 _LIMIT = "hudi-py.limit"
@@ -19,14 +18,14 @@ class Hints:
     """What the rule says of a query, beyond its columns.
 
     Attributes:
-        columns: names of the columns whose values matter.
+        columns: those whose values matter.
         filters: texts of conditions that Spark applies above the scan, each by itself.
         limit: rows after which Spark stops; None for all.
         is_pinned: the table is read as it was when the DataFrame was loaded, since the scans of a
             DataFrame are planned one by one and must agree.
     """
 
-    columns: tuple[str, ...]
+    columns: StructType
     filters: tuple[str, ...] = ()
     limit: int | None = None
     is_pinned: bool = False
@@ -38,7 +37,7 @@ def read_hints(schema: StructType) -> Hints:
     text = first.get(_FILTERS, "")
     limit = first.get(_LIMIT)
     return Hints(
-        columns=tuple(f.name for f in schema if _PLACEHOLDER not in (f.metadata or {})),
+        columns=StructType([f for f in schema if _PLACEHOLDER not in (f.metadata or {})]),
         filters=tuple(text.split("\n")) if text else (),
         limit=int(limit) if limit is not None else None,
         is_pinned=_PINNED in first,

@@ -88,9 +88,8 @@ class Planner:
             return PlanReader(self._table().scan_with(self._options, mergers), self._path())
         hints = read_hints(schema)
         scan = self._table(is_pinned=hints.is_pinned).scan_with(self._options, mergers)
-        requested = StructType([field for field in schema if field.name in hints.columns])
-        columns = requested_columns(requested, scan.schema)
-        for predicate in _predicates(hints.filters, scan.schema, arrow_schema_of(requested)):
+        columns = requested_columns(hints.columns, scan.schema)
+        for predicate in _predicates(hints.filters, scan.schema, arrow_schema_of(hints.columns)):
             scan = scan.where(predicate)
         return HudiReader(
             scan, columns, arrow_schema_of(schema), limit=hints.limit, without=self._without
@@ -108,13 +107,12 @@ class Planner:
         # The scan of an empty batch, so that invalid options raise before the first batch.
         scan = self._table().scan_range(self._options, LAST_OFFSET, LAST_OFFSET, mergers)
         source = scan.schema
-        hints = read_hints(schema)  # of the reader of a batch, which the optimizer narrowed
-        requested = StructType([field for field in schema if field.name in hints.columns])
         return HudiStreamReader(
             self._options,
             mergers=mergers,
             source=source,
-            columns=requested_columns(requested, source),
+            # The optimizer narrows the schema of the reader of a batch.
+            columns=requested_columns(read_hints(schema).columns, source),
             schema=arrow_schema_of(schema),
         )
 

@@ -396,4 +396,4 @@ def test_stream_that_is_read_twice_in_a_query_stays_whole(ruled, golden_table):
 def test_schema_without_hints_has_none(ruled, golden_table):
     schema = load(ruled, golden_table(MOR)).schema
     hints = read_hints(schema)
-    assert (hints.columns, hints.filters, hints.limit) == (tuple(schema.names), (), None)
+    assert (hints.columns, hints.filters, hints.limit) == (schema, (), None)
