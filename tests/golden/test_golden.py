@@ -97,6 +97,16 @@ def test_every_query_that_apache_hudi_fails_on_is_listed():
     assert {*REFUSED, *ANSWERED} <= failing
 
 
+def test_clustering_that_an_overwrite_overtook_changes_no_rows(tmp_path):
+    # What "fewer" rows of D33 are: those as of the commit before the clustering.
+    case = next(case for case in EXTRA if case.name == "x_v9_cow_sl_replaced_twice")
+    before, clustering = (next(q for q in case.queries if q.name == f"as_of_c{n}") for n in (1, 2))
+    names = ["id", "v", "ts", "region"]
+    answer = HudiTable(str(case.extract(tmp_path))).scan_with(clustering.options).to_arrow()
+    expected = before.expected_rows().select(names)
+    assert answer.select(names).sort_by("id") == expected.sort_by("id")
+
+
 def test_cases_are_varied():
     versions = {case.name.split("_")[0] for case in CASES}
     kinds = {part for case in CASES for part in case.name.split("_") if part in ("cow", "mor")}

@@ -77,11 +77,11 @@ class Comparison:
         """What Apache Hudi itself reads by time travel to the end of the range."""
         last = self.last_of_range()
         found = self.ask_hudi(as_of(last.requested)) if last else None
-        if not isinstance(found, Answer) or found.columns != self._ours().columns:
+        if not isinstance(found, Answer) or found.columns != self.answer_of_ours().columns:
             return Counter()
         return Counter(found.rows)
 
-    def _ours(self) -> Answer:
+    def answer_of_ours(self) -> Answer:
         assert isinstance(self.ours, Answer)
         return self.ours
 
@@ -456,6 +456,22 @@ def _filtered_log_blocks(c: Comparison) -> bool:
     return not _without_file_name(c, found.missing) & rows
 
 
+def _replaced_twice(c: Comparison) -> bool:
+    """D33: time travel returns keys twice: from replaced file groups, and as we do from others."""
+    found = c.difference()
+    until = c.query.options.get("as.of.instant", "")
+    if not found or found.extra or not until:
+        return False
+    shown = {_identity(c, row) for row in c.answer_of_ours().rows}
+    inspect = HudiTable(str(c.path)).inspect
+    for row in found.missing:
+        events = inspect.history(_file_id(c.column(row, "_hoodie_file_name"))).to_pylist()
+        times = [e["requested_time"] for e in events if e["event"] == "replaced"]
+        if _identity(c, row) not in shown or not times or not min(times) <= until < max(times):
+            return False
+    return True
+
+
 RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D3", _missing_file),
     ("D7", _partition_value),
@@ -469,6 +485,7 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D29", _losing_delete),
     ("D30", _filtered_before_merge),
     ("D32", _filtered_log_blocks),
+    ("D33", _replaced_twice),
 )
 
 

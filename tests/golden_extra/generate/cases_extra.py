@@ -620,6 +620,20 @@ def sl_clustering_pending_mor(t):
     std(t)
 
 
+@case("sl_replaced_twice", "COW", ("1.2.0:9",), ["clustering", "insert overwrite table", "time travel"],
+      "INSERT OVERWRITE replaces file groups while a clustering of them is pending, which then completes")
+def sl_replaced_twice(t):
+    t.ddl, t.part = "id string, v string, ts int, region string", "region"
+    t.opts = {**event_time(t), **NO_MDT}
+    t.write(R(range(6), "base", 100, ("a", "b")), "insert")
+    t.sql("CALL run_clustering(table => '{t}', op => 'schedule')")
+    t.write([("k0", "ow", 5, "a"), ("k50", "ow", 5, "a")], "insert_overwrite_table")
+    t.sql("CALL run_clustering(table => '{t}', op => 'execute')")
+    t.snap()
+    for i, commit in enumerate(t.timeline(), 1):
+        t.as_of(f"as_of_c{i}", commit.req, note=f"{commit.action}")
+
+
 @case("sl_overwrite_travel", "MOR", ("1.2.0:9",), ["insert overwrite", "insert overwrite table", "time travel", "dynamic partitions"],
       "logs, insert_overwrite of one partition, logs, insert_overwrite_table, logs; time travel to every commit")
 def sl_overwrite_travel(t):
