@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hudi_pyspark.format.timeline.instant_body import decoded_body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 class WriteOperationType(str, Enum):
@@ -128,10 +129,10 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
             for partition_path, stats in (record.get("partitionToWriteStats") or {}).items()
         },
         replaced_file_ids={
-            partition_path: tuple(file_ids)
+            partition_path: _texts(file_ids)
             for partition_path, file_ids in (record.get("partitionToReplaceFileIds") or {}).items()
         },
-        extra_metadata=dict(record.get("extraMetadata") or {}),
+        extra_metadata=_extra_metadata(record.get("extraMetadata") or {}),
         operation_type=WriteOperationType.parse(record.get("operationType")),
     )
 
@@ -140,7 +141,7 @@ def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
     get = stat.get
     prev_commit = get("prevCommit")
     cdc_stats = get("cdcStats")
-    return WriteStat(
+    found = WriteStat(
         get("fileId") or "",
         get("path") or "",
         # A file without a predecessor has the four letters, not a null.
@@ -153,6 +154,43 @@ def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
         get("totalWriteErrors") or 0,
         get("fileSizeInBytes") or 0,
         get("baseFile") or None,
-        tuple(get("logFiles") or ()),
+        _texts(get("logFiles") or []),
         tuple(cdc_stats.items()) if cdc_stats else (),
     )
+    _check_texts((found.file_id, found.path, found.prev_commit or "", found.base_file or ""))
+    _check_numbers(
+        (
+            found.num_writes,
+            found.num_deletes,
+            found.num_update_writes,
+            found.num_inserts,
+            found.total_write_bytes,
+            found.total_write_errors,
+            found.file_size,
+            *[size for _, size in found.cdc_files],
+        )
+    )
+    return found
+
+
+# JSON, unlike Avro, may have values of any type anywhere. A commit has very many stats, so that
+# these functions let C look at the types.
+def _texts(values: list[str]) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise TypeError(f"expected a list, found {type(values).__name__}")
+    _check_texts(values)
+    return tuple(values)
+
+
+def _extra_metadata(found: Mapping[str, str | None]) -> dict[str, str]:
+    known = {key: text for key, text in found.items() if text is not None}
+    _check_texts(known.values())
+    return known
+
+
+def _check_texts(values: Iterable[str]) -> None:
+    "".join(values)
+
+
+def _check_numbers(values: Iterable[int]) -> None:
+    math.fsum(values)

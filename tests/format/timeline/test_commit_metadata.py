@@ -218,6 +218,41 @@ def test_undecodable_commit_is_refused_with_its_path(body, problem):
     assert raised.value.__cause__ is not None
 
 
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"fileId": 7},
+        {"path": {"val": None}},
+        {"prevCommit": ["001"]},
+        {"baseFile": True},
+        {"numWrites": "7"},
+        {"fileSizeInBytes": [1]},
+        {"logFiles": "f.log"},
+        {"logFiles": [None]},
+        {"cdcStats": {"f": "7"}},
+    ],
+    ids=str,
+)
+def test_stat_with_a_value_of_another_type_is_refused(found):
+    body = json.dumps({"partitionToWriteStats": {"a": [{"fileId": "f-0", **found}]}}).encode()
+    with pytest.raises(CorruptTimelineError, match="TypeError"):
+        parse_commit_metadata(body, path=PATH)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"partitionToReplaceFileIds": {"a": "f-0"}},
+        {"partitionToReplaceFileIds": {"a": [0]}},
+        {"extraMetadata": {"schema": {"type": "record"}}},
+    ],
+    ids=str,
+)
+def test_commit_with_a_value_of_another_type_is_refused(found):
+    with pytest.raises(CorruptTimelineError, match="TypeError"):
+        parse_commit_metadata(json.dumps(found).encode(), path=PATH)
+
+
 OPERATION_SCHEMA = avro_record(
     "HoodieCompactionOperation",
     baseInstantTime=optional("string"),
