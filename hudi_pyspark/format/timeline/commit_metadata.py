@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from hudi_pyspark.format.timeline.fields import check_numbers, check_texts, texts
 from hudi_pyspark.format.timeline.instant_body import decoded_body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 class WriteOperationType(str, Enum):
@@ -129,7 +129,7 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
             for partition_path, stats in (record.get("partitionToWriteStats") or {}).items()
         },
         replaced_file_ids={
-            partition_path: _texts(file_ids)
+            partition_path: texts(file_ids)
             for partition_path, file_ids in (record.get("partitionToReplaceFileIds") or {}).items()
         },
         extra_metadata=_extra_metadata(record.get("extraMetadata") or {}),
@@ -154,11 +154,11 @@ def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
         get("totalWriteErrors") or 0,
         get("fileSizeInBytes") or 0,
         get("baseFile") or None,
-        _texts(get("logFiles") or []),
+        texts(get("logFiles")),
         tuple(cdc_stats.items()) if cdc_stats else (),
     )
-    _check_texts((found.file_id, found.path, found.prev_commit or "", found.base_file or ""))
-    _check_numbers(
+    check_texts((found.file_id, found.path, found.prev_commit or "", found.base_file or ""))
+    check_numbers(
         (
             found.num_writes,
             found.num_deletes,
@@ -173,24 +173,7 @@ def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
     return found
 
 
-# JSON, unlike Avro, may have values of any type anywhere. A commit has very many stats, so that
-# these functions let C look at the types.
-def _texts(values: list[str]) -> tuple[str, ...]:
-    if not isinstance(values, list):
-        raise TypeError(f"expected a list, found {type(values).__name__}")
-    _check_texts(values)
-    return tuple(values)
-
-
 def _extra_metadata(found: Mapping[str, str | None]) -> dict[str, str]:
     known = {key: text for key, text in found.items() if text is not None}
-    _check_texts(known.values())
+    check_texts(known.values())
     return known
-
-
-def _check_texts(values: Iterable[str]) -> None:
-    "".join(values)
-
-
-def _check_numbers(values: Iterable[int]) -> None:
-    math.fsum(values)

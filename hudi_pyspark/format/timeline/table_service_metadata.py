@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
+from hudi_pyspark.format.timeline.fields import number, text, texts
 from hudi_pyspark.format.timeline.instant_body import decoded_body
 
 if TYPE_CHECKING:
@@ -156,18 +157,18 @@ def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
         LookupError, TypeError, AttributeError, ValueError: fields of another shape.
     """
     return CleanMetadata(
-        earliest_commit_to_retain=record.get("earliestCommitToRetain") or None,
-        last_completed_commit=record.get("lastCompletedCommitTimestamp") or None,
+        earliest_commit_to_retain=text(record.get("earliestCommitToRetain")) or None,
+        last_completed_commit=text(record.get("lastCompletedCommitTimestamp")) or None,
         partitions=tuple(
             CleanedPartition(
                 partition_path=partition_path,
                 deleted_files=_file_names(cleaned.get("successDeleteFiles")),
                 undeleted_files=_file_names(cleaned.get("failedDeleteFiles")),
-                policy=cleaned.get("policy") or "",
+                policy=text(cleaned.get("policy")),
             )
             for partition_path, cleaned in (record.get("partitionMetadata") or {}).items()
         ),
-        milliseconds=record.get("timeTakenInMillis") or 0,
+        milliseconds=number(record.get("timeTakenInMillis")),
     )
 
 
@@ -190,7 +191,7 @@ def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
     with decoded_body(body, path=path) as record:
         instant = record.get("instantToRollback")
         instants = [instant] if instant else record.get("instantsToRollback") or ()
-        return tuple(instant["commitTime"] for instant in instants)
+        return texts([instant["commitTime"] for instant in instants])
 
 
 def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
@@ -201,13 +202,13 @@ def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
     """
     with decoded_body(body, path=path) as record:
         return RestoreMetadata(
-            rolled_back_times=tuple(record.get("instantsToRollback") or ()),
+            rolled_back_times=texts(record.get("instantsToRollback")),
             rollbacks=tuple(
                 rollback_metadata_of(rollback)
                 for rollbacks in (record.get("hoodieRestoreMetadata") or {}).values()
                 for rollback in rollbacks
             ),
-            milliseconds=record.get("timeTakenInMillis") or 0,
+            milliseconds=number(record.get("timeTakenInMillis")),
         )
 
 
@@ -223,16 +224,16 @@ def parse_savepoint_metadata(body: bytes, *, path: str) -> SavepointMetadata:
                 partition_path: _file_names(saved.get("savepointDataFile"))
                 for partition_path, saved in (record.get("partitionMetadata") or {}).items()
             },
-            saved_by=record.get("savepointedBy") or "",
-            saved_at_ms=record.get("savepointedAt") or 0,
-            comments=record.get("comments") or "",
+            saved_by=text(record.get("savepointedBy")),
+            saved_at_ms=number(record.get("savepointedAt")),
+            comments=text(record.get("comments")),
         )
 
 
 def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
     return PlannedSlice(
-        partition_path=record.get("partitionPath") or "",
-        file_id=record["fileId"],
+        partition_path=text(record.get("partitionPath")),
+        file_id=text(record["fileId"]),
         log_file_names=_file_names(record.get("deltaFilePaths")),
     )
 
@@ -244,7 +245,7 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
         LookupError, TypeError, AttributeError, ValueError: fields of another shape.
     """
     return RollbackMetadata(
-        rolled_back_times=tuple(record.get("commitsRollback") or ()),
+        rolled_back_times=texts(record.get("commitsRollback")),
         partitions=tuple(
             RolledBackPartition(
                 partition_path=partition_path,
@@ -254,7 +255,7 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
             )
             for partition_path, undone in (record.get("partitionMetadata") or {}).items()
         ),
-        milliseconds=record.get("timeTakenInMillis") or 0,
+        milliseconds=number(record.get("timeTakenInMillis")),
     )
 
 

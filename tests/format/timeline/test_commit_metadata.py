@@ -26,6 +26,7 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_replace_plan,
     parse_restore_metadata,
     parse_rollback_metadata,
+    parse_rollback_plan,
     parse_savepoint_metadata,
 )
 
@@ -487,3 +488,22 @@ def test_empty_completed_file_is_an_action_without_content(parse, expected):
 def test_undecodable_service_file_is_refused_with_its_path(parse):
     with pytest.raises(CorruptTimelineError, match=r"001\.commit: ValueError: expected"):
         parse(b"#HUDI#", path=PATH)
+
+
+@pytest.mark.parametrize(
+    ("parse", "found"),
+    [
+        (parse_compaction_plan, {"operations": [{"fileId": 1}]}),
+        (parse_compaction_plan, {"operations": [{"fileId": "f-0", "partitionPath": ["p"]}]}),
+        (parse_clean_metadata, {"earliestCommitToRetain": 1}),
+        (parse_clean_metadata, {"timeTakenInMillis": "1"}),
+        (parse_rollback_metadata, {"commitsRollback": "001"}),
+        (parse_rollback_plan, {"instantToRollback": {"commitTime": {}}}),
+        (parse_restore_metadata, {"instantsToRollback": [None]}),
+        (parse_savepoint_metadata, {"savepointedBy": True}),
+    ],
+    ids=str,
+)
+def test_service_file_with_a_value_of_another_type_is_refused(parse, found):
+    with pytest.raises(CorruptTimelineError, match="TypeError"):
+        parse(json.dumps(found).encode(), path=PATH)
