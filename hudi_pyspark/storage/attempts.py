@@ -35,6 +35,8 @@ _GONE = re.compile(
 )
 # Named by the storage although their status is 400: worth another attempt.
 _TRANSIENT = re.compile(r"request.?timeout|RequestTimeTooSkewed|slow.?down", re.IGNORECASE)
+# WebHDFS has them in its URLs, tokens that a name node issued among them.
+_IN_URLS = re.compile(r"\b(delegation|user\.name|doas)=[^&\s'\")]+")
 _NOT_REPEATED = (
     IsADirectoryError,
     NotADirectoryError,
@@ -99,7 +101,7 @@ class Attempts:
         text = str(error) or type(error).__name__
         for secret in self.secrets:
             text = text.replace(secret, "***")
-        return text
+        return _IN_URLS.sub(r"\1=***", text)
 
 
 def _is_refused(error: Exception, text: str) -> bool:

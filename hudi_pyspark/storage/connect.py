@@ -1,4 +1,4 @@
-"""File systems of a location: pyarrow's own where it has one, else those of fsspec."""
+"""File systems of a location: pyarrow's own where it has one, else those of others."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError, StorageError
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
+from hudi_pyspark.storage.hadoop import HdfsNativeFileSystem, WebHdfsFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 _GCS_RETRIES = 10  # seconds that its client repeats a request; 15 minutes are its default
 _WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever
+# What pyarrow says the first time in a process, and from then on.
+_NO_LIBHDFS = ("Unable to load lib", "Prior attempt to load lib")
 _BY_FSSPEC = ("webhdfs", "oss", "memory")
-_PORTS = {"webhdfs": 9870}
+_WEBHDFS_PORT = 9870
 
 
 def connect(location: Location, arguments: Mapping[str, Value]) -> FileSystem:
@@ -103,16 +106,48 @@ def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
 
 
 def _hdfs(location: Location, arguments: dict[str, Any]) -> FileSystem:
-    host, _, port = location.authority.partition(":")
-    place = {"host": host or "default", **({"port": int(port)} if port else {})}
+    place = {**_address(location), **arguments}
     try:
-        return ArrowFileSystem(pafs.HadoopFileSystem(**{**place, **arguments}))
-    except OSError as error:
-        problem = (
-            f"{error}. hdfs:// needs libhdfs and Java on every machine (ARROW_LIBHDFS_DIR, "
-            "JAVA_HOME, CLASSPATH); webhdfs:// needs neither"
+        return ArrowFileSystem(
+            pafs.HadoopFileSystem(**{**place, "host": place["host"] or "default"})
         )
-        raise StorageError(f"hdfs://{location.authority}", problem, 1) from error
+    except OSError as error:
+        problem = str(error).partition("\n")[0]  # the others are the folders that it looked in
+        if problem.startswith(_NO_LIBHDFS):
+            return _hdfs_native(location, place, problem)
+        raise StorageError(f"hdfs://{location.host}", problem, 1) from error
+
+
+def _address(location: Location) -> dict[str, Any]:
+    """Return what the URI of HDFS names: a host, and a port and a user where it does."""
+    user = location.authority.rpartition("@")[0]
+    host, _, port = location.host.partition(":")
+    if port and not port.isdigit():
+        raise InvalidOptionError(f"{location.scheme}://{location.host} has no number as its port")
+    return {"host": host} | ({"port": int(port)} if port else {}) | ({"user": user} if user else {})
+
+
+def _hdfs_native(location: Location, place: dict[str, Any], problem: str) -> FileSystem:
+    """Return HDFS by hdfs-native, where libhdfs has a problem."""
+    uri = f"hdfs://{location.host}"
+    try:
+        file_system_of = importlib.import_module("hdfs_native.fsspec").HdfsFileSystem
+    except ImportError:
+        problem = (
+            f"{problem}. hdfs:// needs libhdfs and Java on every machine (ARROW_LIBHDFS_DIR, "
+            "JAVA_HOME, CLASSPATH), or pip install 'hudi-pyspark[hdfs]'; webhdfs:// needs neither"
+        )
+        raise StorageError(uri, problem, 1) from None
+    unknown = sorted(place.keys() - {"host", "port"})
+    if unknown:
+        raise InvalidOptionError(
+            f"storage options {', '.join(unknown)} need libhdfs, but: {problem}. hdfs-native has "
+            "the user from HADOOP_USER_NAME, and the ticket from KRB5CCNAME"
+        )
+    try:
+        return HdfsNativeFileSystem(file_system_of(skip_instance_cache=True, **place), uri)
+    except RuntimeError as error:  # no host, and no configuration that names one
+        raise StorageError(uri, str(error), 1) from error
 
 
 def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
@@ -122,15 +157,15 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
             "abfss://, hdfs://, webhdfs://, oss://; or pass a file system of fsspec to HudiTable"
         )
     file_system_of = _import_fsspec_class(location)
-    if location.kind in _PORTS:
-        host, _, port = location.authority.partition(":")
-        arguments = {"host": host, "port": int(port or _PORTS[location.kind]), **arguments}
+    if location.kind == "webhdfs":
+        arguments = {"port": _WEBHDFS_PORT, **_address(location), **arguments}
     # The instances that fsspec keeps have the credentials with which they were made first.
     filesystem = file_system_of(skip_instance_cache=True, use_listings_cache=False, **arguments)
-    if location.kind == "webhdfs":
-        session = filesystem.session
-        session.request = partial(session.request, timeout=_WEBHDFS_TIMEOUTS)
-    return FsspecFileSystem(filesystem)
+    if location.kind != "webhdfs":
+        return FsspecFileSystem(filesystem)
+    session = filesystem.session
+    session.request = partial(session.request, timeout=_WEBHDFS_TIMEOUTS)
+    return WebHdfsFileSystem(filesystem)
 
 
 def _import_fsspec_class(location: Location) -> Callable[..., Any]:

@@ -90,7 +90,9 @@ class Connection:
     def _credentials(self, refused: Credentials | None = None) -> Credentials | None:
         if self._provider is None:
             return None
-        where = f"{self._location.scheme}://{self._location.path.lstrip('/')}"
+        host = self._location.host
+        path = self._location.path if host else self._location.path.lstrip("/")
+        where = f"{self._location.scheme}://{host}{path}"
         return current_credentials(self._provider, where, refused=refused)
 
     def _connect(self, credentials: Credentials | None) -> FileSystem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow.fs as pafs
@@ -11,7 +12,7 @@ import pyarrow.fs as pafs
 from hudi_pyspark.storage.protocol import FileInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 class OpenFile(Protocol):
@@ -56,7 +57,12 @@ class ArrowFileSystem(FileSystem):
         return self._arrow
 
     def list_directory(self, path: str) -> list[FileInfo]:
-        selector = pafs.FileSelector(path, allow_not_found=True)
+        # With allow_not_found, pyarrow lists nothing where a request to HDFS fails or is refused.
+        selector = pafs.FileSelector(path, allow_not_found=self._arrow.type_name != "hdfs")
+        try:
+            infos = self._arrow.get_file_info(selector)
+        except FileNotFoundError:
+            return []
         return [
             FileInfo(
                 name=info.base_name,
@@ -64,7 +70,7 @@ class ArrowFileSystem(FileSystem):
                 size=info.size or 0,
                 modified_ms=(info.mtime_ns or 0) // 1_000_000,
             )
-            for info in self._arrow.get_file_info(selector)
+            for info in infos
         ]
 
     def open(self, path: str) -> OpenFile:
@@ -100,15 +106,24 @@ class FsspecFileSystem(FileSystem):
 
     def open(self, path: str) -> OpenFile:
         self._fsspec.invalidate_cache()
-        return _FsspecFile(self._fsspec, path, int(self._fsspec.info(path)["size"]))
+        size = int(self._fsspec.info(path)["size"])
+        return FileOfRanges(partial(self._read_range, path), size)
+
+    def _read_range(self, path: str, begin: int, end: int) -> bytes:
+        content: bytes = self._fsspec.cat_file(path, start=begin, end=end)
+        return content
 
 
-class _FsspecFile:
-    """A file whose ranges are requests of their own, so that threads share nothing."""
+class FileOfRanges(OpenFile):
+    """A file whose ranges are requests of their own, so that threads share nothing.
 
-    def __init__(self, filesystem: Any, path: str, size: int) -> None:  # noqa: ANN401
-        self._fsspec = filesystem
-        self._path = path
+    Args:
+        read_range: reads from one position to another.
+        size: bytes of the file.
+    """
+
+    def __init__(self, read_range: Callable[[int, int], bytes], size: int) -> None:
+        self._read_range = read_range
         self._size = size
 
     def size(self) -> int:
@@ -118,8 +133,7 @@ class _FsspecFile:
         end = min(offset + nbytes, self._size)
         if offset >= end:
             return b""
-        content: bytes = self._fsspec.cat_file(self._path, start=offset, end=end)
-        return content
+        return self._read_range(offset, end)
 
     def close(self) -> None:
         pass  # nothing is open between two reads

@@ -23,6 +23,7 @@ _KINDS = {
     "az": "abfs",
 }
 _BUCKETS = frozenset({"s3", "gs", "oss"})  # their paths begin with the bucket
+_HOSTS = frozenset({"hdfs", "webhdfs"})  # their URIs begin with a host, which is not in the path
 _VOLUMES = "/Volumes/"  # where Databricks mounts volumes, on every machine
 _SECRETS = re.compile(r"(?<=://)[^/@]*:[^/@]*@|\?.*", re.DOTALL)
 
@@ -42,6 +43,11 @@ class Location:
     kind: str
     authority: str
     path: str
+
+    @property
+    def host(self) -> str:
+        """Host and port of HDFS, without a user; "" for other storages, and where none is given."""
+        return self.authority.rpartition("@")[2].partition("?")[0] if self.kind in _HOSTS else ""
 
     @classmethod
     def parse(cls, uri: str) -> Location:

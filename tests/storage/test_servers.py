@@ -1,63 +1,15 @@
 """Tables on real servers of each storage, which run on this machine."""
 
-import pickle
+import os
+import subprocess
 import sys
-import uuid
-from pathlib import Path
 
 import pytest
 
-from hudi_pyspark import HudiTable, StorageError
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark import HudiTable, InvalidOptionError, StorageError
 from hudi_pyspark.storage import ArrowStorage
-from tests.contracts.storage import StorageContract
+from tests.contracts.served_storage import ServedContract
 from tests.storage import servers
-
-MOR = "v9_mor_compaction_inline"
-ROWS = 18  # that Apache Hudi reads from it
-
-
-def upload(root, options, files):
-    """Write files below a URI with the file system under test, and return their folder's URI."""
-    location = f"{root}/{uuid.uuid4().hex}/t"
-    target = ArrowStorage.parse(location, options)
-    filesystem = target.filesystem
-    for path, content in files.items():
-        file = f"{target.base_path}/{path}"
-        filesystem.create_dir(file.rpartition("/")[0], recursive=True)
-        with filesystem.open_output_stream(file) as sink:
-            sink.write(content)
-    return location
-
-
-def files_of(folder: Path):
-    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
-
-
-class ServedContract(StorageContract):
-    """What any storage must do, and a whole table, on a server."""
-
-    @pytest.fixture
-    def store(self, server):
-        def build(files):
-            return ArrowStorage.parse(upload(server.root, server.options, files), server.options)
-
-        return build
-
-    def test_table_is_read_by_tasks_in_another_process(self, server, golden_table):
-        location = upload(server.root, server.options, files_of(golden_table(MOR)))
-        scan = HudiTable(location, storage_options=server.options).scan()
-        tasks, storage = pickle.loads(pickle.dumps((scan.plan(), scan.storage)))
-        rows = [row for task in tasks for t in read_task(task, storage) for row in t.to_pylist()]
-        expected = HudiTable(str(golden_table(MOR))).scan().to_arrow().to_pylist()
-        by_key = lambda row: row["_hoodie_record_key"]  # noqa: E731
-        assert sorted(rows, key=by_key) == sorted(expected, key=by_key)
-        assert len(rows) == ROWS
-
-    def test_times_of_files_are_known(self, server):
-        location = upload(server.root, server.options, {"one": b"1"})
-        (one,) = ArrowStorage.parse(location, server.options).list_directory("")
-        assert one.modified_ms > 1_700_000_000_000
 
 
 @pytest.fixture(scope="module")
@@ -107,17 +59,45 @@ class TestMemory(ServedContract):
         return servers.Server("memory://lake", {})
 
 
-def test_hdfs_without_its_library_says_what_to_install(monkeypatch):
-    monkeypatch.delenv("ARROW_LIBHDFS_DIR", raising=False)
-    monkeypatch.setenv("HADOOP_HOME", "/no/such/folder")
-    with pytest.raises(StorageError, match="webhdfs:// needs neither"):
-        HudiTable("hdfs://127.0.0.1:1/t")
+def test_hdfs_without_its_libraries_says_what_to_install(tmp_path):
+    script = "import sys; sys.modules['hdfs_native'] = None\n"
+    script += "from hudi_pyspark import HudiTable; HudiTable('hdfs://127.0.0.1:1/t')"
+    environment = {k: v for k, v in os.environ.items() if k != "ARROW_LIBHDFS_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**environment, "HADOOP_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    *_, said = done.stderr.strip().splitlines()
+    assert said.startswith("hudi_pyspark.errors.StorageError: [HUDI_STORAGE] hdfs://127.0.0.1:1: ")
+    for way in (
+        "ARROW_LIBHDFS_DIR",
+        r"pip install 'hudi-pyspark[hdfs]'",
+        "webhdfs:// needs neither",
+    ):
+        assert way in said
+
+
+@pytest.mark.usefixtures("no_libhdfs")
+def test_user_of_hdfs_needs_libhdfs():
+    pytest.importorskip("hdfs_native")
+    with pytest.raises(InvalidOptionError, match=r"options user need .*HADOOP_USER_NAME"):
+        HudiTable("hdfs://127.0.0.1:1/t", storage_options={"user": "reader"})
+
+
+@pytest.mark.usefixtures("no_libhdfs")
+def test_hdfs_without_a_host_says_what_is_missing():
+    pytest.importorskip("hdfs_native")
+    with pytest.raises(StorageError, match=r"fs\.defaultFS"):
+        HudiTable("hdfs:///t")
 
 
 def test_webhdfs_gives_up_waiting():
     pytest.importorskip("requests")
     storage = ArrowStorage.parse("webhdfs://127.0.0.1:1/lake/t", {"user": "tests", "attempts": 1})
-    assert storage.describe("f") == "webhdfs:///lake/t/f"
+    assert storage.describe("f") == "webhdfs://127.0.0.1:1/lake/t/f"
     with pytest.raises(StorageError, match="refused"):
         storage.list_directory("")
 

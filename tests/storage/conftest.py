@@ -1,0 +1,15 @@
+"""Fixtures of several modules."""
+
+from itertools import chain, repeat
+from unittest.mock import Mock
+
+import pytest
+
+
+@pytest.fixture
+def no_libhdfs(monkeypatch):
+    """What pyarrow says without libhdfs; it keeps a library that another test has loaded."""
+    first = OSError("Unable to load libhdfs: libhdfs.so: cannot open shared object file\nmore")
+    later = OSError("Prior attempt to load libhdfs failed")
+    said = Mock(side_effect=chain([first], repeat(later)))
+    monkeypatch.setattr("pyarrow.fs.HadoopFileSystem", said)
