@@ -65,8 +65,28 @@ STORAGE := $(VENV)/.group-test $(VENV)/.group-storage
 build/azurite/node_modules/.bin/azurite-blob:
 	@npm install --silent --no-audit --no-fund --prefix build/azurite azurite@3
 
-test-storage: $(STORAGE) build/azurite/node_modules/.bin/azurite-blob ## run the tests against servers of storages (npm)
-	@$(PYTEST) -m "servers or not servers" tests/storage tests/catalogs $(PYTEST_ARGS)
+# HDFS's daemons. Without Maven their tests are skipped, and say so.
+build/hadoop/jars: tests/storage/hadoop.xml
+	@if command -v mvn >/dev/null; then \
+		mvn --quiet --batch-mode --file $< dependency:copy-dependencies \
+			-DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@ && touch $@; \
+	else echo "Maven is not installed: tests of HDFS are skipped"; fi
+
+# The library by which pyarrow reads HDFS is in no package of its own; Pydoop has Hadoop's source of it.
+build/libhdfs/libhdfs.so: $(VENV)/.group-test
+	@$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
+		--dest build/libhdfs pydoop==2.0.0
+	@tar -xzf build/libhdfs/pydoop-2.0.0.tar.gz -C build/libhdfs --strip-components=2 \
+		pydoop-2.0.0/src/libhdfs
+	@home=$$($(FIND_JAVA)) && cd build/libhdfs/libhdfs && \
+		$(CC) -shared -fPIC -O2 -o ../libhdfs.so *.c common/*.c os/posix/*.c -I. -Iinclude -Ios \
+			-Ios/posix -I"$$home/include" -I"$$home/include/linux" \
+			-L"$$home/lib/server" -Wl,-rpath,"$$home/lib/server" -ljvm \
+		|| echo "libhdfs cannot be built (it needs a C compiler and a JDK): its tests are skipped"
+
+test-storage: $(STORAGE) build/azurite/node_modules/.bin/azurite-blob build/hadoop/jars build/libhdfs/libhdfs.so ## run the tests against servers of storages (npm, Maven, a JDK)
+	@home=$$($(FIND_JAVA)) && \
+		JAVA_HOME="$$home" $(PYTEST) -m "servers or not servers" tests/storage tests/catalogs $(PYTEST_ARGS)
 
 test-property: $(VENV)/.group-test ## run the randomised tests with many more examples
 	@$(PYTEST) -n auto -m property --hypothesis-profile=thorough $(PYTEST_ARGS)
