@@ -23,11 +23,11 @@ help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 # One stamp per dependency group of pyproject.toml, renewed when that file changes.
-# pip 25.1 is the first that knows --group.
+# pip 25.1 is the first that knows --group, 25.3 the first with constraints for builds.
 $(VENV)/.group-%: pyproject.toml .ci/make_venv.sh
 	@sh .ci/make_venv.sh $(VENV)
 	@echo "Installing the package and the dependency group '$*' into $(VENV) ..."
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check "pip>=25.3"
 ifdef VERSIONS
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check packaging \
 		"tomli>=2; python_version < '3.11'"
@@ -74,8 +74,9 @@ build/hadoop/jars: tests/storage/hadoop.xml
 
 # The library by which pyarrow reads HDFS is in no package of its own; Pydoop has Hadoop's source of it.
 build/libhdfs/libhdfs.so: $(VENV)/.group-test
+	@mkdir -p $(@D) && echo "setuptools<81" > $(@D)/build.txt  # the last with pkg_resources
 	@$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
-		--dest build/libhdfs pydoop==2.0.0
+		--build-constraint $(@D)/build.txt --dest $(@D) pydoop==2.0.0
 	@tar -xzf build/libhdfs/pydoop-2.0.0.tar.gz -C build/libhdfs --strip-components=2 \
 		pydoop-2.0.0/src/libhdfs
 	@home=$$($(FIND_JAVA)) && cd build/libhdfs/libhdfs && \
@@ -179,7 +180,7 @@ site: $(VENV)/.group-docs ## build the site of README and docs/ into build/site
 
 $(BUILD_VENV)/.group-build: pyproject.toml .ci/make_venv.sh
 	@sh .ci/make_venv.sh $(BUILD_VENV)
-	@$(BUILD_PYTHON) -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	@$(BUILD_PYTHON) -m pip install --quiet --disable-pip-version-check "pip>=25.3"
 	@$(BUILD_PYTHON) -m pip install --quiet --disable-pip-version-check --group build
 	@touch $@
 
