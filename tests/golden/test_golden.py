@@ -98,7 +98,7 @@ def test_every_query_that_apache_hudi_fails_on_is_listed():
 
 
 def test_clustering_that_an_overwrite_overtook_changes_no_rows(tmp_path):
-    # What "fewer" rows of D34 are: those as of the commit before the clustering.
+    # What "fewer" rows of D35 are: those as of the commit before the clustering.
     case = next(case for case in EXTRA if case.name == "x_v9_cow_sl_replaced_twice")
     before, clustering = (next(q for q in case.queries if q.name == f"as_of_c{n}") for n in (1, 2))
     names = ["id", "v", "ts", "region"]

@@ -457,7 +457,7 @@ def _filtered_log_blocks(c: Comparison) -> bool:
 
 
 def _replaced_twice(c: Comparison) -> bool:
-    """D34: time travel returns keys twice: from replaced file groups, and as we do from others."""
+    """D35: time travel returns keys twice: from replaced file groups, and as we do from others."""
     found = c.difference()
     until = c.query.options.get("as.of.instant", "")
     if not found or found.extra or not until:
@@ -485,7 +485,7 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D29", _losing_delete),
     ("D30", _filtered_before_merge),
     ("D32", _filtered_log_blocks),
-    ("D34", _replaced_twice),
+    ("D35", _replaced_twice),
 )
 
 
