@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tests.histories.examination import Examination, ask, ask_again, differs, examine, write
 from tests.histories.flink_generation import FLINK, flink_history
-from tests.histories.flink_writer import READER, FlinkWorker
+from tests.histories.flink_writer import FlinkWorker
 from tests.histories.generation import random_history
 from tests.histories.history import History, load_history, to_json
 from tests.histories.queries import QueryKind, every_query
@@ -73,7 +73,7 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
                 else random_history(given.seed, number, hudi)
             )
             found = examine(history, worker, tables, given.queries)
-            if hudi != NEWEST and _is_open(found):
+            if worker.hudi != NEWEST and _is_open(found):
                 suspects.append(found)
                 print(f"{_line(found)}; to be asked of {NEWEST}", flush=True)
                 continue
@@ -87,7 +87,7 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
 
 
 def _worker(hudi: str, folder: Path) -> Worker:
-    return FlinkWorker(READER, folder) if hudi == FLINK else Worker(hudi, folder)
+    return FlinkWorker(NEWEST, folder) if hudi == FLINK else Worker(hudi, folder)
 
 
 def _ask_newest(suspects: Sequence[Examination], tables: Path) -> None:

@@ -97,7 +97,7 @@ class _FlinkMaker(Maker):
         kinds = r.sample(list(self.types), r.randint(2, 6))
         self.columns = {f"c{i}_{kind}": kind for i, kind in enumerate(kinds)}
         options = self.flink_options()
-        steps = [self.first_job(), *(self.step() for _ in range(r.randint(1, 5)))]
+        steps = [self.first_job(), *(self.step() for _ in range(r.randint(1, 4)))]
         return History(name, self.hudi, options, tuple(steps))
 
     def flink_options(self) -> dict[str, str]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from tests.histories.history import History
 
-READER = "0.15.0"  # the release for Spark that reads what Flink wrote
 SOURCE = Path(__file__).parent / "flink"
 BUILD = Path(__file__).parents[2] / "build" / "flink-writer"
 SECONDS_PER_JOB = 120
@@ -182,7 +181,7 @@ def _commits(step: Step) -> Iterator[list[list[Any]]]:
     commit, change = places.get(COMMIT.name), places.get(CHANGE.name)
 
     def number(row: tuple[Any, ...]) -> int:
-        return 0 if commit is None else row[commit]  # type: ignore[no-any-return]
+        return 0 if commit is None else row[commit]
 
     for _, rows in groupby(sorted(step.rows, key=number), number):
         yield [

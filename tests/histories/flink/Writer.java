@@ -17,7 +17,14 @@ import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.common.restartstrategy.RestartStrategies;
 import org.apache.flink.api.common.state.CheckpointListener;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.client.deployment.executors.RemoteExecutor;
+import org.apache.flink.client.program.StreamContextEnvironment;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.DeploymentOptions;
+import org.apache.flink.configuration.RestOptions;
+import org.apache.flink.core.execution.DefaultExecutorServiceLoader;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.streaming.api.datastream.DataStream;
@@ -55,6 +62,7 @@ public final class Writer {
     System.setOut(System.err); // the jobs' own output is no answer
     BufferedReader jobs =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    useOneCluster();
     answers.println("{}");
     for (String line = jobs.readLine(); line != null; line = jobs.readLine()) {
       Map<String, String> answer = new HashMap<>(Map.of("error", "", "message", ""));
@@ -126,15 +134,36 @@ public final class Writer {
     tables.executeSql(job.get("insert").asText()).await();
   }
 
-  private static StreamExecutionEnvironment environment(String mode) {
+  /** Runs all jobs in one cluster of this process, which takes a second or two to start. */
+  private static void useOneCluster() throws Exception {
     Configuration settings = new Configuration();
-    settings.setString("execution.checkpointing.checkpoints-after-tasks-finish.enabled", "true");
+    settings.set(RestOptions.ADDRESS, "localhost");
+    settings.set(RestOptions.BIND_PORT, "0");
     settings.setString("taskmanager.memory.managed.size", "64m");
-    settings.setString("taskmanager.memory.network.min", "32m");
-    settings.setString("taskmanager.memory.network.max", "32m");
-    settings.setString("taskmanager.numberOfTaskSlots", "4");
-    StreamExecutionEnvironment found =
-        StreamExecutionEnvironment.getExecutionEnvironment(settings);
+    settings.setString("taskmanager.memory.network.min", "64m");
+    settings.setString("taskmanager.memory.network.max", "64m");
+    MiniCluster cluster =
+        new MiniCluster(
+            new MiniClusterConfiguration.Builder()
+                .setConfiguration(settings)
+                .setNumSlotsPerTaskManager(4)
+                .build());
+    cluster.start();
+    Configuration client = new Configuration();
+    client.set(DeploymentOptions.TARGET, RemoteExecutor.NAME);
+    client.set(RestOptions.ADDRESS, cluster.getRestAddress().get().getHost());
+    client.set(RestOptions.PORT, cluster.getRestAddress().get().getPort());
+    client.setString("execution.checkpointing.checkpoints-after-tasks-finish.enabled", "true");
+    StreamContextEnvironment.setAsContext(
+        new DefaultExecutorServiceLoader(),
+        client,
+        Thread.currentThread().getContextClassLoader(),
+        false,
+        true);
+  }
+
+  private static StreamExecutionEnvironment environment(String mode) {
+    StreamExecutionEnvironment found = StreamExecutionEnvironment.getExecutionEnvironment();
     found.setParallelism(2);
     found.setRestartStrategy(RestartStrategies.noRestart());
     if (mode.equals("batch")) {
