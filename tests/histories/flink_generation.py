@@ -119,7 +119,7 @@ class _FlinkMaker(Maker):
         }
         if r.random() < 0.3:
             found["hoodie.datasource.write.partitionpath.urlencode"] = "true"
-        if r.random() < 0.5:
+        if self.ordering_fields and r.random() < 0.5:
             found["hoodie.datasource.write.payload.class"] = (
                 "org.apache.hudi.common.model." + r.choice(_PAYLOADS)
             )

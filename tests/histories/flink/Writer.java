@@ -151,6 +151,7 @@ public final class Writer {
     cluster.start();
     Configuration client = new Configuration();
     client.set(DeploymentOptions.TARGET, RemoteExecutor.NAME);
+    client.set(DeploymentOptions.ATTACHED, true); // a compaction ends before its job does
     client.set(RestOptions.ADDRESS, cluster.getRestAddress().get().getHost());
     client.set(RestOptions.PORT, cluster.getRestAddress().get().getPort());
     client.setString("execution.checkpointing.checkpoints-after-tasks-finish.enabled", "true");
