@@ -29,7 +29,7 @@ _OF_A_VERSION = ("_hoodie_record_key", "_hoodie_commit_time", "_hoodie_commit_se
 
 
 OPERATION = "_hoodie_operation"
-_MERGE_DELETED_ROWS = ("PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload")
+_PARTIAL_PAYLOADS = ("PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload")
 
 
 _GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX")
@@ -259,7 +259,10 @@ def _archived_begin(c: Comparison) -> bool:
         return False
     archived = [i for i in c.instants if active and i < active[0] and i.requested > c.query.begin]
     times = {i.requested for i in archived}
-    return bool(archived) and all(c.column(row, "_hoodie_commit_time") in times for row in extra)
+    is_archived = all(c.column(row, "_hoodie_commit_time") in times for row in extra)
+    if not is_archived and _payload(c) in _PARTIAL_PAYLOADS:  # values of the archived are in others
+        is_archived = _all_in(extra, c.rows_at_end())
+    return bool(archived) and is_archived
 
 
 def _apart_from_file_names(c: Comparison, found: Difference) -> tuple[Counter[Row], Counter[Row]]:
@@ -541,12 +544,15 @@ def _operation_that_deletes(c: Comparison) -> bool:
     Apache Hudi merges such a record as if it were a row, and shows it, by these payload classes.
     """
     found = c.difference()
-    payload = c.properties.get("hoodie.compaction.payload.class", "").rpartition(".")[2]
-    if not found or payload not in _MERGE_DELETED_ROWS or OPERATION not in c.our_names:
+    if not found or _payload(c) not in _PARTIAL_PAYLOADS or OPERATION not in c.our_names:
         return False
     keys = _keys_deleted_by_operation(c.path)
     rows = (*found.missing, *found.extra)
     return all(c.column(row, "_hoodie_record_key") in keys for row in rows)
+
+
+def _payload(c: Comparison) -> str:
+    return c.properties.get("hoodie.compaction.payload.class", "").rpartition(".")[2]
 
 
 def _keys_deleted_by_operation(table: Path) -> frozenset[str]:
