@@ -14,6 +14,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tests.histories.examination import Examination, ask, ask_again, differs, examine, write
+from tests.histories.flink_generation import FLINK, flink_history
+from tests.histories.flink_writer import FlinkWorker
 from tests.histories.generation import random_history
 from tests.histories.history import History, load_history, to_json
 from tests.histories.queries import QueryKind, every_query
@@ -48,7 +50,9 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=10, help="histories per writer")
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
-    parser.add_argument("--hudi", default=NEWEST, help="releases that write, commas between")
+    parser.add_argument(
+        "--hudi", default=NEWEST, help=f"releases that write, commas between; {FLINK}"
+    )
     parser.add_argument("--out", default="build/histories", help="folder for results and tables")
     parser.add_argument("--shrink", type=int, default=120, help="seconds per failure; 0: do not")
     parser.add_argument("--queries", type=int, default=20, help="at most, per history")
@@ -59,12 +63,17 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
     """Examine the histories of one writer, and let the newest release decide where they differ."""
     tables = folder / hudi
-    worker = Worker(hudi, tables)
+    worker = _worker(hudi, tables)
     suspects = []
     with (folder / f"{hudi}-{given.seed}-{given.first}.jsonl").open("w") as results:
         for number in range(given.first, given.first + given.count):
-            found = examine(random_history(given.seed, number, hudi), worker, tables, given.queries)
-            if hudi != NEWEST and _is_open(found):
+            history = (
+                flink_history(given.seed, number)
+                if hudi == FLINK
+                else random_history(given.seed, number, hudi)
+            )
+            found = examine(history, worker, tables, given.queries)
+            if worker.hudi != NEWEST and _is_open(found):
                 suspects.append(found)
                 print(f"{_line(found)}; to be asked of {NEWEST}", flush=True)
                 continue
@@ -75,6 +84,10 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
         for found in suspects:
             _finish(found, results, worker, given.shrink)
     worker.stop()
+
+
+def _worker(hudi: str, folder: Path) -> Worker:
+    return FlinkWorker(NEWEST, folder) if hudi == FLINK else Worker(hudi, folder)
 
 
 def _ask_newest(suspects: Sequence[Examination], tables: Path) -> None:
@@ -160,7 +173,7 @@ def _line(found: Examination) -> str:
 def _replay(file: Path, folder: Path) -> int:
     """Write a history once more, and ask every query of every kind."""
     history = load_history(file)
-    worker = Worker(history.hudi, folder)
+    worker = _worker(history.hudi, folder)
     found = write(history, worker, folder / history.name)
     for step in found.steps:
         print(step)

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from tests.histories.column_types import TYPES, Json
+from tests.histories.column_types import TYPES, ColumnType, Json
 from tests.histories.history import Column, History, Step, StepKind
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _PAYLOADS = (
     "EventTimeAvroPayload",
     "FirstValueAvroPayload",
 )
-_PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
+PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "none": (),
     "text": ("p",),
     "two": ("p", "q"),
@@ -78,7 +78,7 @@ _KINDS_OF_LOGS: Mapping[str, float] = {
 
 def random_history(seed: int, number: int, hudi: str) -> History:
     """Make one history that a release of Apache Hudi can be asked to write."""
-    return _Maker(Random(f"{seed} {number} {hudi}"), hudi).history(f"h{seed}_{number}")
+    return Maker(Random(f"{seed} {number} {hudi}"), hudi).history(f"h{seed}_{number}")
 
 
 def table_versions(hudi: str) -> tuple[int, ...]:
@@ -94,14 +94,20 @@ def _release(hudi: str) -> tuple[int, ...]:
 
 
 @dataclass
-class _Maker:
+class Maker:
     """What the steps of a history have in common while they are made."""
 
     random: Random
     hudi: str
     columns: dict[str, str] = field(default_factory=dict)  # data columns: name to type
     version: int = 6
+    marks_deletes: bool = False
+    is_global: bool = False
     made: int = 0
+
+    @property
+    def types(self) -> Mapping[str, ColumnType]:
+        return TYPES
 
     def history(self, name: str) -> History:
         r = self.random
@@ -139,12 +145,12 @@ class _Maker:
             if self.is_mor
             else "COPY_ON_WRITE",
             "hoodie.datasource.write.recordkey.field": "id,sub" if self.has_two_keys else "id",
-            "hoodie.datasource.write.hive_style_partitioning": _truth(r.random() < 0.4),
-            "hoodie.metadata.enable": _truth(r.random() < 0.5),
+            "hoodie.datasource.write.hive_style_partitioning": truth(r.random() < 0.4),
+            "hoodie.metadata.enable": truth(r.random() < 0.5),
             "hoodie.parquet.small.file.limit": r.choice(["0", "104857600"]),
             "hoodie.compact.inline": "false",
             "hoodie.embed.timeline.server": "false",
-            "hoodie.clean.automatic": _truth(r.random() < 0.5),
+            "hoodie.clean.automatic": truth(r.random() < 0.5),
             "hoodie.clean.commits.retained": r.choice(["2", "4", "10"]),
             **{f"hoodie.{of}.shuffle.parallelism": "2" for of in ("upsert", "insert", "delete")},
             "hoodie.bulkinsert.shuffle.parallelism": "2",
@@ -152,21 +158,21 @@ class _Maker:
         if _release(self.hudi) >= (1,):
             found["hoodie.write.table.version"] = str(self.version)
             found["hoodie.write.auto.upgrade"] = "false"
-            found["hoodie.write.record.positions"] = _truth(r.random() < 0.6)
+            found["hoodie.write.record.positions"] = truth(r.random() < 0.6)
         found |= self.partition_options() | self.merge_options() | self.index_options()
         found |= self.skipping_options()
         return found | self.service_options(found)
 
     def partition_options(self) -> dict[str, str]:
         r, keygen = self.random, "hoodie.datasource.write.keygenerator.class"
-        fields = _PARTITION_FIELDS[self.partitioning]
+        fields = PARTITION_FIELDS[self.partitioning]
         self.partition_values: Sequence[str | None] = _PLAIN_VALUES
         if not fields:
             return {keygen: "org.apache.hudi.keygen.NonpartitionedKeyGenerator"}
         found = {"hoodie.datasource.write.partitionpath.field": ",".join(fields)}
         if "p" in fields and r.random() < 0.5:
             is_encoded = r.random() < 0.6
-            found["hoodie.datasource.write.partitionpath.urlencode"] = _truth(is_encoded)
+            found["hoodie.datasource.write.partitionpath.urlencode"] = truth(is_encoded)
             self.partition_values = r.choice([_ODD_VALUES, _ODD_VALUES, _NO_VALUES])
             if is_encoded:
                 self.partition_values = (*self.partition_values, "b/c", "c:d")
@@ -203,7 +209,7 @@ class _Maker:
         if index == "BUCKET":
             found["hoodie.bucket.index.num.buckets"] = str(r.choice([1, 2, 3]))
         if index in _GLOBAL:
-            found[f"hoodie.{_GLOBAL[index]}.update.partition.path"] = _truth(r.random() < 0.5)
+            found[f"hoodie.{_GLOBAL[index]}.update.partition.path"] = truth(r.random() < 0.5)
         if index == "RECORD_INDEX":
             found["hoodie.metadata.enable"] = "true"
             found["hoodie.metadata.record.index.enable"] = "true"
@@ -214,9 +220,9 @@ class _Maker:
         r = self.random
         of_columns = r.random() < 0.7
         return {
-            "hoodie.metadata.index.column.stats.enable": _truth(of_columns),
-            "hoodie.metadata.index.partition.stats.enable": _truth(of_columns and r.random() < 0.7),
-            "hoodie.metadata.index.bloom.filter.enable": _truth(r.random() < 0.4),
+            "hoodie.metadata.index.column.stats.enable": truth(of_columns),
+            "hoodie.metadata.index.partition.stats.enable": truth(of_columns and r.random() < 0.7),
+            "hoodie.metadata.index.bloom.filter.enable": truth(r.random() < 0.4),
         }
 
     def service_options(self, others: Mapping[str, str]) -> dict[str, str]:
@@ -244,7 +250,7 @@ class _Maker:
     def first_step(self, options: Mapping[str, str]) -> Step:
         r = self.random
         rows = self.keys if r.random() < 0.5 else self.keys // 2
-        simple = not _PARTITION_FIELDS[self.partitioning] and options["hoodie.index.type"] in (
+        simple = not PARTITION_FIELDS[self.partitioning] and options["hoodie.index.type"] in (
             "SIMPLE",
             "BLOOM",
         )
@@ -357,7 +363,7 @@ class _Maker:
     @property
     def fixed(self) -> frozenset[str]:
         """Columns that MERGE INTO may not set."""
-        return frozenset(("id", "sub", *_PARTITION_FIELDS[self.partitioning]))
+        return frozenset(("id", "sub", *PARTITION_FIELDS[self.partitioning]))
 
     def all_columns(self) -> tuple[Column, ...]:
         ordering = {"none": "long", "two": "long"}.get(self.ordering, self.ordering)
@@ -396,7 +402,7 @@ class _Maker:
         if self.partitioning == "ordering":
             found["ts"] = number % 4
         for name, kind in self.columns.items():
-            found[name] = None if r.random() < 0.15 else TYPES[kind].draw(r)
+            found[name] = None if r.random() < 0.15 else self.types[kind].draw(r)
         return found
 
     def ordering_value(self, late: float) -> Json:
@@ -423,5 +429,5 @@ _GLOBAL: Mapping[str, str] = {
 }
 
 
-def _truth(value: bool) -> str:  # noqa: FBT001
+def truth(value: bool) -> str:  # noqa: FBT001
     return "true" if value else "false"

@@ -46,6 +46,20 @@ class Column:
     type: str  # a key of column_types.TYPES
 
 
+_SERVICES = frozenset(
+    {
+        "hoodie.compact.inline",
+        "hoodie.log.compaction.inline",
+        "compaction.async.enabled",
+        "compaction.schedule.enabled",
+    }
+)
+# Columns of a Flink job that are not the table's: which commit has the row, and its kind.
+COMMIT = Column("_commit", "int")
+CHANGE = Column("_change", "string")
+FAILS = "fails"  # text of a Flink job that ends after its rows were flushed, before the commit
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing done to the table. Every step has its own columns, so any other can be dropped."""
@@ -61,8 +75,8 @@ class Step:
 
     @property
     def label(self) -> str:
-        extra = sorted({*self.options} & {"hoodie.compact.inline", "hoodie.log.compaction.inline"})
-        return "+".join([self.kind.value, *(key.split(".")[1] for key in extra)])
+        extra = [key.split(".")[1] for key in sorted({*self.options} & _SERVICES)]
+        return "+".join([self.kind.value, *extra, *([FAILS] if self.text == FAILS else [])])
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,12 @@ def annotated_schema(schema: pa.Schema) -> pa.Schema:
     text = avro_schema_text(schema)
     if text is None or "timestamp" not in text:
         return schema
-    return pa.schema(_annotated_fields(schema, parse_schema(text)), metadata=schema.metadata)
+    return annotated_by(schema, parse_schema(text))
+
+
+def annotated_by(schema: pa.Schema, record: AvroRecord) -> pa.Schema:
+    """Return a schema with the timestamps of a given Avro schema, as `annotated_schema` does."""
+    return pa.schema(_annotated_fields(schema, record), metadata=schema.metadata)
 
 
 def _annotated_fields(fields: Iterable[pa.Field], record: AvroRecord) -> list[pa.Field]:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.format.avro.annotation import annotated_by
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
@@ -186,7 +187,8 @@ def _decode_parquet(
         raise _corrupt(block, f"expected a Parquet file: {error}") from error
     if not names:
         return table  # taking the metadata away would lose the number of rows
-    table = table.replace_schema_metadata(None)
+    # Only the block's schema says in which unit Flink counts local timestamps.
+    table = table.cast(annotated_by(table.schema, schema)).replace_schema_metadata(None)
     for field in fields:
         if field.name in present:
             table = _cast_column(table, arrow_field(field))
