@@ -4,97 +4,39 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import pyarrow.parquet as pq
-
 from hudi_pyspark import HudiTable
 from tests.histories.compare import Answer, Difference, Failure, Row, difference
-from tests.histories.history import StepKind
+from tests.histories.comparison import (
+    PARTIAL_PAYLOADS,
+    Comparison,
+    all_in,
+    file_id,
+    identity,
+    in_files,
+    lacks_files,
+    without_file_name,
+)
+from tests.histories.flink_deviations import (
+    agree_but_for_compacted_logs,
+    flink_compacted_offline,
+    logs_of_compacted_groups,
+    operation_that_deletes,
+    timestamp_key_generator,
+    without_partition_columns,
+)
 from tests.histories.instants import Instant, completed_commits
-from tests.histories.ours import read_ours
 from tests.histories.queries import END, METADATA, Query, QueryKind, as_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from tests.histories.history import History
-
-
-_OF_A_VERSION = ("_hoodie_record_key", "_hoodie_commit_time", "_hoodie_commit_seqno")
-
-
-OPERATION = "_hoodie_operation"
-_PARTIAL_PAYLOADS = ("PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload")
-
 
 _GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX")
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A query with both answers, and what a rule may look at to explain why they differ."""
-
-    history: History
-    path: Path
-    instants: tuple[Instant, ...]  # all commits that the table ever had
-    query: Query
-    reference: Answer | Failure
-    ours: Answer | Failure
-    ask_hudi: Callable[[Query], Answer | Failure]
-
-    @property
-    def properties(self) -> dict[str, str]:
-        lines = (self.path / ".hoodie" / "hoodie.properties").read_text().splitlines()
-        pairs = (line.partition("=") for line in lines if line[:1] != "#")
-        return {key: value for key, _, value in pairs}
-
-    @property
-    def table_version(self) -> int:
-        """The version now; the history says only what it was at first."""
-        return int(self.properties["hoodie.table.version"])
-
-    def difference(self) -> Difference | None:
-        """None unless both readers answer with the same columns."""
-        if isinstance(self.reference, Failure) or isinstance(self.ours, Failure):
-            return None
-        found = difference(self.reference, self.ours, self.history.image_columns)
-        return None if found.columns else found
-
-    @property
-    def our_names(self) -> tuple[str, ...]:
-        return self.answer_of_ours().names
-
-    def column(self, row: Row, name: str) -> Any:
-        assert isinstance(self.ours, Answer)
-        return row[self.ours.names.index(name)]
-
-    def last_of_range(self) -> Instant | None:
-        """The last commit of an incremental query."""
-        by_completion = self.table_version >= 8
-        ends = [
-            instant
-            for instant in self.instants
-            if not self.query.end
-            or (instant.completion if by_completion else instant.requested) <= self.query.end
-        ]
-        return max(ends, default=None)
-
-    def rows_at_end(self) -> Counter[Row]:
-        """What Apache Hudi itself reads by time travel to the end of the range."""
-        last = self.last_of_range()
-        found = self.ask_hudi(as_of(last.requested)) if last else None
-        if not isinstance(found, Answer) or found.columns != self.answer_of_ours().columns:
-            return Counter()
-        return Counter(found.rows)
-
-    def answer_of_ours(self) -> Answer:
-        assert isinstance(self.ours, Answer)
-        return self.ours
 
 
 def explaining_rule(comparison: Comparison) -> str:
@@ -114,7 +56,7 @@ def explaining_rule(comparison: Comparison) -> str:
         for number, applies in RULES:
             if alike is not None and applies(alike):
                 return f"D7 {number}"
-    others = _without_partition_columns(comparison)
+    others = without_partition_columns(comparison)
     for number, applies in RULES:
         if others is not None and applies(others):
             return f"D8 {number}"
@@ -253,26 +195,26 @@ def _archived_begin(c: Comparison) -> bool:
     if not found or c.table_version >= 8 or not c.query.is_incremental:
         return False
     missing, extra = _apart_from_file_names(c, found)
-    keys = {_identity(c, row) for row in extra}
-    unmatched = Counter(r for r in missing.elements() if _identity(c, r) not in keys)
-    if unmatched and not _all_in(unmatched, c.rows_at_end()):
+    keys = {identity(c, row) for row in extra}
+    unmatched = Counter(r for r in missing.elements() if identity(c, r) not in keys)
+    if unmatched and not all_in(unmatched, c.rows_at_end()):
         return False
     archived = [i for i in c.instants if active and i < active[0] and i.requested > c.query.begin]
     times = {i.requested for i in archived}
     is_archived = all(c.column(row, "_hoodie_commit_time") in times for row in extra)
-    if not is_archived and _payload(c) in _PARTIAL_PAYLOADS:  # values of the archived are in others
-        is_archived = _all_in(extra, c.rows_at_end())
+    if not is_archived and c.payload in PARTIAL_PAYLOADS:  # values of the archived are in others
+        is_archived = all_in(extra, c.rows_at_end())
     return bool(archived) and is_archived
 
 
 def _apart_from_file_names(c: Comparison, found: Difference) -> tuple[Counter[Row], Counter[Row]]:
     """Return the missing and the extra rows without those that differ in their file name only."""
-    both = _without_file_name(c, found.missing) & _without_file_name(c, found.extra)
+    both = without_file_name(c, found.missing) & without_file_name(c, found.extra)
 
     def others(rows: Counter[Row]) -> Counter[Row]:
         left = Counter(rows)
         for row in rows:
-            if both[next(iter(_without_file_name(c, Counter([row]))))]:
+            if both[next(iter(without_file_name(c, Counter([row]))))]:
                 del left[row]
         return left
 
@@ -286,13 +228,13 @@ def _partial_updates(c: Comparison) -> bool:
     if not found or c.query.kind.value != "incremental":
         return False
     groups = _groups_with_partial_updates(c.path)
-    if not all(_file_id(c.column(row, "_hoodie_file_name")) in groups for row in found.extra):
+    if not all(file_id(c.column(row, "_hoodie_file_name")) in groups for row in found.extra):
         return False
-    ids = (_file_id(c.column(row, "_hoodie_file_name")) for row in found.missing)
+    ids = (file_id(c.column(row, "_hoodie_file_name")) for row in found.missing)
     at_end = c.rows_at_end()
     return (
         all(name in groups or not name for name in ids)
-        and _all_in(found.extra, at_end)
+        and all_in(found.extra, at_end)
         and not found.missing & at_end
     )
 
@@ -304,12 +246,8 @@ def _groups_with_partial_updates(path: Path) -> frozenset[str]:
     found = set()
     for name in names:
         if any(inspect.log_blocks(name)["is_partial"].to_pylist()):
-            found.add(_file_id(name.rpartition("/")[2][1:]))
+            found.add(file_id(name.rpartition("/")[2][1:]))
     return frozenset(found)
-
-
-def _file_id(file_name: str | None) -> str:
-    return (file_name or "").partition("_")[0]
 
 
 def _metadata_table_lacks_files(c: Comparison) -> bool:
@@ -322,7 +260,7 @@ def _metadata_table_lacks_files(c: Comparison) -> bool:
     is_upgraded = c.properties.get("hoodie.table.initial.version") == "6" and c.table_version >= 8
     if is_upgraded and c.query.options.get(METADATA) != "true":
         return False
-    if not is_upgraded and not _flink_compacted_offline(c):
+    if not is_upgraded and not flink_compacted_offline(c):
         return False
     without = {METADATA: "false"}
     other = c.ask_hudi(c.query.with_options(**without))
@@ -333,14 +271,8 @@ def _metadata_table_lacks_files(c: Comparison) -> bool:
     return (
         isinstance(other, Answer)
         and isinstance(c.ours, Answer)
-        and _agree_but_for_compacted_logs(c, other, c.ours)
+        and agree_but_for_compacted_logs(c, other, c.ours)
     )
-
-
-def _flink_compacted_offline(c: Comparison) -> bool:
-    has_metadata = c.history.options.get("hoodie.metadata.enable") == "true"
-    kinds = {step.kind for step in c.history.steps}
-    return c.history.hudi.startswith("flink") and has_metadata and StepKind.COMPACT in kinds
 
 
 def _rows_since(begin: str, answer: Answer | Failure) -> Answer | Failure:
@@ -364,16 +296,10 @@ def _text_ordering(c: Comparison) -> bool:
     ):
         return False
     theirs, ours = (
-        {_identity(c, row): c.column(row, fields[0]) for row in side}
+        {identity(c, row): c.column(row, fields[0]) for row in side}
         for side in (found.missing, found.extra)
     )
     return theirs.keys() == ours.keys() and all(ours[k] >= v for k, v in theirs.items() if v)
-
-
-def _identity(c: Comparison, row: Row) -> tuple[Any, ...]:
-    places = ("_hoodie_partition_path", *c.history.record_keys)
-    assert isinstance(c.ours, Answer)
-    return tuple(c.column(row, name) for name in places if name in c.ours.names)
 
 
 def _end_inside_commit(c: Comparison) -> bool:
@@ -399,49 +325,11 @@ def _unneeded_file(c: Comparison) -> bool:
     found = c.difference()
     if not found or c.query.kind.value != "incremental" or not c.query.end:
         return False
-    theirs = _without_file_name(c, found.missing)
+    theirs = without_file_name(c, found.missing)
     return (
-        _lacks_files(c)
-        and _all_in(theirs, _without_file_name(c, found.extra))
-        and _in_files(c, found.extra - c.rows_at_end())
-    )
-
-
-def _in_files(c: Comparison, rows: Counter[Row]) -> bool:
-    """Whether each row is, by its meta columns, in the file or the file group that it names."""
-    return all(
-        tuple(c.column(row, name) for name in _OF_A_VERSION)
-        in _versions_in(c.path, c.column(row, "_hoodie_file_name") or "")
-        for row in rows
-    )
-
-
-def _versions_in(table: Path, name: str) -> frozenset[tuple[Any, ...]]:
-    """Return the versions of records in a base file, or in the log files of a file group."""
-    inspect = HudiTable(str(table)).inspect
-    found: list[dict[str, Any]] = []
-    for file in table.rglob(f"*{name}*") if name else ():
-        if file.name == name and file.suffix == ".parquet" and ".hoodie" not in file.parts:
-            found += pq.read_table(file, columns=list(_OF_A_VERSION)).to_pylist()
-        elif file.name.startswith(f".{name}_") and not file.name.endswith((".crc", ".cdc")):
-            records = inspect.log_records(file.relative_to(table).as_posix())
-            found += filter(None, records["record"].to_pylist())
-    return frozenset(tuple(record.get(name) for name in _OF_A_VERSION) for record in found)
-
-
-def _without_file_name(c: Comparison, rows: Counter[Row]) -> Counter[Row]:
-    assert isinstance(c.ours, Answer)
-    place = c.ours.names.index("_hoodie_file_name")
-    return Counter(row[:place] + row[place + 1 :] for row in rows.elements())
-
-
-def _lacks_files(c: Comparison) -> bool:
-    """Whether a data file that a commit on the timeline wrote is not on the storage."""
-    inspect = HudiTable(str(c.path)).inspect
-    return any(
-        not (c.path / name).exists()
-        for time in inspect.commits()["requested_time"].to_pylist()
-        for name in inspect.commit_files(time)["path"].to_pylist()
+        lacks_files(c)
+        and all_in(theirs, without_file_name(c, found.extra))
+        and in_files(c, found.extra - c.rows_at_end())
     )
 
 
@@ -484,135 +372,18 @@ def _survives(c: Comparison, change: Row) -> bool:
     return tuple(before[k] for k in keys) in {tuple(r[n] for n in places) for r in at_commit.rows}
 
 
-def _all_in(rows: Counter[Row], others: Counter[Row]) -> bool:
-    return not rows - others
-
-
 def _filtered_log_blocks(c: Comparison) -> bool:
     """D32: the fallback with Parquet log blocks returns rows that its own snapshot replaced."""
     found = c.difference()
-    if not found or not c.query.is_incremental or not _lacks_files(c) or not found.missing:
+    if not found or not c.query.is_incremental or not lacks_files(c) or not found.missing:
         return False
     if c.history.options.get("hoodie.logfile.data.block.format") != "parquet":
         return False
     present = c.ask_hudi(Query(QueryKind.SNAPSHOT, {}))
     if found.extra or not isinstance(present, Answer):
         return False
-    rows = _without_file_name(c, Counter(present.rows))
-    return not _without_file_name(c, found.missing) & rows
-
-
-def _timestamp_key_generator(c: Comparison) -> bool:
-    """D8: the column of a timestamp-based key generator is text for Apache Hudi; others agree."""
-    other = _without_partition_columns(c)
-    if other is None or isinstance(other.reference, Failure) or isinstance(other.ours, Failure):
-        return False
-    return not difference(other.reference, other.ours)
-
-
-def _without_partition_columns(c: Comparison) -> Comparison | None:
-    """The same comparison without the columns of a timestamp-based key generator.
-
-    It is without the filter, too, where that compares such a column.
-    """
-    fields = c.history.partition_fields
-    if "TimestampBased" not in c.properties.get("hoodie.table.keygenerator.class", ""):
-        return None
-
-    def others(answer: Answer | Failure) -> Answer | Failure:
-        if isinstance(answer, Failure):
-            return answer
-        kept = [n for n, name in enumerate(answer.names) if name not in fields]
-        columns = tuple(answer.columns[n] for n in kept)
-        return Answer(columns, tuple(tuple(row[n] for n in kept) for row in answer.rows))
-
-    def ask_hudi(query: Query) -> Answer | Failure:
-        return others(c.ask_hudi(query))
-
-    query = c.query
-    if any(f"`{field}`" in query.filter for field in fields):
-        query = query.with_filter("")
-    is_whole = query is not c.query
-    theirs = c.ask_hudi(query) if is_whole else c.reference
-    ours = read_ours(c.path, query) if is_whole else c.ours
-    return replace(c, query=query, reference=others(theirs), ours=others(ours), ask_hudi=ask_hudi)
-
-
-def _operation_that_deletes(c: Comparison) -> bool:
-    """D33: only keys differ of which a log record says that it is deleted.
-
-    Apache Hudi merges such a record as if it were a row, and shows it, by these payload classes.
-    """
-    found = c.difference()
-    if not found or _payload(c) not in _PARTIAL_PAYLOADS or OPERATION not in c.our_names:
-        return False
-    keys = _keys_deleted_by_operation(c.path)
-    rows = (*found.missing, *found.extra)
-    return all(c.column(row, "_hoodie_record_key") in keys for row in rows)
-
-
-def _payload(c: Comparison) -> str:
-    return c.properties.get("hoodie.compaction.payload.class", "").rpartition(".")[2]
-
-
-def _keys_deleted_by_operation(table: Path) -> frozenset[str]:
-    inspect = HudiTable(str(table)).inspect
-    found = set()
-    for file in table.rglob(".*.log.*"):
-        if ".hoodie" in file.parts or file.name.endswith((".crc", ".cdc")):
-            continue
-        records = inspect.log_records(file.relative_to(table).as_posix())["record"].to_pylist()
-        deleted = (r for r in records if r and r.get(OPERATION) in ("D", "-U"))
-        found |= {record["_hoodie_record_key"] for record in deleted}
-    return frozenset(found)
-
-
-def _logs_of_compacted_groups(c: Comparison) -> bool:
-    """D34: 1.2.0 reads log files again that a compaction by Flink has merged."""
-    if isinstance(c.reference, Failure) or isinstance(c.ours, Failure):
-        return False
-    return _agree_but_for_compacted_logs(c, c.reference, c.ours)
-
-
-def _agree_but_for_compacted_logs(c: Comparison, theirs: Answer, ours: Answer) -> bool:
-    """Whether answers differ only where a log file is older than its completion shows.
-
-    These rows name the group instead of the base file that has them, too. Without merge there is
-    one more of each.
-    """
-    found = difference(theirs, ours)
-    if not found:
-        return True
-    groups = _groups_compacted_early(c.path)
-    if found.columns or c.table_version >= 8 or not groups:
-        return False
-    names = [c.column(row, "_hoodie_file_name") or "" for row in (*found.missing, *found.extra)]
-    if not all(_file_id(name) in groups for name in names):
-        return False
-    missing, extra = (_without_file_name(c, side) for side in (found.missing, found.extra))
-    if c.query.kind is QueryKind.SKIP_MERGE:
-        return not found.extra and _in_files(c, found.missing)
-    return missing == extra
-
-
-def _groups_compacted_early(table: Path) -> frozenset[str]:
-    """Return groups with a base file whose instant is lower than the completion of their log.
-
-    Flink gives a compaction an instant between the last commit and the next. Before version 8
-    1.2.0 takes the modification time of the commit's file for the completion.
-    """
-    found = set()
-    for log in table.rglob(".*.log.*"):
-        named = re.match(r"\.(.+?)_(\d+)\.log\.", log.name)
-        commit = table / ".hoodie" / f"{named[2]}.deltacommit" if named else None
-        if named is None or commit is None or not commit.exists():
-            continue
-        completion = datetime.fromtimestamp(commit.stat().st_mtime, timezone.utc)
-        until = completion.strftime("%Y%m%d%H%M%S%f")[:17]
-        bases = (base.stem.rpartition("_")[2] for base in log.parent.glob(f"{named[1]}_*.parquet"))
-        if any(named[2] < base < until for base in bases):
-            found.add(named[1])
-    return frozenset(found)
+    rows = without_file_name(c, Counter(present.rows))
+    return not without_file_name(c, found.missing) & rows
 
 
 def _replaced_twice(c: Comparison) -> bool:
@@ -621,12 +392,12 @@ def _replaced_twice(c: Comparison) -> bool:
     until = c.query.options.get("as.of.instant", "")
     if not found or found.extra or not until:
         return False
-    shown = {_identity(c, row) for row in c.answer_of_ours().rows}
+    shown = {identity(c, row) for row in c.answer_of_ours().rows}
     inspect = HudiTable(str(c.path)).inspect
     for row in found.missing:
-        events = inspect.history(_file_id(c.column(row, "_hoodie_file_name"))).to_pylist()
+        events = inspect.history(file_id(c.column(row, "_hoodie_file_name"))).to_pylist()
         times = [e["requested_time"] for e in events if e["event"] == "replaced"]
-        if _identity(c, row) not in shown or not times or not min(times) <= until < max(times):
+        if identity(c, row) not in shown or not times or not min(times) <= until < max(times):
             return False
     return True
 
@@ -634,7 +405,7 @@ def _replaced_twice(c: Comparison) -> bool:
 RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D3", _missing_file),
     ("D7", _partition_value),
-    ("D8", _timestamp_key_generator),
+    ("D8", timestamp_key_generator),
     ("D11", _archived_begin),
     ("D23", _partial_updates),
     ("D24", _metadata_table_lacks_files),
@@ -645,8 +416,8 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D29", _losing_delete),
     ("D30", _filtered_before_merge),
     ("D32", _filtered_log_blocks),
-    ("D33", _operation_that_deletes),
-    ("D34", _logs_of_compacted_groups),
+    ("D33", operation_that_deletes),
+    ("D34", logs_of_compacted_groups),
     ("D35", _replaced_twice),
 )
 

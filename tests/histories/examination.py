@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tests.histories.compare import Answer, Failure, arrow_answer
-from tests.histories.deviations import Comparison
+from tests.histories.comparison import Comparison
 from tests.histories.instants import Instant, completed_commits
 from tests.histories.ours import filtered_answers, read_arrow, read_ours, some_filters
 from tests.histories.queries import (

@@ -7,9 +7,10 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tests.histories.compare import CRASH, Answer, Difference, Failure, difference
-from tests.histories.deviations import Comparison, explaining_rule
+from tests.histories.deviations import explaining_rule
 
 if TYPE_CHECKING:
+    from tests.histories.comparison import Comparison
     from tests.histories.queries import Query
 
 

@@ -502,7 +502,7 @@ def test_undecodable_service_file_is_refused_with_its_path(parse):
         (parse_restore_metadata, {"instantsToRollback": [None]}),
         (parse_savepoint_metadata, {"savepointedBy": True}),
     ],
-    ids=str,
+    ids=lambda given: getattr(given, "__name__", str(given)),
 )
 def test_service_file_with_a_value_of_another_type_is_refused(parse, found):
     with pytest.raises(CorruptTimelineError, match="TypeError"):
