@@ -155,7 +155,9 @@ def _inflate_snappy(chunk: bytes) -> bytes:
 
 def _inflate_zstd(chunk: bytes) -> bytes:
     with pa.CompressedInputStream(pa.BufferReader(chunk), "zstd") as stream:
-        return bytes(stream.read(_MOST_INFLATED + 1))
+        # read() would keep its memory where it fails.
+        content: bytes = stream.read_buffer(_MOST_INFLATED + 1).to_pybytes()
+    return content
 
 
 _INFLATERS = {"ZLIB": _inflate_zlib, "SNAPPY": _inflate_snappy, "ZSTD": _inflate_zstd}

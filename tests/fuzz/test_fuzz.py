@@ -3,6 +3,7 @@
 import random
 import resource
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.fuzz.targets import TARGETS, Target
 
 MUTANTS = 400  # of each target, as far as the time lasts
 SECONDS = 1.5
+STATM = Path("/proc/self/statm")  # first the address space, in pages
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,19 @@ SECONDS = 1.5
 )
 def test_inputs_of_earlier_findings_are_read_or_refused(target, name):
     run_checked(TARGETS[target], corpus_of(target)[name])
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="only Linux shows its processes as files")
+@pytest.mark.parametrize("target", TARGETS)
+def test_refusals_keep_no_memory(target):
+    def addresses(times: int) -> int:
+        for _ in range(times):
+            for data in corpus_of(target).values():
+                run_checked(TARGETS[target], data)
+        return int(STATM.read_text().split()[0]) * resource.getpagesize()
+
+    at_first = addresses(10)  # Arrow reserves a gigabyte once
+    assert addresses(100) - at_first < 400 << 20
 
 
 @pytest.mark.parametrize("target", TARGETS)
