@@ -131,8 +131,7 @@ def varint_bytes(value: int) -> bytes:
 
 
 def _parse_struct(view: memoryview, offset: int, depth: int) -> tuple[ThriftStruct, int]:
-    if depth > _DEEPEST:
-        raise ThriftError(f"nested more than {_DEEPEST} deep")
+    _check_depth(depth)
     fields = ThriftStruct()
     number = 0
     while header := view[offset]:
@@ -149,6 +148,11 @@ def _parse_struct(view: memoryview, offset: int, depth: int) -> tuple[ThriftStru
             value, offset = _parse_value(view, offset, kind, depth)
             fields[number] = kind, value
     return fields, offset + 1
+
+
+def _check_depth(depth: int) -> None:
+    if depth > _DEEPEST:
+        raise ThriftError(f"nested more than {_DEEPEST} deep")
 
 
 def _type(header: int) -> ThriftType:
@@ -171,13 +175,14 @@ def _parse_value(
     if kind is ThriftType.STRUCT:
         return _parse_struct(view, offset, depth + 1)
     if kind in (ThriftType.LIST, ThriftType.SET):
-        return _parse_list(view, offset, depth)
+        return _parse_list(view, offset, depth + 1)
     if kind is ThriftType.DOUBLE:
         return _DOUBLE.unpack_from(view, offset)[0], offset + _DOUBLE.size
     return view[offset], offset + 1  # a byte, and a boolean within a list
 
 
 def _parse_list(view: memoryview, offset: int, depth: int) -> tuple[ThriftList, int]:
+    _check_depth(depth)
     kind, size = _type(view[offset]), view[offset] >> 4
     offset += 1
     if size == _LONG_LIST:
