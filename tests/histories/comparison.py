@@ -78,12 +78,17 @@ class Comparison:
         return max(ends, default=None)
 
     def rows_at_end(self) -> Counter[Row]:
-        """What Apache Hudi itself reads by time travel to the end of the range."""
+        """What Apache Hudi itself reads by time travel to the end of the range.
+
+        Columns that were added later are null.
+        """
         last = self.last_of_range()
         found = self.ask_hudi(as_of(last.requested)) if last else None
-        if not isinstance(found, Answer) or found.columns != self.answer_of_ours().columns:
+        columns = self.answer_of_ours().columns
+        if not isinstance(found, Answer) or not set(found.columns) <= set(columns):
             return Counter()
-        return Counter(found.rows)
+        rows = (dict(zip(found.names, row, strict=True)) for row in found.rows)
+        return Counter(tuple(row.get(name) for name, _ in columns) for row in rows)
 
     def answer_of_ours(self) -> Answer:
         assert isinstance(self.ours, Answer)

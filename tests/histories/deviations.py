@@ -187,8 +187,9 @@ def _moved_in_unclear_folders(
 def _archived_begin(c: Comparison) -> bool:
     """D11: before version 8 Apache Hudi leaves out what was archived.
 
-    Its own rows are late records that lose against such rows, or versions that later commits have
-    replaced: the fallback does not have these, and warns. It has the others in later files.
+    Its own rows are late records that lose against rows of archived commits, as its time travel to
+    the end of the range shows, or versions that later commits have replaced: the fallback does not
+    have these, and warns. It has the others in later files.
     """
     found = c.difference()
     active = completed_commits(c.path)
@@ -197,7 +198,9 @@ def _archived_begin(c: Comparison) -> bool:
     missing, extra = _apart_from_file_names(c, found)
     keys = {identity(c, row) for row in extra}
     unmatched = Counter(r for r in missing.elements() if identity(c, r) not in keys)
-    if unmatched and not all_in(unmatched, c.rows_at_end()):
+    at_end = c.rows_at_end()
+    keys_at_end = {identity(c, row) for row in at_end}
+    if not all(identity(c, row) in keys_at_end for row in unmatched - at_end):
         return False
     archived = [i for i in c.instants if active and i < active[0] and i.requested > c.query.begin]
     times = {i.requested for i in archived}
