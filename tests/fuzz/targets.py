@@ -98,7 +98,7 @@ def _content(block: LogBlock) -> None:
     elif block.block_type is LogBlockType.DELETE_BLOCK:
         assert decode_delete_block(block.content, path=PATH, offset=0).is_commit_time is not None
     if block.record_positions_text is not None:
-        decode_positions(block.record_positions_text, path=PATH, offset=0)
+        decode_positions(block.record_positions_text, len(block.content), path=PATH, offset=0)
 
 
 def _avro_schema(data: bytes) -> None:
@@ -193,7 +193,7 @@ def _bloom_filter(data: bytes) -> None:
 
 def _positions(data: bytes) -> None:
     """A bitmap that would be in Base64."""
-    decode_positions(base64.b64encode(data).decode(), path=PATH, offset=0)
+    decode_positions(base64.b64encode(data).decode(), len(data), path=PATH, offset=0)
 
 
 def _properties(data: bytes) -> None:

@@ -22,17 +22,22 @@ _ARRAY_LIMIT = 4096  # a container of more values is a bitmap
 _BITMAP_BYTES = 8192
 
 
-def decode_positions(text: str, *, path: str, offset: int) -> Ordinals:
+class _TooMany(Exception):
+    """There are more positions than wanted. Some bytes may claim very many."""
+
+
+def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinals | None:
     """Decode a Roaring bitmap of 64-bit numbers in its portable form, as Base64.
 
     Args:
         text: the value of the header; "" is the empty bitmap.
+        most: records of the block.
         path: of the log file; used only in errors.
         offset: of the block in the log file; used only in errors.
 
     Returns:
         Ordinals from 0 of rows in the base file, ascending. The i-th is that of the block's i-th
-        record.
+        record. None if there are more than records.
 
     Raises:
         CorruptLogBlockError: text that is not such a bitmap.
@@ -40,20 +45,23 @@ def decode_positions(text: str, *, path: str, offset: int) -> Ordinals:
     Source: the "RoaringFormatSpec", with its extension for 64-bit bitmaps.
     """
     try:
-        return _parse_bitmap64(_OctetReader(base64.b64decode(text, validate=True)))
+        return _parse_bitmap64(_OctetReader(base64.b64decode(text, validate=True)), most)
+    except _TooMany:
+        return None
     except (ValueError, OverflowError) as error:
         problem = f"record positions cannot be decoded: {error}"
         raise CorruptLogBlockError(problem, path, offset) from error
 
 
-def _parse_bitmap64(reader: _OctetReader) -> Ordinals:
+def _parse_bitmap64(reader: _OctetReader, most: int) -> Ordinals:
     """Parse the bitmaps, each of which follows the high 32 bits that its values share."""
     if not reader.octets:
         return np.empty(0, np.int64)
     pieces = [np.empty(0, np.int64)]
     for _ in range(reader.read_int(8)):
         high = reader.read_int(4)
-        pieces.append(_parse_bitmap32(reader) | np.int64(high << 32))
+        pieces.append(_parse_bitmap32(reader, most) | np.int64(high << 32))
+        most -= len(pieces[-1])
     if reader.position != len(reader.octets):
         raise ValueError(f"{len(reader.octets) - reader.position} bytes are left over")
     positions = np.concatenate(pieces)
@@ -62,7 +70,7 @@ def _parse_bitmap64(reader: _OctetReader) -> Ordinals:
     return positions
 
 
-def _parse_bitmap32(reader: _OctetReader) -> Ordinals:
+def _parse_bitmap32(reader: _OctetReader, most: int) -> Ordinals:
     cookie = reader.read_int(4)
     with_runs = cookie & 0xFFFF == _COOKIE_WITH_RUNS
     if cookie != _COOKIE and not with_runs:
@@ -75,11 +83,14 @@ def _parse_bitmap32(reader: _OctetReader) -> Ordinals:
         flags = reader.read_array((count + 7) // 8, "u1")
         is_run = np.unpackbits(flags, count=count, bitorder="little").astype(np.bool_)
     descriptions = reader.read_array(2 * count, "<u2").astype(np.int64).reshape(count, 2)
+    sizes = descriptions[:, 1] + 1
+    if sizes.sum() > most:
+        raise _TooMany
     if not with_runs or count >= _RUNS_OFFSETS_FROM:
         reader.read_array(count, "<u4")  # offsets: the containers follow each other anyway
     containers = [
-        _parse_container(reader, int(size_less_1) + 1, is_run=bool(run)) | (high << 16)
-        for (high, size_less_1), run in zip(descriptions, is_run, strict=True)
+        _parse_container(reader, int(size), is_run=bool(run)) | (high << 16)
+        for high, size, run in zip(descriptions[:, 0], sizes, is_run, strict=True)
     ]
     return np.concatenate([np.empty(0, np.int64), *containers])
 
@@ -87,23 +98,27 @@ def _parse_bitmap32(reader: _OctetReader) -> Ordinals:
 def _parse_container(reader: _OctetReader, size: int, *, is_run: bool) -> Ordinals:
     """Parse the low 16 bits of `size` values."""
     if is_run:
-        values = _parse_runs(reader)
-    elif size > _ARRAY_LIMIT:
-        bits = np.unpackbits(reader.read_array(_BITMAP_BYTES, "u1"), bitorder="little")
-        values = np.flatnonzero(bits).astype(np.int64)
-    else:
-        values = reader.read_array(size, "<u2").astype(np.int64)
-    if len(values) != size:
-        raise ValueError(f"expected {size} values in a container, found {len(values)}")
+        return _parse_runs(reader, size)
+    if size <= _ARRAY_LIMIT:
+        return reader.read_array(size, "<u2").astype(np.int64)
+    bits = np.unpackbits(reader.read_array(_BITMAP_BYTES, "u1"), bitorder="little")
+    values = np.flatnonzero(bits).astype(np.int64)
+    _check_size(size, len(values))
     return values
 
 
-def _parse_runs(reader: _OctetReader) -> Ordinals:
+def _parse_runs(reader: _OctetReader, size: int) -> Ordinals:
     """Parse pairs of a first value and the number of values that follow it."""
     runs = reader.read_array(2 * reader.read_int(2), "<u2").astype(np.int64).reshape(-1, 2)
     firsts, lengths = runs[:, 0], runs[:, 1] + 1
+    _check_size(size, int(lengths.sum()))
     before = np.cumsum(lengths) - lengths
-    return np.repeat(firsts - before, lengths) + np.arange(lengths.sum())
+    return np.repeat(firsts - before, lengths) + np.arange(size)
+
+
+def _check_size(expected: int, found: int) -> None:
+    if found != expected:
+        raise ValueError(f"expected {expected} values in a container, found {found}")
 
 
 class _OctetReader:

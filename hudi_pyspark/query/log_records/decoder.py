@@ -178,8 +178,8 @@ class LogDecoder:
         text = block.record_positions_text
         base = self.positions_of
         if text and base is not None and block.positions_base_instant == base:
-            positions = decode_positions(text, path=block.path, offset=block.offset)
-            if len(positions) == length:
+            positions = decode_positions(text, length, path=block.path, offset=block.offset)
+            if positions is not None and len(positions) == length:
                 return positions
         if not self.has_keys and length:
             raise PositionsMissing

@@ -9,7 +9,9 @@ from hudi_pyspark.format.log.record_positions import decode_positions
 
 
 def decode(text: str):
-    return decode_positions(text, path="f.log", offset=7).tolist()
+    positions = decode_positions(text, 1 << 16, path="f.log", offset=7)
+    assert positions is not None
+    return positions.tolist()
 
 
 def bitmap64(*buckets: tuple[int, bytes]) -> str:
@@ -59,7 +61,24 @@ def test_positions_are_decoded_in_ascending_order(text, expected):
 
 
 def test_positions_are_int64():
-    assert decode_positions("", path="f.log", offset=0).dtype == np.int64
+    positions = decode_positions("", 0, path="f.log", offset=0)
+    assert positions is not None
+    assert positions.dtype == np.int64
+
+
+def test_more_positions_than_records_are_none():
+    text = bitmap64((0, bitmap_container()), (1, four_containers_with_runs()))
+    counts = {most: decode_positions(text, most, path="f.log", offset=0) for most in (32777, 32778)}
+    assert counts[32777] is None
+    assert counts[32778] is not None
+
+
+def test_runs_that_claim_billions_take_no_memory():
+    count = 65536
+    octets = struct.pack("<HH", 12347, count - 1) + b"\xff" * (count // 8)
+    octets += b"".join(struct.pack("<HH", high, 65535) for high in range(count)) + bytes(4 * count)
+    octets += struct.pack("<HHH", 1, 0, 65535) * count
+    assert decode_positions(bitmap64((0, octets)), 1 << 20, path="f.log", offset=0) is None
 
 
 ONE = struct.pack("<IIHHIH", 12346, 1, 0, 0, 16, 5)
