@@ -45,6 +45,27 @@ def test_damaged_table_gives_its_rows_or_a_named_error(case):
     assert outcomes >= {SAME, NAMED}
 
 
+@pytest.mark.parametrize(
+    ("case", "path", "place"),
+    [
+        pytest.param(
+            "v9_mor_logblock_parquet",
+            "apac/.1cb5cd1d-2cc0-4236-91ec-ddec57ef8ea7-0_20261121063018146.log.1_1-2802-5129",
+            3112,
+            id="name-of-a-column-in-a-log-block",
+        ),
+        pytest.param(
+            "v6_mor_appended_logs",
+            "emea/f2d49c7c-8fcc-4229-9d0e-f22f28798ffa-0_1-3-7_20261121072137751.parquet",
+            2175,
+            id="codec-of-a-column",
+        ),
+    ],
+)
+def test_flipped_byte_of_a_footer_is_a_named_error(case, path, place):
+    assert outcome_of(case, Damage("flip", path, place))[0] == NAMED
+
+
 def test_table_without_damage_has_as_many_rows_as_apache_hudi_reads():
     query = next(q for q in load_case(GOLDEN / CASE).queries if q.name == "snapshot")
     assert len(read(MemoryStorage(files_of(CASE)))) == query.expected_rows().num_rows

@@ -18,14 +18,10 @@ from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pyarrow.parquet as pq
-
     from hudi_pyspark.format.parquet.page_values import PageValues
     from hudi_pyspark.query.base_files.page_reads import PagedFile
 
 _FEWEST_BYTES = 1 << 20  # of the uncompressed keys: fewer are inflated as fast
-_GZIP = "GZIP"
-_DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 
 
 def find_duplicate_key_column(
@@ -58,37 +54,22 @@ def find_duplicate_key_column(
     kind = parquet.schema_arrow.field(RECORD_KEY_COLUMN).type
     for name in columns:
         leaf = leaves.get(name)
-        if leaf in (None, key) or parquet.schema_arrow.field(name).type != kind:
+        if leaf is None or leaf == key or parquet.schema_arrow.field(name).type != kind:
             continue
-        if all(_may_be_equal(parquet, group, key, leaf) for group in groups):
-            return name if _are_equal(file, groups, (key, leaf)) else None
+        try:
+            if all(file.footer.may_be_equal(group, (key, leaf)) for group in groups):
+                return name if _are_equal(file, groups, (key, leaf)) else None
+        except (ParquetPagesError, ThriftError, OSError):
+            return None  # reading the columns reports what is wrong with the file
     return None
-
-
-def _may_be_equal(parquet: pq.ParquetFile, group: int, first: int, second: int) -> bool:
-    """Decide by the footer whether two leaf columns may have the same values."""
-    row_group = parquet.metadata.row_group(group)
-    chunks = [row_group.column(leaf) for leaf in (first, second)]
-    if any(c.compression != _GZIP or _DICTIONARIES & set(c.encodings) for c in chunks):
-        return False
-    bounds = [
-        (chunk.statistics.min, chunk.statistics.max)
-        for chunk in chunks
-        if chunk.statistics is not None and chunk.statistics.has_min_max
-    ]
-    return len(bounds) == len(chunks) and bounds[0] == bounds[1]
 
 
 def _are_equal(file: PagedFile, groups: Sequence[int], leaves: Sequence[int]) -> bool:
     """Decide by each of their pages whether two leaf columns have the same values."""
-    try:
-        for group in groups:
-            first, second = (_values(file, group, leaf) for leaf in leaves)
-            pairs = zip_longest(first, second)
-            if not all(a is not None and a == b for a, b in pairs):
-                return False
-    except (ParquetPagesError, ThriftError, OSError):
-        return False  # reading the columns reports what is wrong with the file
+    for group in groups:
+        first, second = (_values(file, group, leaf) for leaf in leaves)
+        if not all(a is not None and a == b for a, b in zip_longest(first, second)):
+            return False
     return True
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -84,27 +83,13 @@ def read_parquet_file(
 
 
 def _open(file: pa.NativeFile | IO[bytes], buffer_size: int) -> pq.ParquetFile:
-    """Open a file so that a changed byte in a page is an error, by one checksum."""
-    # pyarrow would fetch ranges of a Python file one after the other: `PagedFile.prefetch`.
-    open_file = partial(
-        pq.ParquetFile,
+    """Open a file so that a changed byte in a page is an error."""
+    return pq.ParquetFile(
         file,
         coerce_int96_timestamp_unit="us",
-        pre_buffer=False,
+        pre_buffer=False,  # it would fetch ranges of a Python file in turn: `PagedFile.prefetch`
         buffer_size=buffer_size,
-    )
-    parquet = open_file()
-    if _is_gzip(parquet.metadata):
-        return parquet  # its streams have a checksum of their own
-    return open_file(metadata=parquet.metadata, page_checksum_verification=True)
-
-
-def _is_gzip(metadata: pq.FileMetaData) -> bool:
-    """Return whether all pages are compressed with GZIP."""
-    return all(
-        metadata.row_group(group).column(column).compression == "GZIP"
-        for group in range(metadata.num_row_groups)
-        for column in range(metadata.num_columns)
+        page_checksum_verification=True,
     )
 
 
