@@ -188,7 +188,7 @@ build: $(BUILD_VENV)/.group-build ## build the wheel and the source distribution
 	@rm -rf dist
 	@$(BUILD_PYTHON) -m build --no-isolation --outdir dist .
 
-# A wheel of pure Python is a zip that Spark can take, and its dist-info tells the version.
+# A wheel of pure Python is a zip that Spark can take, and its dist-info has the version.
 zip: build ## build dist/hudi_pyspark.zip for --py-files and addArtifacts
 	@cp dist/hudi_pyspark-*.whl dist/hudi_pyspark.zip
 	@echo "dist/hudi_pyspark.zip"

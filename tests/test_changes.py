@@ -231,7 +231,7 @@ def test_rows_of_each_commit_turn_one_snapshot_into_the_next(case, opened):
     table = opened(case.name)
     completed = [at for _, at in commits(table)]
     if not table.config.populate_meta_fields or completed != sorted(completed):
-        pytest.skip("its rows do not tell their commit, or its writers overlapped")
+        pytest.skip("its rows do not name their commit, or its writers overlapped")
     if not merges_whole_rows(table):
         pytest.skip("its rows are put together from several")
     differing = []

@@ -165,7 +165,7 @@ def test_golden_tables_change_as_hudis_rows_do(golden_table, case, earlier, late
     old, new = hudis_rows(case, earlier), hudis_rows(case, later)
     table = HudiTable(str(golden_table(case)))
     found = table.diff(INSTANTS[case, earlier], INSTANTS[case, later]).to_pylist()
-    told = {
+    reported = {
         (r["_hoodie_partition_path"], r["_hoodie_record_key"]): (
             r["change"],
             r["before"],
@@ -183,7 +183,7 @@ def test_golden_tables_change_as_hudis_rows_do(golden_table, case, earlier, late
         if old.get(key) != new.get(key)
     }
     assert expected
-    assert told == expected
+    assert reported == expected
     assert len(found) == len(expected)
 
 

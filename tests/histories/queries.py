@@ -60,9 +60,9 @@ class Query:
 
     def __str__(self) -> str:
         short = {k.rsplit(".", 2)[-2]: v for k, v in self.options.items() if k not in _IMPLIED}
-        told = " ".join(f"{name}={value}" for name, value in short.items())
+        settings = " ".join(f"{name}={value}" for name, value in short.items())
         where = f" where {self.filter}" if self.filter else ""
-        return f"{self.kind.value} {told}".strip() + where
+        return f"{self.kind.value} {settings}".strip() + where
 
 
 _IMPLIED = (QUERY_TYPE, FORMAT, "hoodie.datasource.merge.type")

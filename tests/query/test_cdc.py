@@ -49,7 +49,7 @@ def cdc_table(table_type="MERGE_ON_READ", version=9, mode="DATA_BEFORE_AFTER", *
 
 
 def stat(path, file_id="f", **more):
-    """What a commit says of one file: a fresh one of a row, unless told."""
+    """What a commit says of one file: by default a fresh one of a row."""
     is_log = path.rpartition("/")[2].startswith(".")
     counts = {} if is_log else {"numWrites": 1, "numInserts": 1}
     return {"path": path, "fileId": file_id, "fileSizeInBytes": 1, **counts, **more}

@@ -127,8 +127,8 @@ class TestRange:
             resolve_range(table.open(), wanted())
 
     def test_the_range_tells_what_it_compares(self):
-        told = str(resolve_range(three_commits().open(), wanted("015", "030")))
-        assert told == "completion times after 015 up to 030, inclusive (1 commits)"
+        described = str(resolve_range(three_commits().open(), wanted("015", "030")))
+        assert described == "completion times after 015 up to 030, inclusive (1 commits)"
         assert str(resolve_range(three_commits(6).open(), wanted("010"))).startswith("requested")
 
     def test_skipping_compactions_drops_commit_actions_of_merge_on_read(self):

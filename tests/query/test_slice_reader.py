@@ -317,8 +317,8 @@ def test_partition_column_without_any_value_is_corrupt():
 
 
 @pytest.mark.parametrize(("use", "expected"), [(True, "ac"), (False, "bc")])
-def test_record_positions_are_used_unless_told_not_to(use, expected):
-    # The position and the key disagree on purpose: each tells by itself which row is deleted.
+def test_record_positions_are_used_by_default(use, expected):
+    # The position and the key disagree on purpose: each says by itself which row is deleted.
     block = delete_block([("a", None)], instant="002", positions=[1])
     files = {BASE_PATH: FILES[BASE_PATH], LOG_PATHS[0]: block}
     logs = (log_file(LOG_PATHS[0], "002", committed_size=len(block)),)

@@ -333,7 +333,7 @@ def test_changes_of_all_batches_are_those_of_the_table_wherever_it_is_cut(case, 
 def test_last_rows_of_all_batches_are_the_table_wherever_it_is_cut(case, data, golden_table):
     table = HudiTable(str(golden_table(case)))
     found = last_rows(pa.concat_tables(batches(table, cuts(data, case))))
-    # A row that clustering or a later update moved was told out of another file.
+    # A row that clustering or a later update moved came out of another file.
     assert differs_from(found, query(case, "snapshot"), without="_hoodie_file_name") == []
 
 
@@ -345,14 +345,14 @@ def test_no_batch_tells_a_row_again_wherever_the_table_is_cut(case, data, golden
     table = HudiTable(str(golden_table(case)))
     points = cuts(data, case)
     offsets = commits_of(case)
-    told: Counter[tuple[str, ...]] = Counter()
+    seen: Counter[tuple[str, ...]] = Counter()
     for (begin, end), batch in zip(pairs(points), batches(table, points), strict=True):
         names = ["_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key"]
         rows = list(zip(*(batch[name].to_pylist() for name in names), strict=True))
         assert all(begin < offsets[row[0]] <= end for row in rows)
-        told.update(rows)
-    assert told
-    assert max(told.values()) == 1
+        seen.update(rows)
+    assert seen
+    assert max(seen.values()) == 1
 
 
 @pytest.mark.parametrize(

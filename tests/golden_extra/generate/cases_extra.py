@@ -148,7 +148,7 @@ def et_fuzz_logonly(t):
 
 
 @case("et_int_zero_null", "MOR", ("1.2.0:9",), ["event time", "int ordering", "value 0", "null ordering"],
-      "int ordering column with the values -2, -1, 0, 1, 3 and null (0 cannot be told from the default), deletes of all kinds")
+      "int ordering column with the values -2, -1, 0, 1, 3 and null (0 looks like the default), deletes of all kinds")
 def et_int_zero_null(t):
     t.ddl = "id string, val string, ts int, _hoodie_is_deleted boolean"
     t.opts = {**event_time(t), **NO_MDT}

@@ -59,7 +59,7 @@ public final class Writer {
 
   public static void main(String[] arguments) throws Exception {
     PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-    System.setOut(System.err); // the jobs' own output is no answer
+    System.setOut(System.err); // jobs print there, too
     BufferedReader jobs =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     useOneCluster();

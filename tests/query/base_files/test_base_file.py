@@ -21,7 +21,7 @@ TABLE = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"], "a.c": [7, 8, 9]})
 
 
 class CountingStorage(MemoryStorage):
-    """Tells which of the files that were opened are still open."""
+    """Records which of the files that were opened are still open."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(files)

@@ -63,13 +63,13 @@ def test_one_other_value_is_noticed(place, nullable):
     assert read.equals(rows)
 
 
-def test_values_in_another_order_are_told():
+def test_values_in_another_order_are_noticed():
     uuids = list(KEYS)
     uuids[100], uuids[40_000] = uuids[40_000], uuids[100]
     assert duplicate(parquet_bytes(table(uuids), **FILE)) is None
 
 
-def test_null_is_told():
+def test_null_is_noticed():
     uuids = [None if i == 777 else key for i, key in enumerate(KEYS)]
     assert duplicate(parquet_bytes(table(uuids, nullable=True), **FILE)) is None
 

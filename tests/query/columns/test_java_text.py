@@ -6,7 +6,7 @@ import pytest
 from hudi_pyspark.query.columns.java_text import java_double_text, java_float_text
 
 # As the documentation of java.lang.Double and java.lang.Float has them, or follows from its rules:
-# shortest digits that tell the value, at least one after the point, "E" outside [10^-3, 10^7).
+# shortest digits that identify the value, at least one after the point, "E" outside [10^-3, 10^7).
 DOUBLES = [
     (0.0, "0.0"),
     (-0.0, "-0.0"),

@@ -9,7 +9,7 @@ from tests.query.log_records.test_records import records_of
 
 
 def join(older: Records, newer: Records) -> Records:
-    """A merge that tells who met whom, and in which order."""
+    """A merge that records who met whom, and in which order."""
     pairs = zip(older.rows["v"].to_pylist(), newer.rows["v"].to_pylist(), strict=True)
     return records_of([f"({one}{other})" for one, other in pairs])
 

@@ -111,7 +111,7 @@ def test_records_of_one_key_are_folded_when_they_are_too_many():
 @pytest.mark.usefixtures("in_folder")
 def test_positions_count_when_records_are_spilled():
     decoder = log_decoder(SCHEMA, RULE, BASE_INSTANT)
-    # Keys that the base does not have: only their positions tell which rows they replace.
+    # Keys that the base does not have: only their positions say which rows they replace.
     log = rows(1000, 1001, positions=[3, 70]) + rows(1002, positions=[70])
     tables = merged_slice(log, BASE, RULE, decoder, memory=1)
     found = pa.concat_tables(tables)[KEY].to_pylist()
