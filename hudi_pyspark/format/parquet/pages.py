@@ -46,7 +46,7 @@ _TYPE, _ENCODINGS, _PATH, _CODEC, _VALUES, _UNCOMPRESSED = 1, 2, 3, 4, 5, 6
 _COMPRESSED, _DATA_PAGE, _DICTIONARY_PAGE = 7, 9, 11
 _STATISTICS, _BOUNDS = 12, (1, 2, 5, 6)  # max and min, of old writers and of new ones
 _GZIP = 2
-_DICTIONARIES = frozenset({2, 8})  # encodings
+_DICTIONARIES = (2, 8)  # encodings
 # Of OffsetIndex and PageLocation
 _LOCATIONS, _PAGE_OFFSET, _PAGE_SIZE, _FIRST_ROW = 1, 1, 2, 3
 # Of PageHeader
@@ -128,7 +128,7 @@ class ParquetPages:
         columns = [chunks[leaf].struct(_META_DATA) for leaf in leaves]
         if any(
             column.integer(_CODEC) != _GZIP
-            or not _DICTIONARIES.isdisjoint(column.list(_ENCODINGS).items)
+            or any(encoding in _DICTIONARIES for encoding in column.list(_ENCODINGS).items)
             or _STATISTICS not in column
             for column in columns
         ):
