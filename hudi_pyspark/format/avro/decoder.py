@@ -7,6 +7,7 @@ in Python per record or per value. Runs of records are short enough for the proc
 
 from __future__ import annotations
 
+import functools
 import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -99,7 +100,7 @@ def decode_records(
     buffer = data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
     _check_spans(buffer.size, starts, ends)
-    reader = _TopLevelReader(schema, columns)
+    reader = _reader_of(schema, None if columns is None else tuple(columns))
     batches = [
         batch
         for first, last in _runs(starts, ends)
@@ -178,6 +179,10 @@ class _TopLevelReader:
         kind = pa.struct(list(self.schema))
         rows = pa.Array.from_buffers(kind, count, [None], children=arrays)
         return pa.RecordBatch.from_struct_array(rows)
+
+
+# Blocks are many and often small, their schemas few: building readers would cost more than reading.
+_reader_of = functools.lru_cache(maxsize=64)(_TopLevelReader)
 
 
 def _read_run(
