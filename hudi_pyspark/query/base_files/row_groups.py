@@ -117,7 +117,12 @@ class RowGroupFilter:
             # A column that is promoted on the way may be ordered in another way afterwards.
             if kind is None or self.types is None or kind != field_type(self.types, name):
                 return None
-            return _bounds(row_group.column(columns[stored]), row_group.num_rows, kind)
+            leaf = columns[stored]
+            column = row_group.column(leaf)
+            # Where the schema has another type, asking for statistics ends the process.
+            if column.physical_type != file.schema.column(leaf).physical_type:
+                return None
+            return _bounds(column, row_group.num_rows, kind)
 
         return may_match(predicate, bounds_of)
 

@@ -1,4 +1,5 @@
 import io
+import re
 import zipfile
 from itertools import pairwise
 
@@ -53,6 +54,20 @@ def test_row_groups_whose_bounds_rule_the_filter_out_are_left_out(file, text, gr
 def test_column_that_is_stored_in_another_type_rules_nothing_out(file):
     types = ROWS.schema.set(0, pa.field("id", pa.string()))
     assert chosen(file, "id = '25'", types=types) == [0, 1, 2, 3]
+
+
+def test_chunk_whose_type_contradicts_the_schema_rules_nothing_out():
+    """pyarrow ends the process where it is asked for the statistics of such a chunk."""
+    sink = io.BytesIO()
+    pq.write_table(ROWS, sink, row_group_size=10)
+    # Of each chunk: the type INT64, encodings, and the path. The schema is not changed.
+    chunk = re.compile(rb"\x15\x04(\x19.{2,6}\x19\x18\x02id)", re.DOTALL)
+    boolean, count = chunk.subn(b"\x15\x00\\1", sink.getvalue())
+    damaged = pq.ParquetFile(io.BytesIO(boolean))
+    assert count == damaged.num_row_groups == 4
+    assert damaged.metadata.row_group(0).column(0).physical_type == "BOOLEAN"
+    assert chosen(damaged, "id = 25") == [0, 1, 2, 3]
+    assert chosen(damaged, "id = 25 AND name = 'n15'") == [1]
 
 
 def test_renamed_column_is_looked_up_by_its_name_in_the_file(file):
