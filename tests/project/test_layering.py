@@ -61,7 +61,7 @@ ROOMS = {
         "timeline": {"avro"},
         "parquet": {""},
         "hfile": {""},
-        "log": {"", "avro", "hfile"},
+        "log": {"", "avro", "hfile", "parquet"},
     },
     "query": {room: set(QUERY_ROOMS[:floor]) for floor, room in enumerate(QUERY_ROOMS)},
 }

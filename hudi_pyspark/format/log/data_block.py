@@ -20,6 +20,7 @@ from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.format.parquet.complete_reads import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,10 +199,10 @@ def _decode_parquet(
 def _read_rows(file: pq.ParquetFile, names: Sequence[str], only: OnlyRows | None) -> pa.Table:
     """Return all rows, or none where no row is wanted."""
     if only is not None and names and only.column in file.schema_arrow.names:
-        matches = only.matches(file.read([only.column]))
+        matches = only.matches(read_columns(file, [only.column]))
         if not pc.any(matches).as_py():
             return file.schema_arrow.empty_table()
-    return file.read(names)
+    return read_columns(file, names)
 
 
 def _cast_column(table: pa.Table, field: pa.Field) -> pa.Table:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro.annotation import annotated_schema
+from hudi_pyspark.format.parquet.complete_reads import check_row_count
 from hudi_pyspark.query.base_files.duplicate_key_column import find_duplicate_key_column
 from hudi_pyspark.query.base_files.page_reads import PagedFile, is_among, read_wanted_rows
 from hudi_pyspark.query.columns.nested_fields import leaf_paths, narrow_fields
@@ -133,6 +134,10 @@ def _read_row_groups(
         leaves: paths of those of their leaf columns that are wanted, or the same names.
         batch_rows: most rows per table.
         rows: selects the wanted rows; None for all.
+
+    Raises:
+        pyarrow.ArrowInvalid, OSError: the pages cannot be read, or have not the footer's number of
+            rows.
     """
     # Slices are read in parallel, by Spark's tasks or by threads: more threads for the columns of
     # one would only compete with these.
@@ -140,9 +145,12 @@ def _read_row_groups(
         # What is fetched for a read stays in memory as long as that: the columns of a row group.
         for at_once in _reads(file, groups):
             file.prefetch(at_once, leaves)
+            count = 0
             batches = file.parquet.iter_batches(batch_rows, at_once, leaves, use_threads=False)
             for batch in batches:
+                count += batch.num_rows
                 yield pa.Table.from_batches([batch])
+            check_row_count(file.parquet.metadata, at_once, count)
         return
     for group in groups:
         wanted = read_wanted_rows(file, group, columns, rows)

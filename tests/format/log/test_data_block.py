@@ -15,6 +15,7 @@ from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTypeError
 from hudi_pyspark.format.log.data_block import block_schema, decode_data_block
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from tests.format.log.log_writer import avro_content, avro_records, write_block
+from tests.query.base_files.parquet_bytes import with_unknown_page
 
 LOGS = Path(__file__).parents[2] / "golden" / "logs"
 META_COLUMNS = [
@@ -310,6 +311,14 @@ def test_refusals_name_file_block_type_and_instant(block, problem):
     place = rf"f\.log at byte 0: {block.block_type.name} of instant 001: "
     with pytest.raises(CorruptLogBlockError, match=place + problem):
         decode_data_block(block, None)
+
+
+def test_parquet_block_with_a_page_of_unknown_type_is_refused():
+    octets = io.BytesIO()
+    pq.write_table(pa.table({"a": pa.array([1, 2], pa.int64())}), octets, store_schema=False)
+    damaged = with_unknown_page(octets.getvalue(), 0)
+    with pytest.raises(CorruptLogBlockError, match="expected a Parquet file: "):
+        decode_data_block(block_of(LogBlockType.PARQUET_DATA_BLOCK, LONG, damaged), None)
 
 
 def test_content_that_is_no_hfile_is_refused_at_its_own_offset():

@@ -28,3 +28,11 @@ def parquet_bytes(table: pa.Table, **options: object) -> bytes:
 def keys(count: int) -> list[str]:
     """Record keys that do not compress well."""
     return [f"{i * 2654435761 % 2**32:08x}{i * 40503 % 65536:04x}-{i:06d}" for i in range(count)]
+
+
+def with_unknown_page(content: bytes, column: int) -> bytes:
+    """The file with a page type that does not exist, in the first data page of a leaf column."""
+    footer = pq.read_metadata(io.BytesIO(content))
+    place = footer.row_group(0).column(column).data_page_offset
+    assert content[place : place + 2] in (b"\x15\x00", b"\x15\x06")  # of version 1 or 2
+    return content[: place + 1] + b"\x01" + content[place + 2 :]

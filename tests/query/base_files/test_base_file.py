@@ -14,6 +14,7 @@ from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, Unsuppor
 from hudi_pyspark.query.base_files import parquet as parquet_file
 from hudi_pyspark.query.base_files.base_file import check_readable, read_base_file
 from tests.memory_storage import MemoryStorage
+from tests.query.base_files.parquet_bytes import with_unknown_page
 
 UTC = dt.timezone.utc
 PATH = "p=1/f1-0_0-1-0_001.parquet"
@@ -255,3 +256,13 @@ def test_changed_byte_of_a_value_is_an_error(codec):
     content[pages] ^= 1
     with pytest.raises(CorruptBaseFileError, match="not readable as Parquet"):
         read(bytes(content), ["a"])
+
+
+@pytest.mark.parametrize("columns", [["a"], ["a", "b"], ["b", "a"]])
+def test_page_of_unknown_type_is_an_error(columns):
+    """pyarrow passes over it, and returns fewer rows."""
+    table = pa.table({"a": pa.array(range(30), pa.int64()), "b": [f"b{i}" for i in range(30)]})
+    content = parquet(table, row_group_size=10)
+    assert sum(part.num_rows for part in read(content, columns)) == 30
+    with pytest.raises(CorruptBaseFileError, match="not readable as Parquet"):
+        read(with_unknown_page(content, 0), columns)

@@ -14,7 +14,7 @@ from hudi_pyspark.query.base_files import page_reads
 from hudi_pyspark.query.base_files.page_reads import PagedFile, read_wanted_rows
 from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.query.filter.sql_text import parse_filter
-from tests.query.base_files.parquet_bytes import keys, parquet_bytes
+from tests.query.base_files.parquet_bytes import keys, parquet_bytes, with_unknown_page
 
 ROWS = 30_000
 KEY = "_hoodie_record_key"
@@ -209,3 +209,12 @@ def test_leaves_whose_pages_hold_other_rows_make_no_file():
     spans = [s for pages, chosen in chunks.values() for s in pages.spans(chosen)]
     with pytest.raises(ParquetPagesError, match="same rows"):
         footer.file_of(0, "place", chunks, file.parts(spans))
+
+
+def test_page_of_unknown_type_in_the_condition_is_an_error(monkeypatch):
+    """pyarrow passes over it, and returns fewer rows."""
+    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
+    data = file_with("gzip")
+    assert pick(data, 0, [KEY, "number"], [keys(ROWS)[5]]).num_rows == 1
+    with pytest.raises(pa.ArrowInvalid, match=f"expected {ROWS} rows by the footer"):
+        pick(with_unknown_page(data, 0), 0, [KEY, "number"], ["?"])
