@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
 from hudi_pyspark.format.avro.fastavro_schema import load_schema
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
-from hudi_pyspark.format.parquet.complete_reads import read_columns
+from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 from hudi_pyspark.format.timeline.commit_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant, InstantState
 from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
@@ -307,7 +306,7 @@ def _read_history_rows(
     try:
         with storage.open_input(path) as file, undecodable_as_corrupt(path):
             # Without Arrow's datasets, which hang on some damaged footers.
-            table = read_columns(pq.ParquetFile(file, page_checksum_verification=True), columns)
+            table = read_columns(open_parquet(file), columns)
             if times is not None:
                 wanted = pa.array(times, table["instantTime"].type)
                 table = table.filter(pc.is_in(table["instantTime"], value_set=wanted))

@@ -20,7 +20,7 @@ from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.log.log_block import LogBlockType
-from hudi_pyspark.format.parquet.complete_reads import read_columns
+from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,7 +179,7 @@ def _decode_parquet(
     fields = [field for field in schema.fields if columns is None or field.name in columns]
     try:
         content = pa.BufferReader(pa.py_buffer(block.content))
-        file = pq.ParquetFile(content, page_checksum_verification=True)
+        file = open_parquet(content)
         present = set(file.schema_arrow.names)
         names = [field.name for field in fields if field.name in present]
         # Arrow reads in the file's order, and with "a" also every column named "a.…".

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.format.parquet.complete_reads import check_row_count
+from hudi_pyspark.format.parquet.checked_file import check_row_count
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
 from hudi_pyspark.storage.byte_ranges import HOLE, coalesce

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro.annotation import annotated_schema
-from hudi_pyspark.format.parquet.complete_reads import check_row_count
+from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
 from hudi_pyspark.query.base_files.duplicate_key_column import find_duplicate_key_column
 from hudi_pyspark.query.base_files.page_reads import PagedFile, is_among, read_wanted_rows
 from hudi_pyspark.query.columns.nested_fields import leaf_paths, narrow_fields
@@ -18,7 +18,6 @@ from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import IO
 
     from hudi_pyspark.query.base_files.page_reads import WantedRows
     from hudi_pyspark.query.base_files.row_groups import RowGroupFilter
@@ -46,7 +45,12 @@ def read_parquet_file(
     """
     try:
         with storage.open_input(path) as file:
-            parquet = _open(file, buffer_size=_BUFFER if storage.is_local else 0)
+            parquet = open_parquet(
+                file,
+                coerce_int96_timestamp_unit="us",
+                pre_buffer=False,  # would fetch ranges of a Python file in turn: see `prefetch`
+                buffer_size=_BUFFER if storage.is_local else 0,
+            )
             schema = annotated_schema(parquet.schema_arrow)
             wanted = [name for name in columns if name in schema.names]
             groups = row_groups.choose(parquet)
@@ -81,17 +85,6 @@ def read_parquet_file(
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
         problem = f"not readable as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
-
-
-def _open(file: pa.NativeFile | IO[bytes], buffer_size: int) -> pq.ParquetFile:
-    """Open a file so that a changed byte in a page is an error."""
-    return pq.ParquetFile(
-        file,
-        coerce_int96_timestamp_unit="us",
-        pre_buffer=False,  # it would fetch ranges of a Python file in turn: `PagedFile.prefetch`
-        buffer_size=buffer_size,
-        page_checksum_verification=True,
-    )
 
 
 def _rows_at_once(

@@ -266,3 +266,16 @@ def test_page_of_unknown_type_is_an_error(columns):
     assert sum(part.num_rows for part in read(content, columns)) == 30
     with pytest.raises(CorruptBaseFileError, match="not readable as Parquet"):
         read(with_unknown_page(content, 0), columns)
+
+
+@pytest.mark.parametrize("columns", [["a"], ["b"]])
+@pytest.mark.parametrize("name", [b"b", b"inner"])
+def test_name_that_the_schema_and_the_column_chunks_spell_differently_is_an_error(name, columns):
+    """Read as a column that the file lacks, its values would be null."""
+    table = pa.table({"a": [1], "b": [{"inner": 1}]})
+    content = parquet(table, store_schema=False)
+    assert read(content, columns)[0].num_rows == 1
+    place = content.index(b"\x18" + bytes([len(name)]) + name) + 2  # in the schema
+    damaged = content[:place] + b"x" + content[place + 1 :]
+    with pytest.raises(CorruptBaseFileError, match=r"of the schema is stored as 'b\.inner'"):
+        read(damaged, columns)
