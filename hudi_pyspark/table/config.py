@@ -11,13 +11,15 @@ from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, Unsupp
 from hudi_pyspark.format.properties import parse_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hudi_pyspark.storage import Storage
 
 METADATA_FOLDER = ".hoodie"
 PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
 SUPPORTED_VERSIONS = range(1, 10)
+_BASE_FILE_FORMATS = ("PARQUET", "ORC", "HFILE", "LANCE")
+_CDC_LOGGING_MODES = ("DATA_BEFORE_AFTER", "DATA_BEFORE", "OP_KEY_ONLY")
 _MERGE_PROPERTY_PREFIX = "hoodie.record.merge.property."
 # Table versions whose timeline lives in .hoodie/timeline and carries completion times.
 _FIRST_LAYOUT_2_VERSION = 8
@@ -113,14 +115,13 @@ class TableConfig:
         layout_2 = version >= _FIRST_LAYOUT_2_VERSION
         names, timestamp_names = _partition_fields(properties)
         flag, first = partial(_flag, properties), partial(_first, properties)
+        one_of = partial(_one_of, properties)
         config = cls(
             name=properties.get("hoodie.table.name", ""),
             database=properties.get("hoodie.database.name", ""),
             version=version,
-            table_type=_table_type(properties),
-            base_file_format=first(
-                "hoodie.table.base.file.format", "hoodie.table.ro.file.format", default="PARQUET"
-            ).upper(),
+            table_type=TableType(one_of("hoodie.table.type", [kind.value for kind in TableType])),
+            base_file_format=_base_file_format(properties),
             base_file_formats_mixed=flag("hoodie.table.multiple.base.file.formats.enable"),
             record_key_fields=_names(properties.get("hoodie.table.recordkey.fields")),
             ordering_fields=_names(
@@ -146,10 +147,10 @@ class TableConfig:
                 if key.startswith(_MERGE_PROPERTY_PREFIX)
             },
             cdc_enabled=flag("hoodie.table.cdc.enabled"),
-            cdc_logging_mode=properties.get(
-                "hoodie.table.cdc.supplemental.logging.mode", "DATA_BEFORE_AFTER"
-            ).upper(),
-            timeline_timezone=properties.get("hoodie.table.timeline.timezone", "LOCAL").upper(),
+            cdc_logging_mode=one_of(
+                "hoodie.table.cdc.supplemental.logging.mode", _CDC_LOGGING_MODES
+            ),
+            timeline_timezone=one_of("hoodie.table.timeline.timezone", ("LOCAL", "UTC")),
             timeline_folder=folder_2 if layout_2 else METADATA_FOLDER,
             archive_folder=(
                 f"{folder_2}/{history}" if layout_2 else f"{METADATA_FOLDER}/{archived}"
@@ -207,13 +208,20 @@ def _version(properties: Mapping[str, str]) -> int:
     return int(text)
 
 
-def _table_type(properties: Mapping[str, str]) -> TableType:
-    text = properties.get("hoodie.table.type", "COPY_ON_WRITE").upper()
-    try:
-        return TableType(text)
-    except ValueError:
-        known = ", ".join(member.value for member in TableType)
-        raise UnsupportedTableError(f"hoodie.table.type is {text!r}; known: {known}") from None
+def _base_file_format(properties: Mapping[str, str]) -> str:
+    """Return the format; files with another extension are not seen, so a wrong one loses rows."""
+    key = "hoodie.table.base.file.format"
+    if not properties.get(key):
+        key = "hoodie.table.ro.file.format"
+    return _one_of(properties, key, _BASE_FILE_FORMATS)
+
+
+def _one_of(properties: Mapping[str, str], key: str, known: Sequence[str]) -> str:
+    """Return a value in upper case; by default the first of those that are known."""
+    text = properties.get(key) or known[0]
+    if text.upper() not in known:
+        raise UnsupportedTableError(f"{key} is {text!r}; known: {', '.join(known)}")
+    return text.upper()
 
 
 def _key_generator(properties: Mapping[str, str]) -> str:
@@ -245,7 +253,11 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 
 def _flag(properties: Mapping[str, str], key: str, *, default: bool = False) -> bool:
-    return properties.get(key, str(default)).strip().lower() == "true"
+    text = properties.get(key, str(default)).strip().lower()
+    # Apache Hudi takes anything but "true" for "false"; it writes only these two.
+    if text not in ("true", "false", ""):
+        raise UnsupportedTableError(f"{key} is {properties[key]!r}; known: true, false")
+    return text == "true"
 
 
 def _first(properties: Mapping[str, str], *keys: str, default: str = "") -> str:

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from hudi_pyspark.errors import (
@@ -231,10 +233,26 @@ def test_other_table_format_is_refused_by_name():
         config(table__format="iceberg")
 
 
-def test_unknown_table_type_is_refused_by_name():
-    message = r"hoodie\.table\.type is 'MERGE'; known: COPY_ON_WRITE, MERGE_ON_READ"
-    with pytest.raises(UnsupportedTableError, match=message):
-        config(table__type="MERGE")
+@pytest.mark.parametrize(
+    ("key", "value", "known"),
+    [
+        ("hoodie.table.type", "MERGE", "COPY_ON_WRITE, MERGE_ON_READ"),
+        ("hoodie.table.base.file.format", "PARQUES", "PARQUET, ORC, HFILE, LANCE"),
+        ("hoodie.table.ro.file.format", "AVRO", "PARQUET, ORC, HFILE, LANCE"),
+        ("hoodie.table.timeline.timezone", "UTB", "LOCAL, UTC"),
+        (
+            "hoodie.table.cdc.supplemental.logging.mode",
+            "ALL",
+            "DATA_BEFORE_AFTER, DATA_BEFORE, OP_KEY_ONLY",
+        ),
+        ("hoodie.populate.meta.fields", "trud", "true, false"),
+        ("hoodie.datasource.write.hive_style_partitioning", "yes", "true, false"),
+    ],
+)
+def test_unknown_value_is_refused_by_name(key, value, known):
+    message = re.escape(f"{key} is {value!r}; known: {known}")
+    with pytest.raises(UnsupportedTableError, match=f"{message}$"):
+        parse({key: value})
 
 
 @pytest.mark.parametrize(
