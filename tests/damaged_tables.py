@@ -122,11 +122,13 @@ class Outcomes:
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)  # kind of damage, outcome
     details: Counter[tuple[str, str]] = field(default_factory=Counter)  # outcome, what exactly
+    firsts: dict[tuple[str, str], tuple[str, Damage]] = field(default_factory=dict)  # of the same
 
-    def add(self, damage: Damage, outcome: str, detail: str) -> None:
+    def add(self, case: str, damage: Damage, outcome: str, detail: str) -> None:
         self.counts[damage.kind, outcome] += 1
         if outcome != SAME:
             self.details[outcome, detail] += 1
+            self.firsts.setdefault((outcome, detail), (case, damage))
 
     def report(self) -> str:
         """A table of outcomes, and what the errors and the other rows were."""
@@ -136,6 +138,11 @@ class Outcomes:
             lines.append(f"| {kind} | " + " | ".join(cells) + " |")
         lines.append(f"\n{sum(self.counts.values()):,} damages")
         lines += [f"{n:8,} {head}: {what}" for (head, what), n in self.details.most_common()]
+        lines += [
+            f"first of {head}, {what}: {case}, {damage}"
+            for (head, what), (case, damage) in self.firsts.items()
+            if head in (BARE, ENDED)
+        ]
         return "\n".join(lines)
 
 
@@ -187,7 +194,7 @@ def outcome_of(case: str, damage: Damage) -> tuple[str, str]:
     except StorageGone:
         return STORAGE, "as it is"
     except Exception as error:  # noqa: BLE001  (the outcome that there should not be)
-        return BARE, f"{type(error).__name__}: {error!s:.100} ({case}, {damage})"
+        return BARE, f"{type(error).__name__}: {error!s:.100}"
     try:
         is_same = _sorted_rows(table) == _good_rows(case)
     except (OverflowError, ValueError):  # a date that Python cannot express
@@ -219,7 +226,7 @@ def run(cases: Sequence[str], step: int) -> Outcomes:
         for start in range(0, len(damages), _AT_ONCE):
             batch = damages[start : start + _AT_ONCE]
             for damage, found in zip(batch, _in_child(case, batch), strict=True):
-                outcomes.add(damage, *found)
+                outcomes.add(case, damage, *found)
     return outcomes
 
 
@@ -229,7 +236,7 @@ def _in_child(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:
             return child.submit(_outcomes_of, case, damages).result()
         except BrokenProcessPool:
             if len(damages) == 1:
-                return [(ENDED, f"{case}: {damages[0]}")]
+                return [(ENDED, f"{damages[0].kind} {_kind_of_file(damages[0].path)}")]
     middle = len(damages) // 2
     return _in_child(case, damages[:middle]) + _in_child(case, damages[middle:])
 

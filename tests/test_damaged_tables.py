@@ -60,6 +60,12 @@ def test_damaged_table_gives_its_rows_or_a_named_error(case):
             2175,
             id="codec-of-a-column",
         ),
+        pytest.param(
+            "v6_cow_orc",
+            "amer/ffbe94d6-ad6a-43b3-bc63-bbe53b2f0b8b-0_0-2039-2684_20261121064434431.orc",
+            1142,
+            id="compressed-footer-of-an-orc-file",
+        ),
     ],
 )
 def test_flipped_byte_of_a_footer_is_a_named_error(case, path, place):

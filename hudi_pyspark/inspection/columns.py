@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
 from hudi_pyspark.inspection.timeline import counts, texts
 from hudi_pyspark.query.metadata_table.column_stats import bound_value
 from hudi_pyspark.query.metadata_table.records import load_metadata
@@ -75,8 +76,10 @@ def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
 def _footer(storage: Storage, path: str) -> pq.FileMetaData:
     try:
         with storage.open_input(path) as file:
-            return pq.ParquetFile(file).metadata
-    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+            return open_parquet(file).metadata
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         problem = f"cannot be read as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
 
@@ -87,9 +90,9 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     for number in range(metadata.num_columns):
         chunks = [group.column(number) for group in groups]
-        known = [chunk.statistics for chunk in chunks]
-        has_counts = all(s is not None and s.has_null_count for s in known)
-        nulls = sum(s.null_count for s in known) if has_counts else None
+        known = [chunk_statistics(metadata, group, number) for group in range(len(groups))]
+        counts_of_nulls = [s.null_count for s in known if s is not None and s.has_null_count]
+        nulls = sum(counts_of_nulls) if len(counts_of_nulls) == len(groups) else None
         # A chunk of only nulls has no bounds, and does not affect those of the others.
         bounded = [s for s in known if s is not None and s.has_min_max]
         is_whole = all(

@@ -313,10 +313,9 @@ def _read_history_rows(
             return list(zip(*(table[name].to_pylist() for name in columns), strict=True))
     except FileNotFoundError as error:
         raise CorruptTimelineError(path, "the manifest names this file, but it is gone") from error
-    except (
-        pa.ArrowException,
-        OSError,
-    ) as error:  # neither ValueError nor LookupError
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
         raise CorruptTimelineError(path, str(error)) from error
 
 

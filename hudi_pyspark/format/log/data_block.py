@@ -184,6 +184,8 @@ def _decode_parquet(
         names = [field.name for field in fields if field.name in present]
         # Arrow reads in the file's order, and with "a" also every column named "a.…".
         table = _read_rows(file, names, only).select(names)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _corrupt(block, f"expected a Parquet file: {error}") from error
     if not names:

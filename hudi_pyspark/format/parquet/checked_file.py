@@ -2,7 +2,8 @@
 
 pyarrow finds columns by the names in the schema and does not compare them with those of the column
 chunks, so a damaged name is a column that the file lacks. It passes over pages of a type that it
-does not know, and ends with the shortest column.
+does not know, and ends with the shortest column. It ends the process where it is asked for the
+statistics of a chunk whose type contradicts the schema.
 """
 
 from __future__ import annotations
@@ -62,6 +63,19 @@ def check_row_count(metadata: pq.FileMetaData, groups: Iterable[int], rows: int)
     expected = sum(metadata.row_group(group).num_rows for group in groups)
     if rows != expected:
         raise pa.ArrowInvalid(f"expected {expected} rows by the footer, found {rows} in the pages")
+
+
+def chunk_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Statistics | None:
+    """Return the statistics of a column chunk; None if there are none, or of another type.
+
+    Args:
+        metadata: the file's footer.
+        group: ordinal of the row group.
+        leaf: ordinal of the leaf column.
+    """
+    chunk = metadata.row_group(group).column(leaf)
+    is_typed = chunk.physical_type == metadata.schema.column(leaf).physical_type
+    return chunk.statistics if is_typed else None
 
 
 def _check_names(schema: pq.ParquetSchema, row_group: pq.RowGroupMetaData) -> None:

@@ -58,7 +58,7 @@ def read_orc_file(
                 table = clock.to_instants(table, stripe).cast(clock.schema)
                 for start in range(0, table.num_rows, batch_rows):
                     yield table.slice(start, batch_rows)
-    except FileNotFoundError:
+    except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         failure = failure_of(opened)

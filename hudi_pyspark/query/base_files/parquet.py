@@ -80,9 +80,9 @@ def read_parquet_file(
                 # Rows that were picked from pages have all nested fields, others the chosen ones.
                 target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), whole.schema)
                 yield whole.select(wanted).cast(target) if wanted else whole
-    except FileNotFoundError:
+    except (FileNotFoundError, MemoryError):
         raise
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         problem = f"not readable as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
+from hudi_pyspark.format.parquet.checked_file import chunk_statistics
 from hudi_pyspark.query.base_files.page_reads import WantedRows
 from hudi_pyspark.query.columns.arrays import is_true
 from hudi_pyspark.query.filter.bounds import Bounds, may_match
@@ -107,7 +108,7 @@ class RowGroupFilter:
         group: int,
         columns: Mapping[str, int],
     ) -> bool:
-        row_group = file.metadata.row_group(group)
+        rows = file.metadata.row_group(group).num_rows
 
         def bounds_of(name: str) -> Bounds | None:
             stored = self._stored_name(name)
@@ -117,12 +118,8 @@ class RowGroupFilter:
             # A column that is promoted on the way may be ordered in another way afterwards.
             if kind is None or self.types is None or kind != field_type(self.types, name):
                 return None
-            leaf = columns[stored]
-            column = row_group.column(leaf)
-            # Where the schema has another type, asking for statistics ends the process.
-            if column.physical_type != file.schema.column(leaf).physical_type:
-                return None
-            return _bounds(column, row_group.num_rows, kind)
+            statistics = chunk_statistics(file.metadata, group, columns[stored])
+            return statistics and _bounds(statistics, rows, kind)
 
         return may_match(predicate, bounds_of)
 
@@ -170,10 +167,7 @@ def _middle(row_group: pq.RowGroupMetaData) -> int:
     return int(min(starts) + size // 2)
 
 
-def _bounds(column: pq.ColumnChunkMetaData, rows: int, kind: pa.DataType) -> Bounds | None:
-    statistics = column.statistics
-    if statistics is None:
-        return None
+def _bounds(statistics: pq.Statistics, rows: int, kind: pa.DataType) -> Bounds:
     nulls = statistics.null_count if statistics.has_null_count else None
     low = high = None
     if statistics.has_min_max:

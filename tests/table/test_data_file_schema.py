@@ -1,0 +1,63 @@
+import io
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pyarrow as pa
+import pytest
+from pyarrow import orc
+
+from hudi_pyspark.errors import StorageError
+from hudi_pyspark.format.timeline.commit_metadata import commit_metadata_of
+from hudi_pyspark.storage.remote_file import RemoteFile
+from hudi_pyspark.table.data_file_schema import newest_data_file_schema
+from tests.damaged_tables import files_of
+from tests.memory_storage import MemoryStorage
+
+OLDER, NEWER = "f-0_0-0-0_001.orc", "f-0_0-0-0_002.orc"
+# Bytes 1100 to 1200 of this file are compressed parts of its footer.
+DAMAGED = "amer/ffbe94d6-ad6a-43b3-bc63-bbe53b2f0b8b-0_0-2039-2684_20261121064434431.orc"
+
+
+def commits(**files):
+    """The metadata of commits, each of which wrote one file."""
+    return {
+        time: commit_metadata_of({"partitionToWriteStats": {"": [{"fileId": "f-0", "path": path}]}})
+        for time, path in files.items()
+    }
+
+
+def orc_file(table):
+    out = io.BytesIO()
+    orc.write_table(table, out)
+    return out.getvalue()
+
+
+class FailingStorage(MemoryStorage):
+    """A storage that opens files and cannot read them."""
+
+    def open_input(self, path):
+        def fail(_):
+            raise StorageError(path, "503 Slow Down", 3)
+
+        size = len(self.files[path])
+        opened = SimpleNamespace(size=lambda: size, close=int)
+        return RemoteFile(fail, filesystem=Mock(), opened=opened, path=path)
+
+
+GOOD = orc_file(pa.table({"a": [1], "b": ["x"]}))
+
+
+def test_schema_is_that_of_the_newest_file_that_can_be_read():
+    content = bytearray(files_of("v6_cow_orc")[DAMAGED])
+    content[1142] ^= 0x80
+    storage = MemoryStorage({OLDER: GOOD, NEWER: bytes(content)})
+    with pytest.raises(pa.ArrowException, match="Unknown error"):
+        orc.ORCFile(io.BytesIO(content))
+    schema = newest_data_file_schema(storage, commits(t001=OLDER, t002=NEWER))
+    assert schema == pa.schema({"a": pa.int64(), "b": pa.string()})
+
+
+def test_failure_of_the_storage_is_not_taken_for_damage():
+    storage = FailingStorage({OLDER: GOOD})
+    with pytest.raises(StorageError, match="503 Slow Down"):
+        newest_data_file_schema(storage, commits(t001=OLDER))
