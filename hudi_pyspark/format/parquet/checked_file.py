@@ -31,6 +31,7 @@ def open_parquet(source: pa.NativeFile | IO[bytes], **options: object) -> pq.Par
     file = pq.ParquetFile(source, page_checksum_verification=True, **options)
     if file.num_row_groups:
         _check_names(file.schema, file.metadata.row_group(0))
+    check_row_count(file.metadata, range(file.num_row_groups), file.metadata.num_rows)
     return file
 
 
@@ -50,19 +51,19 @@ def read_columns(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
 
 
 def check_row_count(metadata: pq.FileMetaData, groups: Iterable[int], rows: int) -> None:
-    """Check how many rows pyarrow has read from some row groups.
+    """Check how many rows some row groups have.
 
     Args:
         metadata: the file's footer.
         groups: ordinals of the row groups.
-        rows: how many rows they had.
+        rows: how many pyarrow has read from them, or the footer says of all of them.
 
     Raises:
-        pyarrow.ArrowInvalid: the footer says another number.
+        pyarrow.ArrowInvalid: the row groups say another number.
     """
     expected = sum(metadata.row_group(group).num_rows for group in groups)
     if rows != expected:
-        raise pa.ArrowInvalid(f"expected {expected} rows by the footer, found {rows} in the pages")
+        raise pa.ArrowInvalid(f"expected {expected} rows in the row groups, found {rows}")
 
 
 def chunk_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Statistics | None:

@@ -268,6 +268,17 @@ def test_page_of_unknown_type_is_an_error(columns):
         read(with_unknown_page(content, 0), columns)
 
 
+@pytest.mark.parametrize("columns", [["a"], []])
+def test_row_group_that_has_not_the_rows_of_the_file_is_an_error(columns):
+    content = parquet(pa.table({"a": [1] * 21}), store_schema=False)
+    rows = b"\x16" + bytes([2 * 21])  # an integer of the footer: of the file, then of the row group
+    place = content.rindex(rows) + 1
+    damaged = content[:place] + bytes([2 * 20]) + content[place + 1 :]
+    assert pq.ParquetFile(io.BytesIO(damaged)).metadata.row_group(0).num_rows == 20
+    with pytest.raises(CorruptBaseFileError, match="expected 20 rows in the row groups, found 21"):
+        read(damaged, columns)
+
+
 @pytest.mark.parametrize("columns", [["a"], ["b"]])
 @pytest.mark.parametrize("name", [b"b", b"inner"])
 def test_name_that_the_schema_and_the_column_chunks_spell_differently_is_an_error(name, columns):

@@ -216,5 +216,5 @@ def test_page_of_unknown_type_in_the_condition_is_an_error(monkeypatch):
     monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
     data = file_with("gzip")
     assert pick(data, 0, [KEY, "number"], [keys(ROWS)[5]]).num_rows == 1
-    with pytest.raises(pa.ArrowInvalid, match=f"expected {ROWS} rows by the footer"):
+    with pytest.raises(pa.ArrowInvalid, match=f"expected {ROWS} rows in the row groups"):
         pick(with_unknown_page(data, 0), 0, [KEY, "number"], ["?"])
