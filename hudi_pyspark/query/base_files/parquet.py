@@ -129,8 +129,7 @@ def _read_row_groups(
         rows: selects the wanted rows; None for all.
 
     Raises:
-        pyarrow.ArrowInvalid, OSError: the pages cannot be read, or have not the footer's number of
-            rows.
+        pyarrow.ArrowInvalid, OSError: the pages cannot be read, or lack rows.
     """
     # Slices are read in parallel, by Spark's tasks or by threads: more threads for the columns of
     # one would only compete with these.
