@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 import zipfile
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import count
+from functools import cache, partial
+from itertools import chain, count
 from multiprocessing import get_context
 from typing import IO, TYPE_CHECKING
 
@@ -219,14 +220,15 @@ def _outcomes_of(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:
 
 
 def run(cases: Sequence[str], step: int) -> Outcomes:
-    """Damage tables, and read them in child processes, which may end."""
+    """Damage tables, and read them in child processes, which may end: one for each processor."""
     outcomes = Outcomes()
-    for case in cases:
-        damages = list(damages_of(case, step))
-        for start in range(0, len(damages), _AT_ONCE):
-            batch = damages[start : start + _AT_ONCE]
-            for damage, found in zip(batch, _in_child(case, batch), strict=True):
-                outcomes.add(case, damage, *found)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for case in cases:
+            damages = list(damages_of(case, step))
+            batches = [damages[i : i + _AT_ONCE] for i in range(0, len(damages), _AT_ONCE)]
+            found = chain.from_iterable(threads.map(partial(_in_child, case), batches))
+            for damage, (outcome, detail) in zip(damages, found, strict=True):
+                outcomes.add(case, damage, outcome, detail)
     return outcomes
 
 
