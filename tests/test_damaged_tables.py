@@ -66,6 +66,12 @@ def test_damaged_table_gives_its_rows_or_a_named_error(case):
             1142,
             id="compressed-footer-of-an-orc-file",
         ),
+        pytest.param(
+            "v6_cow_orc",
+            "amer/c9b932e8-5a26-46fd-bc97-6cf9b1f1bcc4-0_0-2031-2666_20261121064433622.orc",
+            1283,
+            id="rows-of-a-stripe-of-an-orc-file",
+        ),
     ],
 )
 def test_flipped_byte_of_a_footer_is_a_named_error(case, path, place):

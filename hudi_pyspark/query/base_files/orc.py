@@ -52,12 +52,16 @@ def read_orc_file(
             target = annotated_schema(source.schema)
             target = pa.schema([target.field(name) for name in wanted])
             clock = _WriterClock.load(source, file, target, place)
+            rows = 0
             for stripe in range(source.nstripes):
                 batch = source.read_stripe(stripe, columns=wanted)
+                rows += batch.num_rows
                 table = pa.Table.from_batches([batch]).select(wanted)
                 table = clock.to_instants(table, stripe).cast(clock.schema)
                 for start in range(0, table.num_rows, batch_rows):
                     yield table.slice(start, batch_rows)
+            if rows != source.nrows:
+                raise pa.ArrowInvalid(f"expected {source.nrows} rows, found {rows} in the stripes")
     except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
