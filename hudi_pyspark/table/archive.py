@@ -237,7 +237,11 @@ def _completed_entries(
 
 
 def _records(schema_text: str, content: memoryview, fields: Sequence[str]) -> Iterator[Any]:
-    """Yield the Avro records of a data block: two ints, then each record after its length."""
+    """Yield the Avro records of a data block: two ints, then each record after its length.
+
+    Raises:
+        ValueError: bytes after the last record.
+    """
     writer_schema, reader_schema = _schemas(schema_text, tuple(fields))
     _, count = _RECORD_COUNT.unpack_from(content)
     start = _RECORD_COUNT.size
@@ -247,6 +251,8 @@ def _records(schema_text: str, content: memoryview, fields: Sequence[str]) -> It
         record = io.BytesIO(content[start : start + length])
         yield fastavro.schemaless_reader(record, writer_schema, reader_schema)
         start += length
+    if start != len(content):
+        raise ValueError(f"expected {count} entries, found {len(content) - start} bytes after them")
 
 
 @lru_cache(maxsize=8)  # one text per Hudi release, 30 KB of it in every block

@@ -155,6 +155,14 @@ class TestArchiveFiles:
                 ),
                 id="records-cut-off",
             ),
+            pytest.param(
+                write_block(
+                    LogBlockType.AVRO_DATA_BLOCK,
+                    {HeaderKey.SCHEMA: json.dumps(ENTRY)},
+                    struct.pack(">iii", 3, 0, 5),
+                ),
+                id="more-records-than-the-count",
+            ),
             pytest.param(archive_block(entry("001", "unheard-of")), id="unknown-action"),
             pytest.param(archive_block(entry(None, "commit")), id="no-time"),
         ],

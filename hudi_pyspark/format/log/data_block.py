@@ -154,6 +154,9 @@ def _decode_avro(
     if only is not None and not only.may_be_in(content):
         return decode_records(schema, content, _NO_RECORDS, _NO_RECORDS, columns)
     starts, ends = record_spans(content, _VERSION_AND_COUNT.size, count)
+    left = len(content) - (int(ends[-1]) if count else _VERSION_AND_COUNT.size)
+    if left:
+        raise _corrupt(block, f"expected {count} records, found {left} bytes after them")
     if only is not None and only.column in {field.name for field in schema.fields}:
         # That column of all records first, then everything of the few that are wanted.
         column = decode_records(schema, content, starts, ends, [only.column])

@@ -313,6 +313,14 @@ def test_refusals_name_file_block_type_and_instant(block, problem):
         decode_data_block(block, None)
 
 
+def test_block_with_more_records_than_its_count_is_refused():
+    two = avro_content(avro_records(LONG, [{"a": 1}, {"a": -5}]))
+    one = two[:4] + (1).to_bytes(4, "big") + two[8:]
+    block = block_of(LogBlockType.AVRO_DATA_BLOCK, LONG, one)
+    with pytest.raises(CorruptLogBlockError, match="expected 1 records, found 5 bytes after them"):
+        decode_data_block(block, None)
+
+
 def test_parquet_block_with_a_page_of_unknown_type_is_refused():
     octets = io.BytesIO()
     pq.write_table(pa.table({"a": pa.array([1, 2], pa.int64())}), octets, store_schema=False)
