@@ -10,6 +10,7 @@ from hudi_pyspark import (
     InvalidInstantError,
     InvalidOptionError,
     TimeTravelError,
+    UnsupportedTableError,
 )
 from tests.conftest import GOLDEN
 from tests.golden.case import load_cases
@@ -20,6 +21,7 @@ CASES = load_cases(GOLDEN)
 EXTRA = load_cases(GOLDEN.with_name("golden_extra"))
 QUERIES = {query.key: (case, query) for case in CASES for query in case.queries}
 
+NO_COMMIT_TIMES = "incremental queries need the column _hoodie_commit_time"
 # Queries that Apache Hudi fails on, on purpose: the error here, and what it says.
 REFUSED = {
     "flink_v6_cow_append_clustered/as_of_c3": (TimeTravelError, "a commit that has not completed"),
@@ -31,6 +33,8 @@ REFUSED = {
     ),
     "v6_cow_archived/as_of_archived": (TimeTravelError, "earliest commit that the cleaner kept"),
     "v6_cow_archived/as_of_c1": (TimeTravelError, "earliest commit that the cleaner kept"),
+    "v6_cow_no_meta_fields/incr_all": (UnsupportedTableError, NO_COMMIT_TIMES),
+    "v6_cow_no_meta_fields/incr_after_c1": (UnsupportedTableError, NO_COMMIT_TIMES),
     "v6_mor_clean_only/as_of_c1": (TimeTravelError, "earliest commit that the cleaner kept"),
     "v6_mor_clean_only/as_of_c5": (TimeTravelError, "earliest commit that the cleaner kept"),
     "v9_cow_incr_options/incr_no_begin": (
@@ -38,6 +42,8 @@ REFUSED = {
         r"an incremental query needs hoodie\.datasource\.read\.begin\.instanttime \(begin\)",
     ),
     "v9_cow_incr_options/as_of_bad": (InvalidInstantError, "'yesterday' is not an instant"),
+    "v9_cow_no_meta_fields/incr_all": (UnsupportedTableError, NO_COMMIT_TIMES),
+    "v9_cow_no_meta_fields/incr_after_c1": (UnsupportedTableError, NO_COMMIT_TIMES),
     "v9_mor_archived/as_of_archived": (TimeTravelError, "earliest commit that the cleaner kept"),
     "v9_mor_archived/as_of_c1": (TimeTravelError, "earliest commit that the cleaner kept"),
 }
