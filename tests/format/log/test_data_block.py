@@ -313,6 +313,15 @@ def test_refusals_name_file_block_type_and_instant(block, problem):
         decode_data_block(block, None)
 
 
+def test_memory_that_runs_out_is_not_taken_for_damage(monkeypatch):
+    def fail(_):
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr("hudi_pyspark.format.log.data_block.open_parquet", fail)
+    with pytest.raises(MemoryError, match="malloc of size 64"):
+        decode_data_block(block_of(LogBlockType.PARQUET_DATA_BLOCK, LONG, b""), None)
+
+
 def test_block_with_more_records_than_its_count_is_refused():
     two = avro_content(avro_records(LONG, [{"a": 1}, {"a": -5}]))
     one = two[:4] + (1).to_bytes(4, "big") + two[8:]

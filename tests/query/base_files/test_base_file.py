@@ -290,3 +290,19 @@ def test_name_that_the_schema_and_the_column_chunks_spell_differently_is_an_erro
     damaged = content[:place] + b"x" + content[place + 1 :]
     with pytest.raises(CorruptBaseFileError, match=r"of the schema is stored as 'b\.inner'"):
         read(damaged, columns)
+
+
+@pytest.mark.parametrize(
+    ("path", "opener"),
+    [
+        ("f_1-0-1_001.parquet", "hudi_pyspark.query.base_files.parquet.open_parquet"),
+        ("f_1-0-1_001.orc", "hudi_pyspark.query.base_files.orc.orc.ORCFile"),
+    ],
+)
+def test_memory_that_runs_out_is_not_taken_for_damage(path, opener, monkeypatch):
+    def fail(*_, **__):
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr(opener, fail)
+    with pytest.raises(MemoryError, match="malloc of size 64"):
+        list(read_base_file(MemoryStorage({path: b""}), path, ["a"], 10))
