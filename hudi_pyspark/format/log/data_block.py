@@ -156,7 +156,8 @@ def _decode_avro(
     starts, ends = record_spans(content, _VERSION_AND_COUNT.size, count)
     left = len(content) - (int(ends[-1]) if count else _VERSION_AND_COUNT.size)
     if left:
-        raise _corrupt(block, f"expected {count} records, found {left} bytes after them")
+        problem = f"expected {count} records, found {left} bytes after them"
+        raise CorruptAvroError(problem, count, "")
     if only is not None and only.column in {field.name for field in schema.fields}:
         # That column of all records first, then everything of the few that are wanted.
         column = decode_records(schema, content, starts, ends, [only.column])

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTypeError
-from hudi_pyspark.format.log.data_block import block_schema, decode_data_block
+from hudi_pyspark.format.log.data_block import block_schema, decode_data_block, salvage_data_block
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.query.base_files.parquet_bytes import with_unknown_page
@@ -328,6 +328,9 @@ def test_block_with_more_records_than_its_count_is_refused():
     block = block_of(LogBlockType.AVRO_DATA_BLOCK, LONG, one)
     with pytest.raises(CorruptLogBlockError, match="expected 1 records, found 5 bytes after them"):
         decode_data_block(block, None)
+    table, problem = salvage_data_block(block)
+    assert table.to_pydict() == {"a": [1]}
+    assert "found 5 bytes after them" in problem
 
 
 def test_parquet_block_with_a_page_of_unknown_type_is_refused():
