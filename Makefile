@@ -107,7 +107,7 @@ golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers 
 
 # Golden tables with indexes, random filters, indexes on and off; 100,000 take five minutes.
 index-combinations: $(VENV)/.group-test ## prove that indexes lose no rows (COUNT=100000 SEED=1)
-	@$(PYTHON) -m tests.index_combinations --seed $(SEED) --count $(COUNT)
+	@$(PYTHON) -m verification.index_combinations --seed $(SEED) --count $(COUNT)
 
 index-combinations: COUNT = 100000
 
@@ -121,7 +121,7 @@ HISTORIES_ARGS ?=
 histories: ## compare random tables with Apache Hudi (SEED=1 COUNT=10 HUDI=1.2.0,1.0.2,0.15.0)
 	@$(MAKE) --no-print-directory VENV=$(HISTORIES) $(HISTORIES)/.group-histories
 	@home=$$($(HISTORIES)/bin/python .ci/java.py --install) && \
-		JAVA_HOME="$$home" $(HISTORIES)/bin/python -m tests.histories \
+		JAVA_HOME="$$home" $(HISTORIES)/bin/python -m verification.histories \
 		--seed $(SEED) --count $(COUNT) --hudi $(HUDI) $(HISTORIES_ARGS)
 
 SECONDS ?= 60
@@ -129,19 +129,19 @@ SECONDS ?= 60
 live-writer: ## read a table while Apache Hudi writes it (SECONDS=1800 SEED=1)
 	@$(MAKE) --no-print-directory VENV=$(HISTORIES) $(HISTORIES)/.group-histories
 	@home=$$($(HISTORIES)/bin/python .ci/java.py --install) && \
-		JAVA_HOME="$$home" $(HISTORIES)/bin/python -m tests.live_writer \
+		JAVA_HOME="$$home" $(HISTORIES)/bin/python -m verification.live_writer \
 		--seconds $(SECONDS) --seed $(SEED)
 
 TARGET ?=
 
 fuzz: $(VENV)/.group-test $(VENV)/.group-fuzz ## fuzz the parsers of table content (SECONDS=60 TARGET=hfile)
-	@$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(TARGET)
+	@$(PYTHON) -m verification.fuzz --seconds $(SECONDS) $(TARGET)
 
 STEP ?= 50
 TABLES ?=
 
 damage: $(VENV)/.group-test ## damage golden tables in every way and read them (STEP=50 TABLES=names)
-	@$(PYTHON) -m tests.damaged_tables --step $(STEP) $(TABLES)
+	@$(PYTHON) -m verification.damaged_tables --step $(STEP) $(TABLES)
 
 check: lint types test-fast ## everything that must pass before a commit
 

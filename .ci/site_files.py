@@ -4,12 +4,14 @@ The links work in a checkout and on Git hosts. On the site docs/ is the root fol
 their ``docs/`` or ``../``.
 """
 
+import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 PROJECT = Path(__file__).resolve().parents[1]
+_LINK = re.compile(r"\]\((\.\./)?(docs/)?")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -17,6 +19,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     names = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
     others = [PROJECT / name for name in names]
     others += [PROJECT / "tests" / "golden_extra" / "README.md"]
+    others += [PROJECT / "verification" / "README.md"]
     others += sorted((PROJECT / "examples").glob("*.ipynb"))
     for path in others:
         name = path.relative_to(PROJECT).as_posix()
@@ -28,4 +31,4 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Convert links to those of the site."""
-    return markdown.replace("](docs/", "](").replace("](../", "](")
+    return _LINK.sub(lambda link: "](../" if link[1] and link[2] else "](", markdown)

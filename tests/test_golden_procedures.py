@@ -1,7 +1,7 @@
 """Tables about a table compared with what Apache Hudi's own procedures answer.
 
-The answers in golden_procedures/ were made by CALL show_... of Apache Hudi 1.2.0; see generate.py
-there. Compared are the columns that both have.
+The answers in golden_procedures/ were made by CALL show_... of Apache Hudi 1.2.0; see
+verification/generate/procedures.py. Compared are the columns that both have.
 """
 
 from __future__ import annotations

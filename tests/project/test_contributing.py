@@ -24,7 +24,8 @@ def test_every_make_target_exists():
     not (PROJECT / "hudi_pyspark" / "query").exists(), reason="describes the layout with query/"
 )
 @pytest.mark.parametrize(
-    "path", sorted(set(re.findall(r"`((?:hudi_pyspark|tests|\.github)/[\w./-]*)`", TEXT)))
+    "path",
+    sorted(set(re.findall(r"`((?:hudi_pyspark|tests|verification|\.github)/[\w./-]*)`", TEXT))),
 )
 def test_every_path_exists(path):
     assert (PROJECT / path).exists()

@@ -1,0 +1,54 @@
+"""A few of the combinations that `make index-combinations` tries; it tries very many."""
+
+from collections import Counter
+
+import pytest
+
+from hudi_pyspark.query.metadata_table import listing
+from hudi_pyspark.query.metadata_table.skipping import DataSkipping
+from verification.index_combinations import combinations
+from verification.index_combinations.combinations import (
+    indexed_queries,
+    list_files_once,
+    try_combinations,
+)
+
+
+@pytest.fixture(scope="module")
+def queries(tmp_path_factory):
+    return list(indexed_queries(tmp_path_factory.mktemp("indexed")))
+
+
+@pytest.fixture(autouse=True)
+def files_listed_once(monkeypatch):
+    monkeypatch.setattr(listing._FilesPartition, "_find", listing._FilesPartition._find)
+    list_files_once()
+
+
+def test_no_combination_of_filter_and_indexes_loses_a_row(queries):
+    tables = {indexed.query.case for indexed in queries}
+    assert {"x_v9_mor_ix_stats", "x_v8_mor_ix_secondary", "v6_mor_mdt_indexes"} <= tables
+    outcome = try_combinations(queries, 400, seed=1)
+    assert outcome.failures == []
+    assert outcome.combinations >= 400
+    assert outcome.whole_reads >= 8
+    assert outcome.left_out["column statistics"] > 50
+    assert outcome.left_out["partition statistics"] > 5
+    assert outcome.left_out["the record index"] > 5
+
+
+def test_index_that_leaves_out_too_much_is_noticed(queries, monkeypatch):
+    def all_but_one(_self, slices, *_, **__):
+        return slices[1:]
+
+    monkeypatch.setattr(DataSkipping, "_by_column_stats", all_but_one)
+    outcome = try_combinations(queries, 100, seed=1)
+    assert any(" lacks " in failure for failure in outcome.failures)
+
+
+def test_row_that_a_read_loses_is_noticed(queries, monkeypatch):
+    monkeypatch.setattr(combinations, "_FILTERED_READS", 1)
+    monkeypatch.setattr(combinations, "_keys", lambda _: Counter())
+    assert try_combinations(queries, 4, seed=1).failures == []
+    monkeypatch.setattr(combinations, "_keys", lambda _: Counter([("x", "y")]))
+    assert try_combinations(queries, 4, seed=1).failures

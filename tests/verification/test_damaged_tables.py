@@ -1,0 +1,102 @@
+"""A sample of what `make damage` does to twenty tables."""
+
+import pytest
+
+from tests.conftest import GOLDEN
+from tests.golden.case import load_case
+from tests.memory_storage import MemoryStorage
+from verification.damaged_tables import (
+    BARE,
+    NAMED,
+    OTHER,
+    SAME,
+    STORAGE,
+    Damage,
+    FailingStorage,
+    StorageGone,
+    damages_of,
+    files_of,
+    outcome_of,
+    read,
+)  # fmt: skip
+
+# docs/reliability.md says why: the format has no checksum of these, or their absence is a state.
+MAY_DIFFER = {
+    "flip log file",
+    "flip hoodie.properties",
+    "flip parquet",
+    "flip commit",
+    "flip deltacommit",
+    "remove commit",
+    "remove deltacommit",
+    "remove replacecommit",
+    "empty commit",
+    "empty deltacommit",
+}
+CASE = "v6_mor_payload_awsdms"
+
+
+@pytest.mark.parametrize("case", [CASE, "v8_cow_schema_evolution", "v9_mor_nonpart_commit_time"])
+def test_damaged_table_gives_its_rows_or_a_named_error(case):
+    found = {damage: outcome_of(case, damage) for damage in damages_of(case, step=701)}
+    outcomes = {outcome for outcome, _ in found.values()}
+    assert {what for outcome, what in found.values() if outcome == BARE} == set()
+    assert {what for outcome, what in found.values() if outcome == OTHER} <= MAY_DIFFER
+    assert outcomes >= {SAME, NAMED}
+
+
+@pytest.mark.parametrize(
+    ("case", "path", "place"),
+    [
+        pytest.param(
+            "v9_mor_logblock_parquet",
+            "apac/.1cb5cd1d-2cc0-4236-91ec-ddec57ef8ea7-0_20261121063018146.log.1_1-2802-5129",
+            3112,
+            id="name-of-a-column-in-a-log-block",
+        ),
+        pytest.param(
+            "v6_mor_appended_logs",
+            "emea/f2d49c7c-8fcc-4229-9d0e-f22f28798ffa-0_1-3-7_20261121072137751.parquet",
+            2175,
+            id="codec-of-a-column",
+        ),
+        pytest.param(
+            "v6_cow_orc",
+            "amer/ffbe94d6-ad6a-43b3-bc63-bbe53b2f0b8b-0_0-2039-2684_20261121064434431.orc",
+            1142,
+            id="compressed-footer-of-an-orc-file",
+        ),
+        pytest.param(
+            "v6_cow_orc",
+            "amer/c9b932e8-5a26-46fd-bc97-6cf9b1f1bcc4-0_0-2031-2666_20261121064433622.orc",
+            1283,
+            id="rows-of-a-stripe-of-an-orc-file",
+        ),
+    ],
+)
+def test_flipped_byte_of_a_footer_is_a_named_error(case, path, place):
+    assert outcome_of(case, Damage("flip", path, place))[0] == NAMED
+
+
+def test_table_without_damage_has_as_many_rows_as_apache_hudi_reads():
+    query = next(q for q in load_case(GOLDEN / CASE).queries if q.name == "snapshot")
+    assert read(MemoryStorage(files_of(CASE))).num_rows == query.expected_rows().num_rows
+
+
+def test_damages_are_what_they_are_called():
+    files = {"a": b"\x00\x00", "b": b"1"}
+    assert Damage("flip", "a", 1).of(files).files == {"a": b"\x00\x01", "b": b"1"}
+    assert Damage("cut", "a", 1).of(files).files == {"a": b"\x00", "b": b"1"}
+    assert Damage("empty", "a", 0).of(files).files == {"a": b"", "b": b"1"}
+    assert Damage("remove", "a", 0).of(files).files == {"b": b"1"}
+    failing = Damage("fail", "", 2).of(files)
+    assert isinstance(failing, FailingStorage)
+    assert failing.read_bytes("a") == b"\x00\x00"
+    with pytest.raises(StorageGone):
+        failing.at("/").list_directory("")
+
+
+def test_a_call_that_fails_is_not_taken_for_a_missing_file():
+    calls = [d for d in damages_of(CASE, step=1 << 30) if d.kind == "fail"]
+    assert {outcome_of(CASE, damage)[0] for damage in calls} <= {SAME, NAMED, STORAGE}
+    assert len(calls) > 5

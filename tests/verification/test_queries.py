@@ -1,0 +1,31 @@
+from random import Random
+
+from verification.histories.generation import random_history
+from verification.histories.instants import Instant
+from verification.histories.queries import QueryKind, all_ranges, every_query, random_queries
+
+INSTANTS = (Instant("10", "12", "commit"), Instant("20", "23", "deltacommit"))
+
+
+def test_ranges_use_requested_and_completion_times() -> None:
+    ranges = all_ranges(INSTANTS)
+    assert ranges[:5] == [("000", ""), ("10", ""), ("12", ""), ("20", ""), ("23", "")]
+    assert ("12", "20") in ranges
+    assert all(begin < end for begin, end in ranges if end)
+
+
+def test_every_instant_is_asked_for_by_time_travel() -> None:
+    queries = list(every_query(QueryKind.AS_OF, INSTANTS))
+    assert [q.options["as.of.instant"] for q in queries] == ["10", "20"]
+
+
+def test_the_same_random_state_gives_the_same_queries() -> None:
+    history = random_history(1, 0, "1.2.0")
+    first, second = (list(random_queries(history, INSTANTS, Random(4))) for _ in range(2))
+    assert first == second
+    assert {QueryKind.SNAPSHOT, QueryKind.INCREMENTAL} <= {q.kind for q in first}
+
+
+def test_a_query_is_spelled_by_its_kind_options_and_filter() -> None:
+    query = next(every_query(QueryKind.AS_OF, INSTANTS)).with_filter("id = 1")
+    assert str(query) == "as_of of=10 where id = 1"

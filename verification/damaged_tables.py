@@ -1,0 +1,258 @@
+"""Damages small golden tables in every way, reads each, and counts what comes of it.
+
+``python -m verification.damaged_tables --step 50`` damages every fiftieth byte and length; 1: all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import zipfile
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import chain, count
+from multiprocessing import get_context
+from typing import IO, TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.scan import Scan
+from hudi_pyspark.table.view import open_table
+from tests.conftest import GOLDEN
+from tests.memory_storage import MemoryStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hudi_pyspark.storage import FileInfo
+
+TABLES = (
+    "flink_v6_mor_aggregate_retract",
+    "flink_v6_mor_multi_key",
+    "v6_cow_no_meta_fields",
+    "v6_cow_orc",
+    "v6_mor_corrupt_log_block",
+    "v6_mor_inmemory_logonly",
+    "v6_mor_insert_duplicates",
+    "v6_mor_missing_columns",
+    "v6_mor_no_meta_fields_complex",
+    "v6_mor_payload_awsdms",
+    "v6_mor_payload_mysql_debezium",
+    "v8_mor_event_time_string_ordering",
+    "v9_cow_no_meta_fields",
+    "v9_mor_corrupt_log_block",
+    "v9_mor_drop_partition_columns",
+    "v9_mor_inmemory_logonly",
+    "v9_mor_insert_duplicates",
+    "v9_mor_multi_ordering",
+    "v9_mor_no_meta_fields_complex",
+    "v9_mor_timestamp_ntz",
+)
+SAME, NAMED, STORAGE, OTHER, BARE, ENDED = OUTCOMES = (
+    "the same rows", "a named error", "the storage's error", "other rows", "a bare error",
+    "the process ended",
+)  # fmt: skip
+_AT_ONCE = 2000  # damages that a child process reads
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One damage of one table."""
+
+    kind: str  # flip, cut, remove, empty or fail
+    path: str  # of the file; "" for a storage call that fails
+    place: int  # the byte, the length, or the ordinal of the call
+
+    def of(self, files: dict[str, bytes]) -> MemoryStorage:
+        """Return the damaged table."""
+        content = files.get(self.path, b"")
+        match self.kind:
+            case "flip":
+                flipped = content[self.place] ^ (0xFF, 0x01, 0x80, 0x10)[self.place % 4]
+                content = content[: self.place] + bytes([flipped]) + content[self.place + 1 :]
+            case "cut" | "empty":
+                content = content[: self.place]
+            case "remove":
+                return MemoryStorage({p: c for p, c in files.items() if p != self.path})
+            case "fail":
+                return FailingStorage(files, self.place, count(1))
+        return MemoryStorage({**files, self.path: content})
+
+
+class StorageGone(ConnectionResetError):
+    """The error of a storage's library, which the storages of the package name."""
+
+
+class FailingStorage(MemoryStorage):
+    """A storage of which one call fails, as on a network that is gone for a moment."""
+
+    def __init__(self, files: dict[str, bytes], failing: int, calls: Iterator[int]) -> None:
+        super().__init__(files)
+        self.failing, self.calls = failing, calls
+
+    def list_directory(self, directory: str) -> list[FileInfo]:
+        self._count(directory)
+        return super().list_directory(directory)
+
+    def read_bytes(self, path: str) -> bytes:
+        self._count(path)
+        return super().read_bytes(path)
+
+    def open_input(self, path: str) -> IO[bytes]:
+        self._count(path)
+        return io.BytesIO(self.files[path]) if path in self.files else super().open_input(path)
+
+    def at(self, location: str) -> FailingStorage:
+        return FailingStorage(super().at(location).files, self.failing, self.calls)
+
+    def _count(self, path: str) -> None:
+        if next(self.calls) == self.failing:
+            raise StorageGone(path)
+
+
+@dataclass
+class Outcomes:
+    """What came of the damages of some tables."""
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)  # kind of damage, outcome
+    details: Counter[tuple[str, str]] = field(default_factory=Counter)  # outcome, what exactly
+    firsts: dict[tuple[str, str], tuple[str, Damage]] = field(default_factory=dict)  # of the same
+
+    def add(self, case: str, damage: Damage, outcome: str, detail: str) -> None:
+        self.counts[damage.kind, outcome] += 1
+        if outcome != SAME:
+            self.details[outcome, detail] += 1
+            self.firsts.setdefault((outcome, detail), (case, damage))
+
+    def report(self) -> str:
+        """A table of outcomes, and what the errors and the other rows were."""
+        lines = ["| Damage | " + " | ".join(OUTCOMES) + " |", "|---" * (len(OUTCOMES) + 1) + "|"]
+        for kind in ("flip", "cut", "empty", "remove", "fail"):
+            cells = [f"{self.counts[kind, head]:,}" for head in OUTCOMES]
+            lines.append(f"| {kind} | " + " | ".join(cells) + " |")
+        lines.append(f"\n{sum(self.counts.values()):,} damages")
+        lines += [f"{n:8,} {head}: {what}" for (head, what), n in self.details.most_common()]
+        lines += [
+            f"first of {head}, {what}: {case}, {damage}"
+            for (head, what), (case, damage) in self.firsts.items()
+            if head in (BARE, ENDED)
+        ]
+        return "\n".join(lines)
+
+
+@cache
+def files_of(case: str) -> dict[str, bytes]:
+    """The files of a golden table by their paths, without those that only Hadoop's tools read."""
+    with zipfile.ZipFile(GOLDEN / case / "table.zip") as archive:
+        return {
+            name.partition("/")[2]: archive.read(name)
+            for name in archive.namelist()
+            if not name.endswith(("/", ".crc"))
+        }
+
+
+def damages_of(case: str, step: int) -> Iterator[Damage]:
+    """Yield the damages of a table: of every ``step``-th byte and length, and all the others."""
+    files = files_of(case)
+    for number, (path, content) in enumerate(sorted(files.items())):
+        yield Damage("remove", path, 0)
+        if content:
+            yield Damage("empty", path, 0)
+        # Another remainder in each file, so that not always the same bytes of a format are hit.
+        first = number * 7 % step
+        yield from (Damage("flip", path, place) for place in range(first, len(content), step))
+        yield from (
+            Damage("cut", path, length) for length in range(first or step, len(content), step)
+        )
+    calls = count(1)
+    read(FailingStorage(files, 0, calls))
+    yield from (Damage("fail", "", call) for call in range(1, next(calls)))
+
+
+def read(storage: MemoryStorage) -> pa.Table:
+    """The rows of a snapshot query, in no particular order."""
+    scan = Scan.of(open_table(storage), ReadOptions.parse({}), {})
+    return pa.Table.from_batches(scan.to_batches(threads=1), scan.schema)
+
+
+def _sorted_rows(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def outcome_of(case: str, damage: Damage) -> tuple[str, str]:
+    """Read a damaged table; returns the outcome, and more about it."""
+    try:
+        table = read(damage.of(files_of(case)))
+    except HudiError as error:
+        return NAMED, type(error).__name__
+    except StorageGone:
+        return STORAGE, "as it is"
+    except Exception as error:  # noqa: BLE001  (the outcome that there should not be)
+        return BARE, f"{type(error).__name__}: {error!s:.100}"
+    try:
+        is_same = _sorted_rows(table) == _good_rows(case)
+    except (OverflowError, ValueError):  # a date that Python cannot express
+        is_same = False
+    return (SAME, "") if is_same else (OTHER, f"{damage.kind} {_kind_of_file(damage.path)}")
+
+
+def _kind_of_file(path: str) -> str:
+    name = path.rpartition("/")[2]
+    if ".log." in name:
+        return "log file"
+    return name if name == "hoodie.properties" else name.rpartition(".")[2]
+
+
+@cache
+def _good_rows(case: str) -> list[str]:
+    return _sorted_rows(read(MemoryStorage(files_of(case))))
+
+
+def _outcomes_of(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:
+    return [outcome_of(case, damage) for damage in damages]
+
+
+def run(cases: Sequence[str], step: int) -> Outcomes:
+    """Damage tables, and read them in child processes, which may end: one for each processor."""
+    outcomes = Outcomes()
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for case in cases:
+            damages = list(damages_of(case, step))
+            batches = [damages[i : i + _AT_ONCE] for i in range(0, len(damages), _AT_ONCE)]
+            found = chain.from_iterable(threads.map(partial(_in_child, case), batches))
+            for damage, (outcome, detail) in zip(damages, found, strict=True):
+                outcomes.add(case, damage, outcome, detail)
+    return outcomes
+
+
+def _in_child(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:
+    with ProcessPoolExecutor(1, get_context("spawn")) as child:
+        try:
+            return child.submit(_outcomes_of, case, damages).result()
+        except BrokenProcessPool:
+            if len(damages) == 1:
+                return [(ENDED, f"{damages[0].kind} {_kind_of_file(damages[0].path)}")]
+    middle = len(damages) // 2
+    return _in_child(case, damages[:middle]) + _in_child(case, damages[middle:])
+
+
+def main() -> int:
+    """Print the outcomes; the status is 1 if there is a bare error or the process ended."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--step", type=int, default=50, help="damage every so many bytes")
+    parser.add_argument("tables", nargs="*", default=TABLES, help="names of golden tables")
+    arguments = parser.parse_args()
+    outcomes = run(arguments.tables, arguments.step)
+    sys.stdout.write(f"{outcomes.report()}\n")
+    return int(any(outcome in (BARE, ENDED) for _, outcome in outcomes.counts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

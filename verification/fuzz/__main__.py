@@ -1,0 +1,59 @@
+"""Fuzzes every parser of table content, one after the other, and reports what was found.
+
+``python -m verification.fuzz --seconds 60 [TARGET ...]``; the seconds are shared among the targets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import PROJECT
+from verification.fuzz.targets import TARGETS
+
+_EXECUTED = re.compile(r"stat::number_of_executed_units: (\d+)")
+
+
+def fuzz(target: str, folder: Path, seconds: int) -> tuple[int, list[Path]]:
+    """Fuzz one target in a process of its own; returns the number of inputs, and the findings."""
+    findings = folder / "findings"
+    findings.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "verification.fuzz.worker", target, str(folder)]
+    run = subprocess.run(
+        [*command, f"-max_total_time={seconds}"],
+        cwd=PROJECT, capture_output=True, text=True, errors="replace", check=False,
+    )  # fmt: skip
+    log = folder / f"{target}.log"
+    log.write_text(run.stderr)
+    executed = _EXECUTED.search(run.stderr)
+    found = [*(findings / target).glob("*.txt"), *findings.glob(f"{target}-*")]
+    if run.returncode and not found:
+        found = [log]  # the process ended, or did not begin
+    return int(executed[1]) if executed else 0, found
+
+
+def main() -> int:
+    """Print a line for each target; the status is 1 if there are findings."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=60, help="in all")
+    parser.add_argument("--folder", type=Path, default=PROJECT / "build" / "fuzz")
+    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="all by default")
+    arguments = parser.parse_args()
+    targets = arguments.targets or list(TARGETS)
+    all_findings, total = 0, 0
+    for target in targets:
+        share = max(1, arguments.seconds // len(targets))
+        executed, findings = fuzz(target, arguments.folder, share)
+        print(f"{target:18} {executed:12,} inputs  {len(findings):3} findings", flush=True)
+        for finding in findings:
+            print(f"    {finding}")
+        total, all_findings = total + executed, all_findings + len(findings)
+    print(f"{'all':18} {total:12,} inputs  {all_findings:3} findings")
+    return int(all_findings > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

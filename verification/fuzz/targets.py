@@ -1,0 +1,313 @@
+"""The parsers that a table's bytes reach, each as a function of any bytes."""
+
+from __future__ import annotations
+
+import base64
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_pyspark.errors import CorruptTableError, HudiError
+from hudi_pyspark.format import file_name
+from hudi_pyspark.format.avro.decoder import decode_records, record_spans
+from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
+from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
+from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile.entries import decode_entries
+from hudi_pyspark.format.hfile.index import BlockIndex, parse_lower_index, parse_root_index
+from hudi_pyspark.format.hfile.reader import HFileReader
+from hudi_pyspark.format.hfile.source import MemorySource
+from hudi_pyspark.format.hfile.trailer import parse_file_info
+from hudi_pyspark.format.log.data_block import decode_data_block, salvage_data_block
+from hudi_pyspark.format.log.delete_block import decode_delete_block
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
+from hudi_pyspark.format.log.record_positions import decode_positions
+from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
+from hudi_pyspark.format.parquet.page_values import TAIL, page_values
+from hudi_pyspark.format.parquet.pages import ParquetPages, ParquetPagesError
+from hudi_pyspark.format.parquet.thrift_compact import ThriftError, parse_struct, struct_bytes
+from hudi_pyspark.format.properties import parse_properties
+from hudi_pyspark.format.timeline import table_service_metadata as services
+from hudi_pyspark.format.timeline.commit_metadata import parse_commit_metadata
+from hudi_pyspark.format.timeline.instant import Instant, NotAnInstant
+from hudi_pyspark.format.timeline.internal_schema import (
+    parse_internal_schema,
+    parse_schema_history,
+)
+from hudi_pyspark.table.archive import load_archive, load_archived_bodies
+from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.table.partition import partition_scalars
+from tests.memory_storage import MemoryStorage
+from verification.fuzz.avro_samples import SAMPLES
+from verification.fuzz.mutants import mutate, mutate_block, mutate_hfile
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Sequence
+
+    from hudi_pyspark.format.log.log_block import LogBlock
+
+PATH = "file"
+ORC_COMPRESSIONS = ("UNCOMPRESSED", "ZLIB", "SNAPPY", "ZSTD")
+_BLOCKS_WITH_RECORDS = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A parser to fuzz.
+
+    Args:
+        parse: takes any bytes.
+        refusals: errors besides HudiError that the parser documents and its callers catch.
+        mutate: makes mutants of good bytes.
+    """
+
+    parse: Callable[[bytes], object]
+    refusals: tuple[type[Exception], ...] = ()
+    mutate: Callable[[bytes, Sequence[bytes], random.Random], bytes] = mutate
+
+    def run(self, data: bytes) -> bool:
+        """Parse some bytes; returns whether they were accepted.
+
+        Raises:
+            Exception: any error that the parser may not raise.
+        """
+        refusals: tuple[type[Exception], ...] = (HudiError, *self.refusals)
+        try:
+            self.parse(data)
+        except refusals:
+            return False
+        return True
+
+
+def _log_file(data: bytes) -> None:
+    for salvaged in salvage_blocks(data, path=PATH):
+        with suppress(HudiError):
+            _content(salvaged.block)
+
+
+def _content(block: LogBlock) -> None:
+    if block.block_type in _BLOCKS_WITH_RECORDS:
+        salvage_data_block(block)
+        decode_data_block(block, ["_hoodie_record_key", "id"])
+    elif block.block_type is LogBlockType.DELETE_BLOCK:
+        assert decode_delete_block(block.content, path=PATH, offset=0).is_commit_time is not None
+    if block.record_positions_text is not None:
+        decode_positions(block.record_positions_text, len(block.content), path=PATH, offset=0)
+
+
+def _avro_schema(data: bytes) -> None:
+    schema = parse_schema(data.decode("utf-8", "replace"))
+    arrow_schema(schema)
+    decode_records(schema, b"", np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _avro_records(data: bytes) -> None:
+    """The first byte chooses a schema, the second the columns; the rest are the records."""
+    schema = SAMPLES[data[0] % len(SAMPLES)] if data else SAMPLES[0]
+    names = [field.name for field in schema.fields]
+    columns = None if data[1:2] <= b"\x7f" else names[data[1] % len(names) :][:1]
+    starts, ends = record_spans(data[2:], 0, _records_in(data[2:]))
+    decode_records(schema, data[2:], starts, ends, columns).validate(full=True)
+
+
+def _records_in(octets: bytes) -> int:
+    """Return how many records follow each other, so that mutants are decoded and not refused."""
+    count = position = 0
+    while position + 4 <= len(octets):
+        position += 4 + int.from_bytes(octets[position : position + 4], "big")
+        count += 1
+    return count
+
+
+def _hfile(data: bytes) -> None:
+    reader = HFileReader.open(MemorySource(data), path=PATH)
+    for part in reader.entries():
+        part.keys.validate(full=True)
+    reader.find([b"key1", b"", b"\xff\xff"])
+    reader.find_prefixes([b"k", b""])
+    with suppress(BloomFilterError):
+        reader.bloom_filter()
+
+
+def _hfile_parts(data: bytes) -> None:
+    """Contents of blocks: the first byte chooses which kind."""
+    kind, content = data[:1], data[1:]
+    if kind <= b"\x3f":
+        decode_entries([content, content[: len(content) // 2]], [0, 0], {}).keys.validate(full=True)
+    elif kind <= b"\x7f":
+        index = parse_lower_index(content, 0)
+        index.blocks_of_keys([b"a", b"key1"])
+        index.blocks_of_prefixes([b"a"])
+    elif kind <= b"\xbf":
+        keys, places = parse_root_index(content[1:], content[0] if content else 0, 0)
+        BlockIndex.of(keys, places, 0)
+    else:
+        parse_file_info(content, 0, PATH)
+
+
+def _delete_block(data: bytes) -> None:
+    deletes = decode_delete_block(memoryview(data), path=PATH, offset=0)
+    assert len(deletes.is_commit_time) == len(deletes.record_keys)
+
+
+def _thrift(data: bytes) -> None:
+    fields, _ = parse_struct(data)
+    again, _ = parse_struct(struct_bytes(fields))
+    assert repr(again) == repr(fields)  # as text, since NaN differs from itself
+
+
+def _parquet_file(data: bytes) -> None:
+    """A Parquet file, read page by page as `query/base_files/page_reads.py` does."""
+    if data[-4:] != b"PAR1":
+        raise ParquetPagesError("no footer")
+    size = int.from_bytes(data[-8:-4], "little")
+    pages = ParquetPages.parse(data[max(0, len(data) - 8 - size) : -8])
+    begin, end = pages.index_span(0, 0)
+    column = pages.pages(0, 0, memoryview(data)[max(0, begin) : max(0, end)])
+    rows = np.arange(min(3, int(column.row_counts.sum())))
+    chosen = column.holding(rows)
+    column.places(rows, chosen)
+    name = "_hoodie_commit_time"
+    built = pages.file_of(0, name, {0: (column, chosen)}, lambda a, b: memoryview(data)[a:b])
+    with suppress(pa.ArrowException, OSError):
+        pq.ParquetFile(pa.BufferReader(built)).read(use_threads=False)
+
+
+def _page(data: bytes) -> None:
+    for is_optional in (False, True):
+        page_values(data, data[-TAIL:].rjust(TAIL, b"\0"), len(data), is_optional=is_optional)
+
+
+def _bloom_filter(data: bytes) -> None:
+    """The first byte chooses the kind; the rest would be in Base64."""
+    text = base64.b64encode(data[1:]).decode()
+    bloom = BloomFilter.parse(text, "SIMPLE" if data[:1] <= b"\x7f" else "DYNAMIC_V0")
+    bloom.may_contain(["", "a", "key-1", "ä"])
+
+
+def _positions(data: bytes) -> None:
+    """A bitmap that would be in Base64."""
+    decode_positions(base64.b64encode(data).decode(), len(data), path=PATH, offset=0)
+
+
+def _properties(data: bytes) -> None:
+    TableConfig.parse(parse_properties(data))
+
+
+_SERVICES = (
+    services.parse_compaction_plan,
+    services.parse_replace_plan,
+    services.parse_clean_metadata,
+    services.parse_rollback_metadata,
+    services.parse_rollback_plan,
+    services.parse_restore_metadata,
+    services.parse_savepoint_metadata,
+)
+
+
+def _commit_metadata(data: bytes) -> None:
+    for _, stat in parse_commit_metadata(data, path=PATH).all_stats():
+        assert isinstance(stat.file_name, str)
+
+
+def _service_metadata(data: bytes) -> None:
+    """The first byte chooses the action."""
+    _SERVICES[data[0] % len(_SERVICES) if data else 0](data[1:], path=PATH)
+
+
+def _internal_schema(data: bytes) -> None:
+    parse = parse_internal_schema if data[:1] <= b"\x7f" else parse_schema_history
+    parse(data[1:], path=PATH)
+
+
+def _archive(data: bytes) -> None:
+    storage = MemoryStorage({"archived/.commits_.archive.1_1-0-1": data})
+    load_archived_bodies(storage, load_archive(storage, 1, "archived"))
+
+
+def _history(data: bytes) -> None:
+    """The manifest and the history files of the LSM timeline, which the manifest separates."""
+    manifest, _, file = data.partition(b"PAR1")
+    storage = MemoryStorage(
+        {"h/_version_": b"1", "h/manifest_1": manifest, "h/1_1_0.parquet": b"PAR1" + file}
+    )
+    load_archived_bodies(storage, load_archive(storage, 2, "h"))
+
+
+def _names(data: bytes) -> None:
+    name = data.decode("utf-8", "replace")
+    for layout in (1, 2):
+        try:
+            instant = Instant.parse(name, layout)
+        except NotAnInstant:
+            continue
+        assert Instant.parse(instant.file_name(layout), layout) == instant
+    file_name.is_log_file_name(name)
+    file_name.is_partition_marker(name)
+    parsed = file_name.parse_data_file_name(name)
+    assert file_name.parse_data_file_name(parsed.format()) == parsed
+
+
+@cache
+def _partition_config(*names: str) -> TableConfig:
+    return TableConfig.parse(
+        {
+            "hoodie.table.name": "t",
+            "hoodie.table.version": "9",
+            "hoodie.timeline.layout.version": "2",
+            "hoodie.table.partition.fields": ",".join(names),
+        }
+    )
+
+
+def _partition_path(data: bytes) -> None:
+    types = {"a": pa.date32(), "b": pa.timestamp("us"), "c": pa.decimal128(9, 2)}
+    text = data.decode("utf-8", "replace")
+    accepted = 0
+    for names in (("a",), ("b",), ("c",), ("a", "b", "c")):
+        try:
+            partition_scalars(text, _partition_config(*names), types)
+        except CorruptTableError:
+            continue
+        accepted += 1
+    if not accepted:
+        raise CorruptTableError(text)
+
+
+def _orc_footer(data: bytes) -> None:
+    """The first byte chooses the compression."""
+    compression = ORC_COMPRESSIONS[data[0] % len(ORC_COMPRESSIONS) if data else 0]
+    parse_orc_footer(data[1:], compression)
+    parse_writer_zone(data[1:], compression)
+
+
+_PARQUET_REFUSALS = (ParquetPagesError, ThriftError)
+
+TARGETS = {
+    "archive": Target(_archive, mutate=mutate_block),
+    "avro_records": Target(_avro_records),
+    "avro_schema": Target(_avro_schema),
+    "bloom_filter": Target(_bloom_filter, (BloomFilterError,)),
+    "commit_metadata": Target(_commit_metadata),
+    "delete_block": Target(_delete_block),
+    "hfile": Target(_hfile, (HFileError,), mutate_hfile),
+    "hfile_parts": Target(_hfile_parts, (HFileError,)),
+    "history": Target(_history),
+    "internal_schema": Target(_internal_schema),
+    "log_file": Target(_log_file, mutate=mutate_block),
+    "names": Target(_names, (file_name.NotADataFile,)),
+    "orc_footer": Target(_orc_footer, (ValueError,)),
+    "parquet_file": Target(_parquet_file, _PARQUET_REFUSALS),
+    "parquet_page": Target(_page),
+    "partition_path": Target(_partition_path),
+    "positions": Target(_positions),
+    "properties": Target(_properties, (ValueError,)),
+    "service_metadata": Target(_service_metadata),
+    "thrift": Target(_thrift, (ThriftError,)),
+}

@@ -1,0 +1,195 @@
+"""``python -m verification.histories``: random tables of Hudi, read by it and this project.
+
+Exit code 1 where answers differ for no accepted reason. Needs PySpark 3.5: see `make histories`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from verification.histories.examination import Examination, ask, ask_again, differs, examine, write
+from verification.histories.flink_generation import FLINK, flink_history
+from verification.histories.flink_writer import FlinkWorker
+from verification.histories.generation import random_history
+from verification.histories.history import History, load_history, to_json
+from verification.histories.queries import QueryKind, every_query
+from verification.histories.shrink import shrink
+from verification.histories.summary import load_records, summarize, unexplained
+from verification.histories.verdict import Outcome, Verdict
+from verification.histories.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TextIO
+
+NEWEST = "1.2.0"  # whose answers are the measure
+
+
+def main(arguments: Sequence[str]) -> int:
+    given = _parsed(arguments)
+    folder = Path(given.out).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    if given.replay:
+        return _replay(Path(given.replay), folder)
+    for hudi in given.hudi.split(","):
+        _run(hudi, given, folder)
+    records = load_records(folder)
+    for line in summarize(records):
+        print(line)
+    return 1 if unexplained(records) or not records else 0
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m verification.histories", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=10, help="histories per writer")
+    parser.add_argument("--first", type=int, default=0, help="number of the first one")
+    parser.add_argument(
+        "--hudi", default=NEWEST, help=f"releases that write, commas between; {FLINK}"
+    )
+    parser.add_argument("--out", default="build/histories", help="folder for results and tables")
+    parser.add_argument("--shrink", type=int, default=120, help="seconds per failure; 0: do not")
+    parser.add_argument("--queries", type=int, default=20, help="at most, per history")
+    parser.add_argument("--replay", help="the file of a failure, or a history's own")
+    return parser.parse_args(arguments)
+
+
+def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
+    """Examine the histories of one writer, and let the newest release decide where they differ."""
+    tables = folder / hudi
+    worker = _worker(hudi, tables)
+    suspects = []
+    with (folder / f"{hudi}-{given.seed}-{given.first}.jsonl").open("w") as results:
+        for number in range(given.first, given.first + given.count):
+            history = (
+                flink_history(given.seed, number)
+                if hudi == FLINK
+                else random_history(given.seed, number, hudi)
+            )
+            found = examine(history, worker, tables, given.queries)
+            if worker.hudi != NEWEST and _is_open(found):
+                suspects.append(found)
+                print(f"{_line(found)}; to be asked of {NEWEST}", flush=True)
+                continue
+            _finish(found, results, worker, given.shrink)
+        worker.stop()
+        if suspects:
+            _ask_newest(suspects, tables)
+        for found in suspects:
+            _finish(found, results, worker, given.shrink)
+    worker.stop()
+
+
+def _worker(hudi: str, folder: Path) -> Worker:
+    return FlinkWorker(NEWEST, folder) if hudi == FLINK else Worker(hudi, folder)
+
+
+def _ask_newest(suspects: Sequence[Examination], tables: Path) -> None:
+    newest = Worker(NEWEST, tables)
+    for found in suspects:
+        ask_again(found, newest)
+    newest.stop()
+
+
+def _is_open(found: Examination) -> bool:
+    return any(o.verdict in (Verdict.UNEXPLAINED, Verdict.HUDI_FAILS) for o in found.outcomes)
+
+
+def _finish(found: Examination, results: TextIO, worker: Worker, seconds: int) -> None:
+    """Report a history; keep its table where something is wrong, with a small one beside it."""
+    print(_line(found), flush=True)
+    for outcome in found.unexplained:
+        print(f"    UNEXPLAINED {outcome.query}: {outcome.text[:600]}", flush=True)
+    print(json.dumps(found.record()), file=results, flush=True)
+    if not found.unexplained:
+        shutil.rmtree(found.path, ignore_errors=True)
+        shutil.rmtree(found.path.with_name(found.path.name + "_source"), ignore_errors=True)
+        return
+    _keep(found.history, found.path, found.unexplained)
+    if seconds:
+        _shrink(found, worker, seconds)
+
+
+def _keep(history: History, path: Path, failed: Sequence[Outcome]) -> Path:
+    file = path.with_name(path.name + ".json")
+    queries = [
+        {"kind": o.query.kind.value, "options": dict(o.query.options), "filter": o.query.filter}
+        | {"difference": o.text}
+        for o in failed
+    ]
+    file.write_text(json.dumps({"history": to_json(history), "queries": queries}, indent=1))
+    return file
+
+
+def _shrink(found: Examination, worker: Worker, seconds: int) -> None:
+    failed = found.unexplained[0]
+    tables = found.path.parent / "shrinking"
+    last: dict[str, Outcome] = {}
+
+    def fails(history: History) -> bool:
+        outcome = differs(history, worker, tables, failed)
+        if outcome is not None:
+            last["outcome"] = outcome
+            _move(tables / history.name, found.path.with_name(found.path.name + "_small"))
+        return outcome is not None
+
+    small = shrink(found.history, fails, seconds=seconds)
+    shutil.rmtree(tables, ignore_errors=True)
+    if last:
+        file = _keep(small, found.path.with_name(found.path.name + "_small"), [last["outcome"]])
+        rows = sum(len(step.rows) for step in small.steps)
+        print(f"    shrunk to {len(small.steps)} steps and {rows} rows: {file}", flush=True)
+
+
+def _move(source: Path, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.move(source, target)
+
+
+def _line(found: Examination) -> str:
+    options = found.history.options
+    settings = [
+        f"v{found.history.table_version}",
+        "mor" if found.history.is_merge_on_read else "cow",
+        "/".join(found.history.partition_fields) or "unpartitioned",
+        options.get("hoodie.index.type", ""),
+        options.get("hoodie.record.merge.mode", "")
+        or options.get("hoodie.datasource.write.payload.class", "").rpartition(".")[2],
+    ]
+    head = f"{found.history.name} {found.history.hudi} {' '.join(s for s in settings if s)}"
+    steps = ", ".join(step[:90] for step in found.steps)
+    if not found.is_written:
+        return f"{head}: not written: {steps}"
+    good = len(found.outcomes) - len(found.unexplained)
+    return f"{head}: {good} of {len(found.outcomes)} explained; {steps}; {found.seconds:.0f} s"
+
+
+def _replay(file: Path, folder: Path) -> int:
+    """Write a history once more, and ask every query of every kind."""
+    history = load_history(file)
+    worker = _worker(history.hudi, folder)
+    found = write(history, worker, folder / history.name)
+    for step in found.steps:
+        print(step)
+    for outcome in _all_outcomes(found, worker):
+        found.outcomes.append(outcome)
+        print(f"{outcome.verdict.value} {outcome.detail} {outcome.query} {outcome.text[:1000]}")
+    worker.stop()
+    return 1 if found.unexplained else 0
+
+
+def _all_outcomes(found: Examination, worker: Worker) -> Iterator[Outcome]:
+    for kind in QueryKind:
+        is_asked = kind is not QueryKind.CDC or found.history.has_cdc
+        if is_asked and found.is_written:
+            yield from ask(found, worker, every_query(kind, found.instants), Random(0))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,217 @@
+"""One history from end to end: written, read by both, and judged."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from verification.histories.compare import Answer, Failure, arrow_answer
+from verification.histories.comparison import Comparison
+from verification.histories.instants import Instant, completed_commits
+from verification.histories.ours import filtered_answers, read_arrow, read_ours, some_filters
+from verification.histories.queries import (
+    BEGIN,
+    METADATA,
+    SKIPPING,
+    Query,
+    QueryKind,
+    every_query,
+    random_queries,
+)
+from verification.histories.verdict import Outcome, Verdict, judge
+from verification.histories.worker import CrashError, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from verification.histories.history import History
+
+FILTERS_OF_OURS = 3  # per query; they need no JVM
+QUERIES_PER_ATTEMPT = 12  # of shrinking, which has little time
+
+
+@dataclass
+class Examination:
+    """What became of a history."""
+
+    history: History
+    path: Path
+    steps: list[str] = field(default_factory=list)  # labels; with the reason where refused
+    instants: tuple[Instant, ...] = ()
+    outcomes: list[Outcome] = field(default_factory=list)
+    checks: Counter[str] = field(default_factory=Counter)  # filtered answers, and what was left out
+    seconds: float = 0.0
+
+    @property
+    def is_written(self) -> bool:
+        return bool(self.instants) and bool(completed_commits(self.path))
+
+    @property
+    def unexplained(self) -> list[Outcome]:
+        return [o for o in self.outcomes if o.verdict is Verdict.UNEXPLAINED]
+
+    def record(self) -> dict[str, Any]:
+        """A line of the results."""
+        return {
+            "hudi": self.history.hudi,
+            "history": self.history.name,
+            "table_version": self.history.table_version,
+            "steps": self.steps,
+            "seconds": round(self.seconds, 1),
+            "checks": dict(self.checks),
+            "outcomes": [
+                {"query": str(o.query), "verdict": o.verdict.value, "detail": o.detail}
+                | ({"text": o.text} if o.verdict is not Verdict.EQUAL else {})
+                for o in self.outcomes
+            ],
+        }
+
+
+def examine(history: History, worker: Worker, folder: Path, most: int = 20) -> Examination:
+    """Write a table and ask some queries about it, `most` at most; each with a filter, too."""
+    started = time.monotonic()
+    found = write(history, worker, folder / history.name)
+    if found.is_written:
+        random = Random(history.name)
+        queries = list(random_queries(history, found.instants, random))
+        if len(queries) > most:
+            queries = random.sample(queries, most)
+        found.outcomes.extend(ask(found, worker, queries, random))
+    found.seconds = time.monotonic() - started
+    return found
+
+
+def write(history: History, worker: Worker, path: Path) -> Examination:
+    """Do the steps of a history; what Apache Hudi refuses is left out, what it began stays."""
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree(path.with_name(path.name + "_source"), ignore_errors=True)
+    found, seen = Examination(history, path), set[Instant]()
+    for number, step in enumerate(history.steps):
+        try:
+            refusal = worker.execute(history, number, path)
+        except CrashError:
+            found.steps.append(f"{step.label} CRASHED")
+            break
+        seen.update(completed_commits(path))
+        reason = f" REFUSED {refusal.error}: {refusal.message[:150]}" if refusal else ""
+        found.steps.append(step.label + reason)
+        if not seen:  # a bootstrap may fail after its commit
+            break
+    # The completion time is in the name from version 8 on only: an upgrade renames.
+    newest = {instant.requested: instant for instant in sorted(seen)}
+    found.instants = tuple(newest[requested] for requested in sorted(newest))
+    return found
+
+
+def ask(
+    found: Examination, worker: Worker, queries: Iterable[Query], random: Random
+) -> Iterator[Outcome]:
+    """Ask each query of both readers, without and with filters."""
+    for query in queries:
+        plain = compare(found, worker, query)
+        yield plain
+        rows = read_arrow(found.path, query)
+        if not isinstance(rows, pa.Table):
+            continue
+        filters = some_filters(rows, query, random, FILTERS_OF_OURS)
+        for chosen in filters:
+            for answer in filtered_answers(found.path, query, rows, chosen, random):
+                found.checks["filtered answers"] += 1
+                found.checks += answer.left_out
+                if answer.problem:
+                    yield Outcome(answer.query, Verdict.UNEXPLAINED, "own filter", answer.problem)
+        for chosen in filters[:1]:
+            yield compare(found, worker, query.with_filter(chosen.text), plain)
+
+
+def compare(
+    found: Examination, worker: Worker, query: Query, plain: Outcome | None = None
+) -> Outcome:
+    """Ask one query of both readers.
+
+    Args:
+        found: the table.
+        worker: Apache Hudi.
+        query: what to ask.
+        plain: the outcome of the same query without its filter. What explains that one explains
+            this one too: `filtered_answers` has shown that ours filters what it answers.
+    """
+
+    def ask_hudi(asked: Query) -> Answer | Failure:
+        return worker.read(found.path, _as_release_says(found, asked, worker.hudi))
+
+    ours = read_ours(found.path, query)
+    comparison = Comparison(
+        found.history, found.path, found.instants, query, ask_hudi(query), ours, ask_hudi
+    )
+    outcome = judge(comparison)
+    if outcome.verdict is Verdict.UNEXPLAINED and plain is not None and plain.explains(outcome):
+        return Outcome(query, Verdict.DEVIATION, plain.detail, outcome.text)
+    return outcome
+
+
+def _as_release_says(found: Examination, query: Query, hudi: str) -> Query:
+    """Begins are inclusive in 1.0 from table version 8 on (D12): ask for the next millisecond."""
+    if query.kind is not QueryKind.INCREMENTAL or hudi[:4] != "1.0.":
+        return query
+    if found.history.table_version < 8 or query.begin == "000":
+        return query
+    return query.with_options(**{BEGIN: str(int(query.begin) + 1)})
+
+
+def ask_again(found: Examination, newest: Worker) -> None:
+    """Let the newest release answer what another one answered differently, or not at all."""
+    for number, outcome in enumerate(found.outcomes):
+        if outcome.verdict not in (Verdict.UNEXPLAINED, Verdict.HUDI_FAILS):
+            continue
+        if outcome.detail == "own filter":
+            continue
+        plain = next(
+            (o for o in found.outcomes[:number] if o.query == outcome.query.with_filter("")), None
+        )
+        again = compare(found, newest, outcome.query, plain)
+        if again.verdict is Verdict.EQUAL:
+            again = Outcome(outcome.query, Verdict.DEVIATION, f"as {newest.hudi}", outcome.text)
+        found.outcomes[number] = again
+
+
+def differs(history: History, worker: Worker, folder: Path, failed: Outcome) -> Outcome | None:
+    """Whether a history still fails as it did: a query of the same kind, unexplained likewise."""
+    found = write(history, worker, folder / history.name)
+    if not found.is_written:
+        return None
+    queries = list(every_query(failed.query.kind, found.instants))
+    queries.sort(key=lambda query: bool(query.end) != bool(failed.query.end))
+    for query in queries[:QUERIES_PER_ATTEMPT]:
+        asked = query.with_options(**_read_side(failed.query))
+        for outcome in _asked_as(found, worker, asked, failed):
+            is_same = (outcome.detail == "own filter") == (failed.detail == "own filter")
+            if outcome.verdict is Verdict.UNEXPLAINED and is_same:
+                return outcome
+    return None
+
+
+def _read_side(query: Query) -> dict[str, str]:
+    return {k: v for k, v in query.options.items() if k in (METADATA, SKIPPING)}
+
+
+def _asked_as(
+    found: Examination, worker: Worker, query: Query, failed: Outcome
+) -> Iterator[Outcome]:
+    if failed.detail == "own filter" or failed.query.filter:
+        yield from ask(found, worker, [query], Random(0))
+    else:
+        yield compare(found, worker, query)
+
+
+def answers(path: Path, worker: Worker, query: Query) -> tuple[Answer | Failure, Answer | Failure]:
+    """Both answers to one query, as they are."""
+    ours = read_arrow(path, query)
+    return worker.read(path, query), ours if isinstance(ours, Failure) else arrow_answer(ours)

@@ -1,0 +1,239 @@
+"""Apache Flink as the writer of histories: a Java process that takes its jobs as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verification.histories.compare import Failure
+from verification.histories.flink_generation import FLINK, FLINK_TYPES
+from verification.histories.history import CHANGE, COMMIT, FAILS, Step, StepKind
+from verification.histories.worker import CrashError, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from verification.histories.history import History
+
+SOURCE = Path(__file__).parent / "flink"
+BUILD = Path(__file__).parents[2] / "build" / "flink-writer"
+SECONDS_PER_JOB = 120
+_OPENED = (
+    *(f"java.{name}" for name in ("io", "lang", "math", "net", "nio", "text", "time", "util")),
+    *("java.lang.invoke", "java.lang.reflect", "java.util.concurrent", "sun.nio.ch"),
+    "java.util.concurrent.atomic",
+)
+# What Flink calls otherwise than Spark; other options have one name.
+_NAMES: Mapping[str, str] = {
+    "hoodie.datasource.write.table.type": "table.type",
+    "hoodie.datasource.write.precombine.field": "precombine.field",
+    "hoodie.datasource.write.payload.class": "payload.class",
+    "hoodie.index.type": "index.type",
+    "hoodie.metadata.enable": "metadata.enabled",
+    "hoodie.table.cdc.enabled": "cdc.enabled",
+    "hoodie.table.cdc.supplemental.logging.mode": "cdc.supplemental.logging.mode",
+}
+_OF_EVERY_JOB: Mapping[str, str] = {
+    "connector": "hudi",
+    "write.tasks": "2",
+    "bucket_assign.tasks": "2",
+    "compaction.tasks": "1",
+    "compaction.async.enabled": "false",
+    "compaction.schedule.enabled": "false",
+    "index.bootstrap.enabled": "true",
+    "hoodie.embed.timeline.server": "false",
+}
+
+
+@dataclass
+class FlinkWorker(Worker):
+    """Writes with Flink and reads with Spark; each process starts when it is first needed."""
+
+    _flink: subprocess.Popen[bytes] | None = None
+
+    def execute(self, history: History, number: int, path: Path) -> Failure | None:
+        """Run the job of a step; the failure if Flink refused it."""
+        step = history.steps[number]
+        answer = self._run(job(history, step, path))
+        is_planned = step.text == FAILS and "failed on purpose" in answer["message"]
+        if is_planned or not answer["error"]:
+            return None
+        return Failure(answer["error"], " ".join(answer["message"].split())[:600])
+
+    def stop(self) -> None:
+        super().stop()
+        self._stop_flink()
+
+    def _stop_flink(self) -> None:
+        if self._flink is not None:
+            self._flink.kill()
+            self._flink.communicate()
+        self._flink = None
+
+    def _run(self, request: Mapping[str, Any]) -> dict[str, str]:
+        if self._flink is None:
+            self._flink = _start(self.folder)
+            self._answer()
+        assert self._flink.stdin is not None
+        try:
+            self._flink.stdin.write(json.dumps(request).encode() + b"\n")
+            self._flink.stdin.flush()
+        except OSError as error:
+            self._stop_flink()
+            raise CrashError(f"Flink's JVM died: {error}") from error
+        return self._answer()
+
+    def _answer(self) -> dict[str, str]:
+        assert self._flink is not None
+        assert self._flink.stdout is not None
+        ready, _, _ = select.select([self._flink.stdout], [], [], SECONDS_PER_JOB)
+        line = self._flink.stdout.readline() if ready else b""
+        if not line:
+            self._stop_flink()
+            self.crashes += 1
+            raise CrashError(f"no answer of Flink: see {self.folder / 'flink.log'}")
+        found: dict[str, str] = json.loads(line)
+        return found
+
+
+def job(history: History, step: Step, path: Path) -> dict[str, Any]:
+    """Return the job of a step, as `flink/Writer.java` describes it."""
+    if step.kind in (StepKind.COMPACT, StepKind.CLUSTER):
+        return _service(step, path)
+    is_batch = step.kind not in (StepKind.UPSERT, StepKind.INSERT)
+    return {
+        "ddl": _ddl(history, step, path),
+        "insert": _insert(step),
+        "mode": "batch" if is_batch else "fail" if step.text == FAILS else "stream",
+        "commits": list(_commits(step)),
+    }
+
+
+def _service(step: Step, path: Path) -> dict[str, Any]:
+    if step.kind is StepKind.CLUSTER:
+        return {
+            "main": "org.apache.hudi.sink.clustering.HoodieFlinkClusteringJob",
+            "arguments": [
+                *("--path", path.as_uri(), "--schedule", "--clustering-tasks", "1"),
+                *("--clustering-delta-commits", "1", "--small-file-limit", "100"),
+                *("--sort-columns", "id"),
+            ],
+        }
+    return {
+        "main": "org.apache.hudi.sink.compact.HoodieFlinkCompactor",
+        "arguments": [
+            *("--path", path.as_uri(), "--compaction-tasks", "1"),
+            *("--compaction-max-memory", "64", "--compaction-delta-commits", "1"),
+            *(["--schedule"] if step.text else []),
+        ],
+    }
+
+
+def _ddl(history: History, step: Step, path: Path) -> str:
+    fields = [f"`{c.name}` {FLINK_TYPES[c.type].ddl}" for c in _data_columns(step)]
+    if history.record_keys:
+        fields.append(f"PRIMARY KEY ({_quoted(history.record_keys)}) NOT ENFORCED")
+    partitions = _quoted(history.partition_fields)
+    by = f"PARTITIONED BY ({partitions}) " if partitions else ""
+    options = {_NAMES.get(k, k): v for k, v in history.options.items() if v}
+    options |= {"path": path.as_uri()} | dict(step.options)
+    if not history.ordering_fields:
+        options["precombine.field"] = "no_precombine"
+    if step.kind is StepKind.BULK_INSERT:
+        options["write.operation"] = "bulk_insert"
+    pairs = ", ".join(f"'{k}' = '{v}'" for k, v in {**_OF_EVERY_JOB, **options}.items())
+    return f"CREATE TABLE t ({', '.join(fields)}) {by}WITH ({pairs})"
+
+
+def _data_columns(step: Step) -> list[Any]:
+    return [column for column in step.columns if column not in (COMMIT, CHANGE)]
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _insert(step: Step) -> str:
+    names = tuple(column.name for column in _data_columns(step))
+    if step.kind is StepKind.INSERT_OVERWRITE_TABLE:
+        return f"INSERT OVERWRITE t SELECT {_quoted(names)} FROM changes"
+    if step.kind is StepKind.INSERT_OVERWRITE:
+        place = names.index(step.text)
+        literal = {"int": "{}", "date": "DATE '{}'"}.get(step.columns[place].type, "'{}'")
+        others = _quoted(tuple(name for name in names if name != step.text))
+        value = literal.format(step.rows[0][place])
+        return (
+            f"INSERT OVERWRITE t PARTITION (`{step.text}` = {value}) SELECT {others} FROM changes"
+        )
+    return f"INSERT INTO t SELECT {_quoted(names)} FROM changes"
+
+
+def _commits(step: Step) -> Iterator[list[list[Any]]]:
+    """Yield the rows of each commit, with their kinds first; all in one if they name none."""
+    places = {column.name: place for place, column in enumerate(step.columns)}
+    commit, change = places.get(COMMIT.name), places.get(CHANGE.name)
+
+    def number(row: tuple[Any, ...]) -> int:
+        return 0 if commit is None else row[commit]
+
+    for _, rows in groupby(sorted(step.rows, key=number), number):
+        yield [
+            [
+                "+I" if change is None else row[change],
+                *(value for n, value in enumerate(row) if n not in (commit, change)),
+            ]
+            for row in rows
+        ]
+
+
+def _start(folder: Path) -> subprocess.Popen[bytes]:
+    folder.mkdir(parents=True, exist_ok=True)
+    opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
+    java = ["-Xmx1500m", "-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    java.append("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+    with (folder / "flink.log").open("ab") as log:
+        return subprocess.Popen(
+            [_java("java"), *java, *opens, "-cp", _classpath(), "Writer"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env={**os.environ, "TZ": "UTC"},
+        )
+
+
+def _classpath() -> str:
+    """Return the classpath of the writer, made anew where its sources are newer."""
+    jars, classes = BUILD / "classpath", BUILD / "classes"
+    pom, source = SOURCE / "pom.xml", SOURCE / "Writer.java"
+    if _is_older(jars, pom):
+        print(
+            f"Getting Apache Hudi's bundle for Flink ({FLINK}) from Maven Central ...", flush=True
+        )
+        goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath"
+        maven = shutil.which("mvn")
+        if maven is None:
+            raise SystemExit("Install Maven: sudo apt-get install -y maven")
+        subprocess.run(
+            [maven, "-q", "-B", "-f", str(pom), goal, f"-Dmdep.outputFile={jars}"], check=True
+        )
+    found = f"{classes}{os.pathsep}{jars.read_text()}"
+    if _is_older(classes / "Writer.class", source):
+        command = [_java("javac"), "-encoding", "UTF-8", "-cp", found, "-d", str(classes)]
+        subprocess.run([*command, str(source)], check=True)
+    return found
+
+
+def _is_older(made: Path, source: Path) -> bool:
+    return not made.exists() or made.stat().st_mtime < source.stat().st_mtime
+
+
+def _java(name: str) -> str:
+    home = os.environ.get("JAVA_HOME")
+    return f"{home}/bin/{name}" if home else name

@@ -1,0 +1,433 @@
+"""Random histories: the same seed, number and release always give the same history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from verification.histories.column_types import TYPES, ColumnType, Json
+from verification.histories.history import Column, History, Step, StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_PAYLOADS = (
+    "OverwriteWithLatestAvroPayload",
+    "DefaultHoodieRecordPayload",
+    "PartialUpdateAvroPayload",
+    "OverwriteNonDefaultsWithLatestAvroPayload",
+    "EventTimeAvroPayload",
+    "FirstValueAvroPayload",
+)
+PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "none": (),
+    "text": ("p",),
+    "two": ("p", "q"),
+    "number": ("q",),
+    "day": ("day",),
+    "ordering": ("ts",),
+}
+_PLAIN_VALUES = ("a", "bc", "d e", "ü", "2024")
+_ODD_VALUES = ("a", "d e", "ü", "50%", "x=1", "a+b", "50%20", "#")
+_NO_VALUES = ("a", "bc", None, "")
+_CDC_MODES = ("op_key_only", "data_before", "data_before_after")
+_WRITES = frozenset(
+    {
+        StepKind.UPSERT,
+        StepKind.INSERT,
+        StepKind.BULK_INSERT,
+        StepKind.DELETE,
+        StepKind.INSERT_OVERWRITE,
+        StepKind.INSERT_OVERWRITE_TABLE,
+        StepKind.BOOTSTRAP,
+        StepKind.MERGE_INTO,
+    }
+)
+_KINDS: Mapping[str, float] = {
+    "upsert": 7,
+    "late_upsert": 3,
+    "upsert_of_twins": 1.5,
+    "insert": 1,
+    "bulk_insert": 0.4,
+    "delete": 2,
+    "insert_overwrite": 0.6,
+    "insert_overwrite_table": 0.4,
+    "delete_partition": 0.5,
+    "add_column": 0.8,
+    "widen_column": 0.5,
+    "sql_update": 0.7,
+    "sql_delete": 0.5,
+    "merge_into": 0.8,
+    "cluster": 0.5,
+    "schedule_clustering": 0.3,
+    "clean": 0.3,
+    "archive": 0.3,
+    "rollback": 0.5,
+    "savepoint": 0.3,
+    "restore": 0.3,
+}
+_KINDS_OF_LOGS: Mapping[str, float] = {
+    "compact": 1.2,
+    "upsert_and_compact": 0.8,
+    "schedule_compaction": 0.8,
+    "upsert_and_compact_logs": 0.4,
+}
+
+
+def random_history(seed: int, number: int, hudi: str) -> History:
+    """Make one history that a release of Apache Hudi can be asked to write."""
+    return Maker(Random(f"{seed} {number} {hudi}"), hudi).history(f"h{seed}_{number}")
+
+
+def table_versions(hudi: str) -> tuple[int, ...]:
+    """Table versions that a release writes, the common ones more than once."""
+    release = _release(hudi)
+    if release < (1,):
+        return (6,)
+    return (6, 8) if release < (1, 1) else (6, 8, 9, 9)
+
+
+def _release(hudi: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in hudi.split("."))
+
+
+@dataclass
+class Maker:
+    """What the steps of a history have in common while they are made."""
+
+    random: Random
+    hudi: str
+    columns: dict[str, str] = field(default_factory=dict)  # data columns: name to type
+    version: int = 6
+    marks_deletes: bool = False
+    is_global: bool = False
+    made: int = 0
+
+    @property
+    def types(self) -> Mapping[str, ColumnType]:
+        return TYPES
+
+    def history(self, name: str) -> History:
+        r = self.random
+        self.version = r.choice(table_versions(self.hudi))
+        self.key_type = self.pick(string=3, int=1, long=1)
+        self.ordering = self.pick(
+            long=4, int=1, timestamp=1, double=1, decimal=0.5, string=0.5, none=1,
+            two=1 if self.version == 9 else 0,
+        )  # fmt: skip
+        self.partitioning = self.pick(none=2, text=3, two=1, number=1, day=1)
+        if self.ordering in ("long", "int") and r.random() < 0.06:
+            self.partitioning = "ordering"
+        self.has_two_keys = r.random() < 0.1
+        self.keys = r.choice([6, 20, 60])
+        self.marks_deletes = r.random() < 0.2
+        kinds = r.sample(list(TYPES), r.randint(2, 6))
+        self.columns = {f"c{i}_{kind}": kind for i, kind in enumerate(kinds)}
+        options = self.options()
+        self.is_global = options["hoodie.index.type"] in _GLOBAL
+        self.has_record_index = options["hoodie.index.type"] == "RECORD_INDEX"
+        first = self.first_step(options)
+        steps = [first, *(self.step() for _ in range(r.randint(1, 8)))]
+        return History(name, self.hudi, options, tuple(steps))
+
+    def pick(self, **weights: float) -> str:
+        return self.random.choices(list(weights), list(weights.values()))[0]
+
+    def options(self) -> dict[str, str]:
+        """Settings of the table and of every write."""
+        r = self.random
+        self.is_mor = r.random() < 0.8
+        found = {
+            "hoodie.table.name": "t",
+            "hoodie.datasource.write.table.type": "MERGE_ON_READ"
+            if self.is_mor
+            else "COPY_ON_WRITE",
+            "hoodie.datasource.write.recordkey.field": "id,sub" if self.has_two_keys else "id",
+            "hoodie.datasource.write.hive_style_partitioning": truth(r.random() < 0.4),
+            "hoodie.metadata.enable": truth(r.random() < 0.5),
+            "hoodie.parquet.small.file.limit": r.choice(["0", "104857600"]),
+            "hoodie.compact.inline": "false",
+            "hoodie.embed.timeline.server": "false",
+            "hoodie.clean.automatic": truth(r.random() < 0.5),
+            "hoodie.clean.commits.retained": r.choice(["2", "4", "10"]),
+            **{f"hoodie.{of}.shuffle.parallelism": "2" for of in ("upsert", "insert", "delete")},
+            "hoodie.bulkinsert.shuffle.parallelism": "2",
+        }
+        if _release(self.hudi) >= (1,):
+            found["hoodie.write.table.version"] = str(self.version)
+            found["hoodie.write.auto.upgrade"] = "false"
+            found["hoodie.write.record.positions"] = truth(r.random() < 0.6)
+        found |= self.partition_options() | self.merge_options() | self.index_options()
+        found |= self.skipping_options()
+        return found | self.service_options(found)
+
+    def partition_options(self) -> dict[str, str]:
+        r, keygen = self.random, "hoodie.datasource.write.keygenerator.class"
+        fields = PARTITION_FIELDS[self.partitioning]
+        self.partition_values: Sequence[str | None] = _PLAIN_VALUES
+        if not fields:
+            return {keygen: "org.apache.hudi.keygen.NonpartitionedKeyGenerator"}
+        found = {"hoodie.datasource.write.partitionpath.field": ",".join(fields)}
+        if "p" in fields and r.random() < 0.5:
+            is_encoded = r.random() < 0.6
+            found["hoodie.datasource.write.partitionpath.urlencode"] = truth(is_encoded)
+            self.partition_values = r.choice([_ODD_VALUES, _ODD_VALUES, _NO_VALUES])
+            if is_encoded:
+                self.partition_values = (*self.partition_values, "b/c", "c:d")
+            elif len(fields) == 1:  # one field and two folders: the whole path is the value
+                self.partition_values = (*self.partition_values, "b/c")
+        if len(fields) > 1 or self.has_two_keys:
+            found[keygen] = "org.apache.hudi.keygen.ComplexKeyGenerator"
+            found["hoodie.write.complex.keygen.validation.enable"] = "false"
+        return found
+
+    def merge_options(self) -> dict[str, str]:
+        fields = {"none": [], "two": ["ts", "seq"]}.get(self.ordering, ["ts"])
+        self.ordering_fields = fields
+        found = {}
+        if fields:
+            found["hoodie.datasource.write.precombine.field"] = ",".join(fields)
+        mode = self.pick(default=3, commit=2, event=3, payload=2)
+        if _release(self.hudi) >= (1,) and mode in ("commit", "event"):
+            by_event = mode == "event" and fields
+            found["hoodie.record.merge.mode"] = (
+                "EVENT_TIME_ORDERING" if by_event else "COMMIT_TIME_ORDERING"
+            )
+        if mode == "payload" and len(fields) == 1:
+            payload = "org.apache.hudi.common.model." + self.random.choice(_PAYLOADS)
+            found["hoodie.datasource.write.payload.class"] = payload
+        return found
+
+    def index_options(self) -> dict[str, str]:
+        r = self.random
+        index = self.pick(
+            SIMPLE=3, BLOOM=2, BUCKET=1.5, GLOBAL_SIMPLE=0.7, GLOBAL_BLOOM=0.5, RECORD_INDEX=0.8
+        )
+        found = {"hoodie.index.type": index}
+        if index == "BUCKET":
+            found["hoodie.bucket.index.num.buckets"] = str(r.choice([1, 2, 3]))
+        if index in _GLOBAL:
+            found[f"hoodie.{_GLOBAL[index]}.update.partition.path"] = truth(r.random() < 0.5)
+        if index == "RECORD_INDEX":
+            found["hoodie.metadata.enable"] = "true"
+            found["hoodie.metadata.record.index.enable"] = "true"
+        return found
+
+    def skipping_options(self) -> dict[str, str]:
+        """Which indexes the metadata table has, if there is one."""
+        r = self.random
+        of_columns = r.random() < 0.7
+        return {
+            "hoodie.metadata.index.column.stats.enable": truth(of_columns),
+            "hoodie.metadata.index.partition.stats.enable": truth(of_columns and r.random() < 0.7),
+            "hoodie.metadata.index.bloom.filter.enable": truth(r.random() < 0.4),
+        }
+
+    def service_options(self, others: Mapping[str, str]) -> dict[str, str]:
+        r, index = self.random, others["hoodie.index.type"]
+        found = {}
+        if index == "SIMPLE" and r.random() < 0.12:
+            found["hoodie.populate.meta.fields"] = "false"
+        if self.is_mor and r.random() < 0.25:
+            found["hoodie.logfile.data.block.format"] = "parquet"
+        if self.is_mor and r.random() < 0.3:
+            found["hoodie.compact.inline"] = "true"
+            found["hoodie.compact.inline.max.delta.commits"] = str(r.randint(1, 3))
+        if index != "BUCKET" and r.random() < 0.12:
+            found["hoodie.clustering.inline"] = "true"
+            found["hoodie.clustering.inline.max.commits"] = "3"
+        if r.random() < 0.15:
+            found["hoodie.keep.min.commits"], found["hoodie.keep.max.commits"] = "3", "4"
+            found["hoodie.clean.commits.retained"] = "2"
+            found["hoodie.clean.automatic"] = "true"
+        if "hoodie.populate.meta.fields" not in found and r.random() < 0.15:
+            found["hoodie.table.cdc.enabled"] = "true"
+            found["hoodie.table.cdc.supplemental.logging.mode"] = r.choice(_CDC_MODES)
+        return found
+
+    def first_step(self, options: Mapping[str, str]) -> Step:
+        r = self.random
+        rows = self.keys if r.random() < 0.5 else self.keys // 2
+        simple = not PARTITION_FIELDS[self.partitioning] and options["hoodie.index.type"] in (
+            "SIMPLE",
+            "BLOOM",
+        )
+        if simple and not self.has_two_keys and r.random() < 0.12:
+            mode = r.choice(["METADATA_ONLY", "FULL_RECORD"])
+            return self.write(StepKind.BOOTSTRAP, rows, text=mode)
+        kind = self.pick(bulk_insert=2, insert=2, upsert=3)
+        return self.write(StepKind(kind), rows)
+
+    def step(self) -> Step:
+        self.made += 1
+        weights = {**_KINDS, **(_KINDS_OF_LOGS if self.is_mor else {})}
+        if self.has_record_index and self.version >= 8:  # a secondary index needs both
+            weights["create_index"] = 2.5
+        name = self.pick(**weights)
+        if name in {"sql_update", "sql_delete", "merge_into", "create_index"}:
+            return self.sql(name)
+        special = getattr(self, name, None)
+        if special is not None:
+            return special()  # type: ignore[no-any-return]
+        kind = StepKind(name)
+        if kind in _WRITES:
+            return self.write(kind, self.some())
+        return Step(kind, options=self.version_options(), text=str(self.random.randint(0, 9)))
+
+    def some(self) -> int:
+        return self.random.randint(1, max(2, self.keys // 2))
+
+    def version_options(self) -> dict[str, str]:
+        """Keep SQL commands and table services from upgrading the table."""
+        if _release(self.hudi) < (1,):
+            return {}
+        return {
+            "hoodie.write.table.version": str(self.version),
+            "hoodie.write.auto.upgrade": "false",
+        }
+
+    def write(self, kind: StepKind, count: int, **more: Any) -> Step:
+        columns = self.all_columns()
+        rows = self.rows(count, columns, late=more.pop("late", 0.2), twins=more.pop("twins", False))
+        options = {**self.version_options(), **more.pop("options", {})}
+        return Step(kind, columns, rows, options, self.random.choice([1, 2]), **more)
+
+    def delete_partition(self) -> Step:
+        number = str(self.random.randint(0, 9))
+        return self.write(StepKind.DELETE_PARTITION, 1, text=number)
+
+    def late_upsert(self) -> Step:
+        return self.write(StepKind.UPSERT, self.some(), late=0.8)
+
+    def upsert_of_twins(self) -> Step:
+        return self.write(StepKind.UPSERT, self.some(), twins=True)
+
+    def upsert_and_compact(self) -> Step:
+        options = {
+            "hoodie.compact.inline": "true",
+            "hoodie.compact.inline.max.delta.commits": "1",
+        }
+        return self.write(StepKind.UPSERT, self.some(), options=options)
+
+    def upsert_and_compact_logs(self) -> Step:
+        options = {
+            "hoodie.log.compaction.inline": "true",
+            "hoodie.log.compaction.enable": "true",
+            "hoodie.log.compaction.blocks.threshold": "2",
+        }
+        return self.write(StepKind.UPSERT, self.some(), options=options)
+
+    def add_column(self) -> Step:
+        kind = self.random.choice(list(TYPES))
+        self.columns[f"a{len(self.columns)}_{kind}"] = kind
+        return self.write(StepKind.UPSERT, self.some())
+
+    def widen_column(self) -> Step:
+        names = [name for name, kind in self.columns.items() if TYPES[kind].wider]
+        if names:
+            name = self.random.choice(names)
+            self.columns[name] = self.random.choice(TYPES[self.columns[name]].wider)
+        return self.write(StepKind.UPSERT, self.some())
+
+    def sql(self, name: str) -> Step:
+        r, where = self.random, f"seq = {self.random.randint(0, 3)}"
+        options = self.version_options()
+        if self.version < 9 and _release(self.hudi) >= (1, 1) and r.random() < 0.1:
+            options, self.version = {}, 9  # the command upgrades the table
+        if name == "merge_into":
+            set_too = [c for c in self.ordering_fields if c not in self.fixed]
+            set_columns = [*r.sample(list(self.columns), r.randint(1, len(self.columns))), *set_too]
+            sets = ", ".join(f"t.`{c}` = s.`{c}`" for c in set_columns)
+            inserts = " WHEN NOT MATCHED THEN INSERT *" if r.random() < 0.5 else ""
+            columns = self.all_columns()
+            rows = self.rows(self.some(), columns, late=0.2, twins=False)
+            text = f"WHEN MATCHED THEN UPDATE SET {sets}{inserts}"
+            return Step(StepKind.MERGE_INTO, columns, rows, options, text=text)
+        if name == "create_index":
+            column = r.choice(["seq", "q", *self.columns])
+            text = f"CREATE INDEX IF NOT EXISTS of_{column} ON {{table}} (`{column}`)"
+            return Step(StepKind.SQL, options=options, text=text)
+        if name == "sql_delete":
+            text = f"DELETE FROM {{table}} WHERE {where} AND q = {r.randint(1, 3)}"
+            return Step(StepKind.SQL, options=options, text=text)
+        settable = [c for c, kind in self.columns.items() if TYPES[kind].literal]
+        if not settable:
+            return self.write(StepKind.UPSERT, self.some())
+        column = r.choice(settable)
+        literal = TYPES[self.columns[column]].literal
+        text = f"UPDATE {{table}} SET `{column}` = {literal} WHERE {where}"
+        return Step(StepKind.SQL, options=options, text=text)
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Columns that MERGE INTO may not set."""
+        return frozenset(("id", "sub", *PARTITION_FIELDS[self.partitioning]))
+
+    def all_columns(self) -> tuple[Column, ...]:
+        ordering = {"none": "long", "two": "long"}.get(self.ordering, self.ordering)
+        pairs = [("id", self.key_type), ("ts", ordering), ("seq", "int"), *self.columns.items()]
+        pairs += [("p", "string"), ("q", "int"), ("day", "date")]
+        if self.has_two_keys:
+            pairs.insert(1, ("sub", "int"))
+        if self.marks_deletes:
+            pairs.append(("_hoodie_is_deleted", "boolean"))
+        return tuple(Column(name, kind) for name, kind in pairs)
+
+    def rows(
+        self, count: int, columns: tuple[Column, ...], *, late: float, twins: bool
+    ) -> tuple[tuple[Json, ...], ...]:
+        r = self.random
+        numbers = range(self.keys)
+        ids = r.choices(numbers, k=count) if twins else r.sample(numbers, min(count, self.keys))
+        made = [self.row(i, late) for i in ids]
+        return tuple(tuple(row[c.name] for c in columns) for row in made)
+
+    def row(self, number: int, late: float) -> dict[str, Json]:
+        r = self.random
+        # A key keeps its partition, but for a few that then are in two; a global index moves them.
+        stays = r.random() < (0.5 if self.is_global else 0.9)
+        place = Random(number) if stays else r
+        found: dict[str, Json] = {
+            "id": {"string": f"k{number}", "int": number, "long": number * 10**10}[self.key_type],
+            "sub": number % 2,
+            "p": place.choice(self.partition_values),
+            "q": place.randint(1, 3),
+            "day": date(2024, 1, place.randint(1, 3)).isoformat(),
+            "ts": self.ordering_value(late),
+            "seq": r.randint(0, 3),
+            "_hoodie_is_deleted": r.random() < 0.3,
+        }
+        if self.partitioning == "ordering":
+            found["ts"] = number % 4
+        for name, kind in self.columns.items():
+            found[name] = None if r.random() < 0.15 else self.types[kind].draw(r)
+        return found
+
+    def ordering_value(self, late: float) -> Json:
+        """Lower than what is there, among it, or above it."""
+        r = self.random
+        if r.random() < late:
+            n = r.randint(0, 8)
+        else:
+            n = r.randint(8, 20) if r.random() < 0.6 else 20 + self.made
+        spelled: dict[str, Json] = {
+            "double": n / 2,
+            "decimal": str(n),
+            "string": f"{n:03d}",
+            "timestamp": (datetime(2024, 1, 1) + timedelta(seconds=n)).isoformat(),  # noqa: DTZ001
+        }
+        return spelled.get(self.ordering, n)
+
+
+# Index to the middle of its option's name.
+_GLOBAL: Mapping[str, str] = {
+    "GLOBAL_SIMPLE": "simple.index",
+    "GLOBAL_BLOOM": "bloom.index",
+    "RECORD_INDEX": "record.index",
+}
+
+
+def truth(value: bool) -> str:  # noqa: FBT001
+    return "true" if value else "false"

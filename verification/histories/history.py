@@ -1,0 +1,165 @@
+"""A history: how a table is made and what is done to it, a value apart from its execution."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from verification.histories.column_types import Json
+
+
+class StepKind(str, Enum):
+    """What a step does; the first step of a history creates the table."""
+
+    UPSERT = "upsert"
+    INSERT = "insert"
+    BULK_INSERT = "bulk_insert"
+    DELETE = "delete"
+    INSERT_OVERWRITE = "insert_overwrite"
+    INSERT_OVERWRITE_TABLE = "insert_overwrite_table"
+    DELETE_PARTITION = "delete_partition"
+    BOOTSTRAP = "bootstrap"
+    SQL = "sql"
+    MERGE_INTO = "merge_into"
+    COMPACT = "compact"
+    SCHEDULE_COMPACTION = "schedule_compaction"
+    CLUSTER = "cluster"
+    SCHEDULE_CLUSTERING = "schedule_clustering"
+    CLEAN = "clean"
+    ARCHIVE = "archive"
+    ROLLBACK = "rollback"
+    SAVEPOINT = "savepoint"
+    RESTORE = "restore"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the rows that a step writes."""
+
+    name: str
+    type: str  # a key of column_types.TYPES
+
+
+_SERVICES = frozenset(
+    {
+        "hoodie.compact.inline",
+        "hoodie.log.compaction.inline",
+        "compaction.async.enabled",
+        "compaction.schedule.enabled",
+    }
+)
+# Columns of a Flink job that are not the table's: which commit has the row, and its kind.
+COMMIT = Column("_commit", "int")
+CHANGE = Column("_change", "string")
+FAILS = "fails"  # text of a Flink job that ends after its rows were flushed, before the commit
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing done to the table. Every step has its own columns, so any other can be dropped."""
+
+    kind: StepKind
+    columns: tuple[Column, ...] = ()
+    rows: tuple[tuple[Json, ...], ...] = ()  # one value per column
+    options: Mapping[str, str] = field(default_factory=dict)  # besides those of the history
+    files: int = 1  # partitions of the DataFrame
+    # SQL: a statement with {table}. MERGE INTO: its clauses. Partition or instant to choose: an
+    # ordinal, taken modulo how many there are.
+    text: str = ""
+
+    @property
+    def label(self) -> str:
+        extra = [key.split(".")[1] for key in sorted({*self.options} & _SERVICES)]
+        return "+".join([self.kind.value, *extra, *([FAILS] if self.text == FAILS else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A table's settings and its steps."""
+
+    name: str
+    hudi: str  # release that writes it
+    options: Mapping[str, str]  # of every write; some only of the first, see writer.py
+    steps: tuple[Step, ...]
+
+    @property
+    def table_version(self) -> int:
+        """The version that the table is created with."""
+        return int(self.options.get("hoodie.write.table.version", "6"))
+
+    @property
+    def is_merge_on_read(self) -> bool:
+        return self.options["hoodie.datasource.write.table.type"] == "MERGE_ON_READ"
+
+    @property
+    def has_cdc(self) -> bool:
+        return self.options.get("hoodie.table.cdc.enabled") == "true"
+
+    @property
+    def record_keys(self) -> tuple[str, ...]:
+        return _names(self.options["hoodie.datasource.write.recordkey.field"])
+
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        return _names(self.options.get("hoodie.datasource.write.partitionpath.field", ""))
+
+    @property
+    def ordering_fields(self) -> tuple[str, ...]:
+        return _names(self.options.get("hoodie.datasource.write.precombine.field", ""))
+
+    @property
+    def needed_columns(self) -> frozenset[str]:
+        """Columns that the table cannot do without."""
+        return frozenset((*self.record_keys, *self.partition_fields, *self.ordering_fields))
+
+    def column_type(self, name: str) -> str:
+        """The last type of a column; "" if no step has it."""
+        columns = {c.name: c.type for step in self.steps for c in step.columns}
+        return columns.get(name, "")
+
+    @property
+    def image_columns(self) -> frozenset[str]:
+        """Columns whose values Apache Hudi writes in one form into the images of changes."""
+        columns = {c for step in self.steps for c in step.columns}
+        others = {c.name for c in columns if c.type not in ("int", "long", "boolean", "string")}
+        return frozenset(c.name for c in columns) - others
+
+    def with_steps(self, steps: tuple[Step, ...]) -> History:
+        return replace(self, steps=steps)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name)
+
+
+def to_json(history: History) -> dict[str, Any]:
+    return asdict(history)
+
+
+def from_json(found: Mapping[str, Any]) -> History:
+    """The inverse of `to_json`, also of what went through JSON text, where tuples are lists."""
+    return History(
+        found["name"],
+        found["hudi"],
+        dict(found["options"]),
+        tuple(_step(step) for step in found["steps"]),
+    )
+
+
+def _step(found: Mapping[str, Any]) -> Step:
+    columns = tuple(Column(c["name"], c["type"]) for c in found["columns"])
+    rows = tuple(tuple(row) for row in found["rows"])
+    kind, options = StepKind(found["kind"]), dict(found["options"])
+    return Step(kind, columns, rows, options, found["files"], found["text"])
+
+
+def load_history(path: Path) -> History:
+    """Read a history, from a file of its own or out of a failure's file."""
+    found = json.loads(path.read_text())
+    return from_json(found.get("history", found))

@@ -1,0 +1,93 @@
+"""The answers of the reader under test, filtered ones included."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark import HudiError, HudiTable
+from hudi_pyspark.query.metadata_table.indexes import Index
+from tests.golden.filters import Filter, filters_of
+from verification.histories.compare import Answer, Failure, arrow_answer, difference
+from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
+from verification.index_combinations.left_out import left_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from random import Random
+
+
+def read_ours(path: Path, query: Query) -> Answer | Failure:
+    found = read_arrow(path, query)
+    return found if isinstance(found, Failure) else arrow_answer(found)
+
+
+def read_arrow(path: Path, query: Query) -> pa.Table | Failure:
+    return _read(path, query)[0]
+
+
+def _read(path: Path, query: Query) -> tuple[pa.Table | Failure, Counter[str]]:
+    """The answer, and what the indexes left out for it."""
+    options = {**query.options, "filter": query.filter} if query.filter else query.options
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a range whose files are gone is answered with one
+            scan = HudiTable(str(path)).scan_with(options)
+            return scan.to_arrow(), left_out(scan)
+    except HudiError as error:
+        return Failure(type(error).__name__, str(error)), Counter()
+    except Exception as error:  # noqa: BLE001  (a finding of its own)
+        return Failure(type(error).__name__, str(error)[:600], is_named=False), Counter()
+
+
+def some_filters(found: pa.Table, query: Query, random: Random, most: int) -> list[Filter]:
+    """Filters made of the values of an answer; none of changes, whose images are text."""
+    if query.kind is QueryKind.CDC or not found.num_rows:
+        return []
+    filters = list(filters_of(found, per_column=2))
+    return random.sample(filters, min(most, len(filters)))
+
+
+@dataclass(frozen=True)
+class FilteredAnswer:
+    """A filtered answer, beside the unfiltered one that was filtered here."""
+
+    query: Query
+    problem: str  # how they differ; "" if they do not
+    left_out: Counter[str]  # by the indexes
+
+
+def filtered_answers(
+    path: Path,
+    query: Query,
+    all_rows: pa.Table,
+    filter: Filter,  # noqa: A002
+    random: Random,
+) -> Iterator[FilteredAnswer]:
+    """Apply a filter without the metadata table, with all its indexes and with some of them.
+
+    A table without a metadata table is read once.
+    """
+    kept = [filter.holds(row) is True for row in all_rows.to_pylist(maps_as_pydicts=None)]
+    expected = arrow_answer(all_rows.filter(pa.array(kept, pa.bool_())))
+    has_metadata = (path / ".hoodie" / "metadata").is_dir()
+    for settings in _index_settings(random) if has_metadata else [{}]:
+        asked = query.with_filter(filter.text).with_options(**settings)
+        found, skipped = _read(path, asked)
+        if isinstance(found, Failure):
+            problem = f"refused with a filter only: {found.error}: {found.message}"
+        else:
+            problem = str(difference(expected, arrow_answer(found)) or "")
+        yield FilteredAnswer(asked, problem, skipped)
+
+
+def _index_settings(random: Random) -> Iterator[dict[str, str]]:
+    some = random.sample(list(Index), random.randint(1, len(Index) - 1))
+    yield {METADATA: "false"}
+    yield {METADATA: "true", SKIPPING: "true"}
+    yield {METADATA: "true", SKIPPING: ",".join(index.value for index in some)}

@@ -1,0 +1,137 @@
+"""The queries that are asked about a table, each a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from random import Random
+
+    from verification.histories.history import History
+    from verification.histories.instants import Instant
+
+QUERY_TYPE = "hoodie.datasource.query.type"
+BEGIN = "hoodie.datasource.read.begin.instanttime"
+END = "hoodie.datasource.read.end.instanttime"
+FORMAT = "hoodie.datasource.query.incremental.format"
+METADATA = "hoodie.metadata.enable"
+SKIPPING = "hoodie.enable.data.skipping"
+
+
+class QueryKind(str, Enum):
+    """What is asked for."""
+
+    SNAPSHOT = "snapshot"
+    READ_OPTIMIZED = "read_optimized"
+    AS_OF = "as_of"
+    INCREMENTAL = "incremental"
+    CDC = "cdc"
+    SKIP_MERGE = "skip_merge"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One read: Apache Hudi's options, and a condition that holds for the rows wanted."""
+
+    kind: QueryKind
+    options: Mapping[str, str]
+    filter: str = ""
+
+    @property
+    def is_incremental(self) -> bool:
+        return self.kind in (QueryKind.INCREMENTAL, QueryKind.CDC)
+
+    @property
+    def begin(self) -> str:
+        return self.options.get(BEGIN, "")
+
+    @property
+    def end(self) -> str:
+        return self.options.get(END, "")
+
+    def with_options(self, **options: str) -> Query:
+        return replace(self, options={**self.options, **options})
+
+    def with_filter(self, text: str) -> Query:
+        return replace(self, filter=text)
+
+    def __str__(self) -> str:
+        short = {k.rsplit(".", 2)[-2]: v for k, v in self.options.items() if k not in _IMPLIED}
+        settings = " ".join(f"{name}={value}" for name, value in short.items())
+        where = f" where {self.filter}" if self.filter else ""
+        return f"{self.kind.value} {settings}".strip() + where
+
+
+_IMPLIED = (QUERY_TYPE, FORMAT, "hoodie.datasource.merge.type")
+
+
+def random_queries(
+    history: History, instants: Sequence[Instant], random: Random
+) -> Iterator[Query]:
+    """Some queries of every kind that the table can answer.
+
+    Args:
+        history: what the table was made of.
+        instants: all commits that it ever had, archived and rolled back ones included.
+        random: chooses instants and ranges.
+    """
+    for query in _chosen(history, instants, random):
+        use_metadata = "true" if random.random() < 0.5 else "false"
+        yield query.with_options(**{METADATA: use_metadata})
+
+
+def _chosen(history: History, instants: Sequence[Instant], random: Random) -> Iterator[Query]:
+    yield Query(QueryKind.SNAPSHOT, {})
+    yield Query(QueryKind.READ_OPTIMIZED, {QUERY_TYPE: "read_optimized"})
+    if history.is_merge_on_read:
+        yield Query(QueryKind.SKIP_MERGE, {"hoodie.datasource.merge.type": "skip_merge"})
+    for instant in random.sample(instants, min(2, len(instants))):
+        yield as_of(instant.requested)
+    yield incremental("000")
+    ranges = [r for r in all_ranges(instants) if r != ("000", "")]
+    for begin, end in random.sample(ranges, min(3, len(ranges))):
+        yield incremental(begin, end)
+    if history.has_cdc:
+        yield changes("000")
+        for begin, end in random.sample(ranges, min(1, len(ranges))):
+            yield changes(begin, end)
+
+
+def every_query(kind: QueryKind, instants: Sequence[Instant], most: int = 40) -> Iterator[Query]:
+    """All queries of a kind, the likeliest to differ first, and no more than `most`."""
+    if kind is QueryKind.AS_OF:
+        yield from [as_of(instant.requested) for instant in instants][:most]
+    elif kind in (QueryKind.INCREMENTAL, QueryKind.CDC):
+        make = incremental if kind is QueryKind.INCREMENTAL else changes
+        yield from [make(begin, end) for begin, end in all_ranges(instants)][:most]
+    elif kind is QueryKind.READ_OPTIMIZED:
+        yield Query(kind, {QUERY_TYPE: "read_optimized"})
+    elif kind is QueryKind.SKIP_MERGE:
+        yield Query(kind, {"hoodie.datasource.merge.type": "skip_merge"})
+    else:
+        yield Query(kind, {})
+
+
+def all_ranges(instants: Sequence[Instant]) -> list[tuple[str, str]]:
+    """Begins and ends, open ranges first: requested and completion times of the commits."""
+    times = sorted({time for i in instants for time in (i.requested, i.completion)})
+    open_ended = [(begin, "") for begin in ("000", *times)]
+    closed = [(b, e) for n, b in enumerate(("000", *times)) for e in times[n:] if b < e]
+    return open_ended + closed
+
+
+def as_of(instant: str) -> Query:
+    return Query(QueryKind.AS_OF, {"as.of.instant": instant})
+
+
+def incremental(begin: str, end: str = "") -> Query:
+    options = {QUERY_TYPE: "incremental", BEGIN: begin}
+    return Query(QueryKind.INCREMENTAL, {**options, END: end} if end else options)
+
+
+def changes(begin: str, end: str = "") -> Query:
+    ranged = incremental(begin, end)
+    return Query(QueryKind.CDC, {**ranged.options, FORMAT: "cdc"})

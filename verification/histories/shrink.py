@@ -1,0 +1,118 @@
+"""Smaller histories that still fail."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from verification.histories.history import History
+
+# Without them the table would be another one altogether, or Spark would start hundreds of tasks.
+_KEPT_OPTIONS = (
+    "hoodie.table.name",
+    "hoodie.datasource.write.table.type",
+    "hoodie.datasource.write.recordkey.field",
+    "hoodie.datasource.write.partitionpath.field",
+    "hoodie.datasource.write.keygenerator.class",
+    "hoodie.datasource.write.precombine.field",
+    "hoodie.write.table.version",
+    "hoodie.write.auto.upgrade",
+    "hoodie.embed.timeline.server",
+    "shuffle.parallelism",
+)
+
+
+def shrink(
+    history: History,
+    fails: Callable[[History], bool],
+    *,
+    seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> History:
+    """Drop steps, then rows, options and columns, as long as the history still fails.
+
+    Args:
+        history: one that fails.
+        fails: whether a smaller one does too; what it takes is nearly all of the time.
+        seconds: no attempt begins after them.
+        clock: the time now.
+    """
+    end, smallest = clock() + seconds, history
+    while clock() < end:
+        found = _first_that_fails(smallest, fails, lambda: clock() < end)
+        if found is None:
+            break
+        smallest = found
+    return smallest
+
+
+def _first_that_fails(
+    history: History, fails: Callable[[History], bool], has_time: Callable[[], bool]
+) -> History | None:
+    """Go once through all the cuts, keeping every one that works; None if none did."""
+    smallest, is_smaller = history, False
+    for cuts in (_fewer_steps, _fewer_rows, _fewer_options, _fewer_columns):
+        position = 0
+        while has_time():
+            # Cuts are made anew after each that worked: what comes at this position is the next.
+            candidate = next((c for n, c in enumerate(cuts(smallest)) if n == position), None)
+            if candidate is None:
+                break
+            if fails(candidate):
+                smallest, is_smaller = candidate, True
+            else:
+                position += 1
+    return smallest if is_smaller else None
+
+
+def _fewer_steps(history: History) -> Iterator[History]:
+    """Without the second half of the steps, then without each, the last first."""
+    steps = history.steps
+    if len(steps) > 3:
+        yield history.with_steps(steps[: len(steps) // 2 + 1])
+    for n in range(len(steps) - 1, 0, -1):
+        yield history.with_steps(steps[:n] + steps[n + 1 :])
+
+
+def _fewer_rows(history: History) -> Iterator[History]:
+    """Without half of the rows of a step, without a quarter of them, … without one."""
+    for number, step in enumerate(history.steps):
+        size = len(step.rows) // 2
+        while size:
+            for start in range(0, len(step.rows), size):
+                rows = step.rows[:start] + step.rows[start + size :]
+                if rows:
+                    smaller = replace(step, rows=rows)
+                    steps = (*history.steps[:number], smaller, *history.steps[number + 1 :])
+                    yield history.with_steps(steps)
+            size //= 2
+
+
+def _fewer_options(history: History) -> Iterator[History]:
+    for key in history.options:
+        if not key.endswith(_KEPT_OPTIONS):
+            options = {k: v for k, v in history.options.items() if k != key}
+            yield replace(history, options=options)
+
+
+def _fewer_columns(history: History) -> Iterator[History]:
+    """Without a column, in all steps; one that a statement names is kept."""
+    names = dict.fromkeys(c.name for step in history.steps for c in step.columns)
+    statements = " ".join(step.text for step in history.steps)
+    for name in names:
+        if name not in history.needed_columns and name not in statements:
+            yield _without_column(history, name)
+
+
+def _without_column(history: History, name: str) -> History:
+    steps = []
+    for step in history.steps:
+        kept = [n for n, column in enumerate(step.columns) if column.name != name]
+        columns = tuple(step.columns[n] for n in kept)
+        rows = tuple(tuple(row[n] for n in kept) for row in step.rows)
+        steps.append(replace(step, columns=columns, rows=rows))
+    return history.with_steps(tuple(steps))

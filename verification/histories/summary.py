@@ -1,0 +1,76 @@
+"""``python -m verification.histories.summary FOLDER``: the results of all its runs, summed up."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verification.histories.compare import CRASH
+from verification.histories.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
+
+Record: TypeAlias = "Mapping[str, Any]"
+
+
+def load_records(folder: Path) -> list[Record]:
+    """The results in a folder. A history that was examined twice counts once, as it was last."""
+    lines = (
+        line for file in sorted(folder.glob("*.jsonl")) for line in file.read_text().splitlines()
+    )
+    records = (json.loads(line) for line in lines)
+    return list({(r["hudi"], r["history"]): r for r in records}.values())
+
+
+def summarize(records: Sequence[Record]) -> Iterator[str]:
+    """Lines about each writer."""
+    for hudi in sorted({record["hudi"] for record in records}, reverse=True):
+        yield from _of_writer(hudi, [r for r in records if r["hudi"] == hudi])
+
+
+def _of_writer(hudi: str, records: Sequence[Record]) -> Iterator[str]:
+    written = [record for record in records if record["outcomes"]]
+    outcomes = [outcome for record in written for outcome in record["outcomes"]]
+    versions = Counter(record["table_version"] for record in written)
+    spelled = ", ".join(f"{n} of version {v}" for v, n in sorted(versions.items()))
+    yield f"Apache Hudi {hudi}: {len(written)} histories ({spelled}), {len(outcomes)} queries"
+    if len(records) > len(written):
+        yield f"    {len(records) - len(written)} more histories it refused to write"
+    for verdict in Verdict:
+        found = [outcome for outcome in outcomes if outcome["verdict"] == verdict.value]
+        details = _details(found) if verdict not in (Verdict.EQUAL, Verdict.BOTH_REFUSE) else ""
+        yield f"    {len(found):6} {verdict.value}{details}"
+    checks: Counter[str] = sum((Counter(r.get("checks", {})) for r in written), Counter())
+    if filtered := checks.pop("filtered answers", 0):
+        skipped = ", ".join(f"{n:,} by {index}" for index, n in checks.most_common())
+        yield f"    {filtered:6} more of ours alone, filtered; left out: {skipped or 'nothing'}"
+    crashes = sum(outcome["detail"] == CRASH for outcome in outcomes)
+    if crashes:
+        yield f"    {crashes:6} of them killed its JVM"
+
+
+def _details(outcomes: Iterable[Record]) -> str:
+    counts = Counter(outcome["detail"] or "?" for outcome in outcomes)
+    told = ", ".join(f"{name} {n}" for name, n in counts.most_common())
+    return f": {told}" if told else ""
+
+
+def unexplained(records: Iterable[Record]) -> int:
+    wanted = Verdict.UNEXPLAINED.value
+    return sum(o["verdict"] == wanted for record in records for o in record["outcomes"])
+
+
+def main(folder: str) -> int:
+    records = load_records(Path(folder))
+    for line in summarize(records):
+        print(line)
+    return 1 if unexplained(records) or not records else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,201 @@
+"""A process of its own for Spark with an Apache Hudi bundle: it may crash, and is replaced."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.golden.compare import spark_type_name
+from verification.histories.bundles import bundle
+from verification.histories.compare import CRASH, Answer, Failure, spark_cell
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from verification.histories.history import History
+    from verification.histories.queries import Query
+
+LOG = "spark.log"
+SECONDS_TO_START = 180
+SECONDS_TO_ANSWER = 240
+
+
+class CrashError(Exception):
+    """The worker's JVM died, or did not answer in time."""
+
+
+@dataclass
+class Worker:
+    """The parent's side of it; starts when it is first needed."""
+
+    hudi: str
+    folder: Path  # for the JVM's own files, error reports included
+    crashes: int = 0
+    _process: BaseProcess | None = None
+    _connection: Connection | None = None
+    _sent: float = field(default=0.0, repr=False)
+
+    def execute(self, history: History, number: int, path: Path) -> Failure | None:
+        """Do one step of a history; the failure if Apache Hudi refused it."""
+        found: Failure | None = self._ask("execute", history, number, path)
+        return found
+
+    def read(self, path: Path, query: Query) -> Answer | Failure:
+        """Apache Hudi's answer. A JVM that dies of the query is a failure like others."""
+        try:
+            found: Answer | Failure = self._ask("read", path, query)
+        except CrashError as error:
+            return Failure(CRASH, str(error))
+        return found
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join(10)
+            if self._process.is_alive():
+                self._process.kill()
+                self._process.join()
+        self._process = self._connection = None
+
+    def _ask(self, *request: Any) -> Any:
+        if self._process is None:
+            self._start()
+        assert self._connection is not None
+        try:
+            self._connection.send(request)
+            return self._receive(SECONDS_TO_ANSWER)
+        except (EOFError, OSError) as error:
+            self.stop()
+            self.crashes += 1
+            raise CrashError(f"the JVM died: {type(error).__name__} {error}") from error
+
+    def _receive(self, seconds: int) -> Any:
+        assert self._connection is not None
+        if not self._connection.poll(seconds):
+            raise TimeoutError(f"no answer in {seconds} s")
+        return self._connection.recv()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, other = context.Pipe()
+        jar = bundle(self.hudi)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._process = context.Process(
+            target=serve, args=(other, str(jar), str(self.folder)), daemon=True
+        )
+        self._process.start()
+        other.close()
+        try:
+            self._receive(SECONDS_TO_START)
+        except (EOFError, TimeoutError) as error:
+            raise SystemExit(f"Spark does not start: see {self.folder / LOG}") from error
+
+
+def serve(connection: Connection, jar: str, folder: str) -> None:
+    """The child's side: answers requests until its JVM dies or the parent goes."""
+    from verification.histories.writer import execute
+
+    log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for stream in (1, 2):  # the JVM's too
+        os.dup2(log, stream)
+    spark = start_session(jar, folder)
+    connection.send("ready")
+    while True:
+        try:
+            name, *arguments = connection.recv()
+        except EOFError:
+            os._exit(0)
+        try:
+            found: Any = None
+            if name == "execute":
+                execute(spark, *arguments)
+            else:
+                found = _read(spark, *arguments)
+        except Exception as error:  # noqa: BLE001  (whatever it is, the report names it)
+            if _has_died(spark):
+                os._exit(3)
+            found = _failure(error)
+        connection.send(found)
+
+
+def _read(spark: SparkSession, path: Path, query: Query) -> Answer:
+    spark.catalog.clearCache()
+    frame = spark.read.format("hudi").options(**query.options).load(str(path))
+    if query.filter:
+        frame = frame.where(query.filter)
+    columns = [(f.name, spark_type_name(f.dataType.jsonValue())) for f in frame.schema.fields]
+    rows = [tuple(spark_cell(value) for value in row) for row in frame.collect()]
+    return Answer(tuple(columns), tuple(rows))
+
+
+def _failure(error: Exception) -> Failure:
+    java = getattr(error, "java_exception", None)
+    text = str(java.toString() if java is not None else error)
+    if java is None and hasattr(error, "desc"):  # Spark's own form of a known Java exception
+        text = f"{error.desc}\n{getattr(error, 'stackTrace', '') or ''}"
+    cause = java
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    if cause is not None:
+        text = f"{text}\nCaused by: {cause.toString()}"
+    # Causes on executors are in the text only.
+    named = re.findall(r"(?:Caused by: |: )([\w.$]+(?:Exception|Error))\b", text)
+    kind = named[-1] if named else type(error).__name__
+    return Failure(kind.rsplit(".", 1)[-1], " ".join(text.split())[:600])
+
+
+def _has_died(spark: SparkSession) -> bool:
+    time.sleep(0.2)  # a JVM that crashes closes its socket before it is gone
+    with suppress(Exception):
+        spark.sparkContext._jvm.System.nanoTime()  # type: ignore[union-attr]
+        return False
+    return True
+
+
+def start_session(jar: str, folder: str) -> SparkSession:
+    """Start Spark with the jar of Apache Hudi; the process works in the folder from then on."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.chdir(folder)
+    from pyspark.sql import SparkSession
+
+    # Many small queries: to compile them well takes longer than to run them.
+    java = (
+        f"-Duser.timezone=UTC -XX:ErrorFile={folder}/hs_err_%p.log "
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    )
+    settings = {
+        "spark.jars": jar,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": java,
+        "spark.driver.host": "127.0.0.1",  # also where the machine's own name leads nowhere
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
