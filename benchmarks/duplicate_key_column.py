@@ -22,8 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.query.base_files import parquet
-from hudi_pyspark.query.base_files.base_file import read_base_file
+from hudi_pyspark.reading.base_files import parquet
+from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.storage import ArrowStorage
 
 UNIQUE = ("_hoodie_record_key", "uuid", "_hoodie_commit_seqno", "fare", "tip", "distance")

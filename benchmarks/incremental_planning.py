@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.schema import META_COLUMNS

@@ -30,7 +30,7 @@ import fastavro
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.format.hfile.reader import read_hfile
-from hudi_pyspark.query.metadata_table.table import FILES, RECORD_INDEX
+from hudi_pyspark.planning.metadata_table.table import FILES, RECORD_INDEX
 from hudi_pyspark.storage import ArrowStorage
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -204,8 +204,8 @@ def pack(table: HudiTable) -> int:
 
 
 def look_up(table: HudiTable, keys: int, wanted: int) -> int:
-    from hudi_pyspark.query.metadata_table.record_index import locate
-    from hudi_pyspark.query.metadata_table.table import MetadataTable
+    from hudi_pyspark.planning.metadata_table.record_index import locate
+    from hudi_pyspark.planning.metadata_table.table import MetadataTable
 
     names = [f"key-{number:012}" for number in random.Random(1).sample(range(keys), wanted)]
     return len(locate(MetadataTable.open(table.view), names))

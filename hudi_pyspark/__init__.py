@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from hudi_pyspark.hudi_table import HudiTable
-    from hudi_pyspark.query.merge.custom_merger import register_payload
+    from hudi_pyspark.reading.merge.custom_merger import register_payload
     from hudi_pyspark.scan import Scan
 
 __version__ = "0.1.0.dev0"
@@ -92,7 +92,7 @@ __all__ = [
 _LOADED_WHEN_NAMED: Final = {
     "HudiTable": "hudi_pyspark.hudi_table",
     "Scan": "hudi_pyspark.scan",
-    "register_payload": "hudi_pyspark.query.merge.custom_merger",
+    "register_payload": "hudi_pyspark.reading.merge.custom_merger",
 }
 
 
@@ -144,7 +144,7 @@ def read(
         AnalysisException: of Spark, with the text of any error of this package about the table or
             the options.
     """
-    from hudi_pyspark.query.options import columns_text  # noqa: PLC0415
+    from hudi_pyspark.options.read_options import columns_text  # noqa: PLC0415
     from hudi_pyspark.spark import session  # noqa: PLC0415
 
     names = columns_text(columns) if columns is not None else None

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.query.filter.predicate import is_in
-from hudi_pyspark.query.merge.custom_merger import registered_payloads
-from hudi_pyspark.query.metadata_table.listing import MetadataListing
-from hudi_pyspark.query.metadata_table.table import FILES
-from hudi_pyspark.query.option_table import (
+from hudi_pyspark.filter.predicate import is_in
+from hudi_pyspark.options.option_table import (
     CATALOG_PREFIX,
     CREDENTIALS,
     PATH,
@@ -25,8 +22,11 @@ from hudi_pyspark.query.option_table import (
     QueryType,
     RecordIndexUse,
 )
-from hudi_pyspark.query.options import GivenOptions, ReadOptions
-from hudi_pyspark.query.stream import range_options
+from hudi_pyspark.options.read_options import GivenOptions, ReadOptions
+from hudi_pyspark.planning.metadata_table.listing import MetadataListing
+from hudi_pyspark.planning.metadata_table.table import FILES
+from hudi_pyspark.planning.stream_offsets import range_options
+from hudi_pyspark.reading.merge.custom_merger import registered_payloads
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment, storage_options_of
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.doctor.finding import Finding
     from hudi_pyspark.inspection import Inspection
     from hudi_pyspark.plot import Plots
-    from hudi_pyspark.query.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.view import TableView

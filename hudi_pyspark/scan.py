@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark import SHORT_NAME
+from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.query.columns.nested_fields import narrow_fields
-from hudi_pyspark.query.explain import ExplainedScan, explain, summary
-from hudi_pyspark.query.filter.predicate import conjunction, conjuncts
-from hudi_pyspark.query.filter.sql_text import parse_filter
-from hudi_pyspark.query.option_table import COLUMNS, as_text
-from hudi_pyspark.query.options import columns_text
-from hudi_pyspark.query.packing import group_tasks
-from hudi_pyspark.query.parallel import read_in_parallel
-from hudi_pyspark.query.plan import ScanTask
-from hudi_pyspark.query.projection import result_schema
-from hudi_pyspark.query.queries import resolve_query
-from hudi_pyspark.query.slice_planner import SlicePlanner
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.filter.predicate import conjunction, conjuncts
+from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.options.option_table import COLUMNS, as_text
+from hudi_pyspark.options.read_options import columns_text
+from hudi_pyspark.planning.explain import ExplainedScan, explain, summary
+from hudi_pyspark.planning.needed_columns import result_schema
+from hudi_pyspark.planning.query import resolve_query
+from hudi_pyspark.planning.slice_planner import SlicePlanner
+from hudi_pyspark.planning.slice_tasks import ScanTask
+from hudi_pyspark.planning.task_groups import group_tasks
+from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.reading.threads import read_in_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import DataFrame, SparkSession
 
-    from hudi_pyspark.query.filter.predicate import Predicate
-    from hudi_pyspark.query.merge.custom_merger import PayloadMerger
-    from hudi_pyspark.query.options import ReadOptions
-    from hudi_pyspark.query.queries import Query
-    from hudi_pyspark.query.task import ReadTask
+    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.options.read_options import ReadOptions
+    from hudi_pyspark.planning.query import Query
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.reading.read_task import ReadTask
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
 

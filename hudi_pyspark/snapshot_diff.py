@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.errors import SchemaEvolutionError
-from hudi_pyspark.query.columns.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,12 +19,12 @@ import pytest
 
 from hudi_pyspark import CorruptTableError, HudiTable, IncrementalRangeError, TimeTravelError
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
+from tests.columns.json_oracle import json_value
 from tests.conftest import GOLDEN
 from tests.golden.case import Case, load_cases
 from tests.golden.compare import _rows as cells
 from tests.golden.compare import arrow_type_name
 from tests.golden.deviations import accepted_deviations, certain_answers
-from tests.query.columns.json_oracle import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

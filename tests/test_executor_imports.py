@@ -26,7 +26,7 @@ sys.meta_path.insert(0, Refusing())
 
 import pickle
 tasks, storage = pickle.load(sys.stdin.buffer)
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.reading.read_task import read_task
 rows = sum(table.num_rows for task in tasks for table in read_task(task, storage))
 driver = {"scan", "table.view", "inspection", "doctor", "plot", "cli", "spark.datasource"}
 loaded = sorted(name for name in driver if f"hudi_pyspark.{name}" in sys.modules)

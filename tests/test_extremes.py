@@ -10,7 +10,7 @@ import pytest
 
 from hudi_pyspark import SpillError, UnsupportedTypeError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import Scan
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.table.tiny_table import TinyTable, log

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable, MissingFileError
-from hudi_pyspark.query.slice_reader import read
+from hudi_pyspark.reading.slice_reader import read
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.compare import differences

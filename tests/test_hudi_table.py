@@ -20,7 +20,7 @@ from hudi_pyspark import (
     UnknownQueryTypeError,
     UnsupportedQueryError,
 )
-from hudi_pyspark.query.filter.sql_text import parse_filter
+from hudi_pyspark.filter.sql_text import parse_filter
 from tests.conftest import GOLDEN, PROJECT
 from tests.golden.case import load_case
 from tests.golden.compare import differences

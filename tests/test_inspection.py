@@ -11,10 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidInstantError, InvalidOptionError, UnsupportedTableError
-from hudi_pyspark.inspection import INSPECTION_TABLES, Inspection, InspectionCall
-from hudi_pyspark.query import metadata_validation
-from hudi_pyspark.query.metadata_table.record_index import locate
-from hudi_pyspark.query.metadata_table.records import listed_files
+from hudi_pyspark.inspection import (
+    INSPECTION_TABLES,
+    Inspection,
+    InspectionCall,
+    metadata_validation,
+)
+from hudi_pyspark.planning.metadata_table.record_index import locate
+from hudi_pyspark.planning.metadata_table.records import listed_files
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 

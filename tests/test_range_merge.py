@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from hudi_pyspark import HudiTable, IncrementalRangeError, InvalidOptionError
-from hudi_pyspark.query.stream import range_options, schema_options
+from hudi_pyspark.planning.stream_offsets import range_options, schema_options
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case, load_cases
 from tests.golden.compare import differences

@@ -6,7 +6,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import (
     SETTINGS,

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
-from hudi_pyspark.query.options import ReadOptions
+from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN

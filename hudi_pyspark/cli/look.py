@@ -19,12 +19,12 @@ from hudi_pyspark.cli.arguments import (
     WideOption,
 )
 from hudi_pyspark.cli.printing import Output, number_text, say_aside, show, show_pairs
+from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.timeline.instant import instant_to_datetime
 from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.plot import Picture
-from hudi_pyspark.query.columns.type_text import type_text
-from hudi_pyspark.query.instants import local_now
 from hudi_pyspark.table.schema import META_COLUMNS
 
 InstantArgument = Annotated[

@@ -20,8 +20,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hudi_pyspark.cli.fitting import Column, fit, wrap
+from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.description import byte_text
-from hudi_pyspark.query.columns.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

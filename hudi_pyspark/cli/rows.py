@@ -38,8 +38,8 @@ from hudi_pyspark.cli.printing import (
     write_csv_rows,
 )
 from hudi_pyspark.cli.progress import counting
+from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.query.columns.json_text import json_text
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment

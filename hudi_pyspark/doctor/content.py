@@ -11,7 +11,7 @@ from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.delete_block import decode_delete_block
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType, frame_blocks
-from hudi_pyspark.query.base_files.base_file import read_base_file
+from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError
-from hudi_pyspark.query.metadata_table.table import MetadataTable
-from hudi_pyspark.query.metadata_table.trust import why_keys_may_repeat
-from hudi_pyspark.query.metadata_validation import RECORD_SAMPLE, Check, differences
+from hudi_pyspark.inspection.metadata_validation import RECORD_SAMPLE, Check, differences
+from hudi_pyspark.planning.metadata_table.table import MetadataTable
+from hudi_pyspark.planning.metadata_table.trust import why_keys_may_repeat
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.doctor.files import StoredFiles
     from hudi_pyspark.doctor.timeline import TimelineFiles
-    from hudi_pyspark.query.metadata_validation import Difference
+    from hudi_pyspark.inspection.metadata_validation import Difference
     from hudi_pyspark.table.view import TableView
 
 CHECK = "metadata table"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.inspection.inspection import Inspection
 from hudi_pyspark.inspection.registry import INSPECTION_TABLES
-from hudi_pyspark.query.option_table import INSPECT, LOCATION_OPTIONS
-from hudi_pyspark.query.other_options import SPARK_OPTIONS
+from hudi_pyspark.options.option_table import INSPECT, LOCATION_OPTIONS
+from hudi_pyspark.options.unknown_options import SPARK_OPTIONS
 from hudi_pyspark.storage_options import is_storage_option
 
 if TYPE_CHECKING:

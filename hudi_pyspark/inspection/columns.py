@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
 from hudi_pyspark.inspection.timeline import counts, texts
-from hudi_pyspark.query.metadata_table.column_stats import bound_value
-from hudi_pyspark.query.metadata_table.records import load_metadata
+from hudi_pyspark.planning.metadata_table.column_stats import bound_value
+from hudi_pyspark.planning.metadata_table.records import load_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,6 +22,7 @@ from hudi_pyspark.inspection.metadata import (
     metadata_records,
     metadata_validation,
 )
+from hudi_pyspark.inspection.metadata_validation import RECORD_SAMPLE
 from hudi_pyspark.inspection.registry import inspection_table
 from hudi_pyspark.inspection.services import (
     CLEANS,
@@ -43,8 +44,7 @@ from hudi_pyspark.inspection.statistics import (
     statistics,
 )
 from hudi_pyspark.inspection.timeline import TIMELINE, timeline
-from hudi_pyspark.query.instants import local_now, resolve_as_of
-from hudi_pyspark.query.metadata_validation import RECORD_SAMPLE
+from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

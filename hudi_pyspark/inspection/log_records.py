@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.columns.arrays import field_array
+from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import (
     CorruptTableError,
     HudiError,
@@ -19,17 +21,15 @@ from hudi_pyspark.format.file_name import LogFileName, NotADataFile
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
 from hudi_pyspark.inspection.timeline import counts, texts
-from hudi_pyspark.query.columns.arrays import field_array
-from hudi_pyspark.query.columns.schema_evolution import conform
-from hudi_pyspark.query.log_records.decoder import deleting_rows
-from hudi_pyspark.query.log_records.live_blocks import scan_blocks
-from hudi_pyspark.query.log_records.record_key import record_keys
-from hudi_pyspark.query.merge.custom_merger import registered_payloads
-from hudi_pyspark.query.merge.fold import fold_log
-from hudi_pyspark.query.options import ReadOptions
-from hudi_pyspark.query.plan import plan
-from hudi_pyspark.query.slice_planner import SlicePlanner
-from hudi_pyspark.query.slice_reader import log_decoder
+from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.planning.slice_planner import SlicePlanner
+from hudi_pyspark.planning.slice_tasks import plan
+from hudi_pyspark.reading.log_records.decoder import deleting_rows
+from hudi_pyspark.reading.log_records.record_key import record_keys
+from hudi_pyspark.reading.merge.custom_merger import registered_payloads
+from hudi_pyspark.reading.merge.fold import fold_log
+from hudi_pyspark.reading.slice_reader import log_decoder
+from hudi_pyspark.table.live_blocks import scan_blocks
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.inspection.files import commits_of_files, stored_files, writes
+from hudi_pyspark.inspection.metadata_validation import differences
 from hudi_pyspark.inspection.timeline import texts
-from hudi_pyspark.query.metadata_table.records import load_metadata
-from hudi_pyspark.query.metadata_table.table import MetadataTable
-from hudi_pyspark.query.metadata_validation import differences
+from hudi_pyspark.planning.metadata_table.records import load_metadata
+from hudi_pyspark.planning.metadata_table.table import MetadataTable
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from pyspark.sql.types import StructType
 
-    from hudi_pyspark.query.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.spark.planner import Planner
     from hudi_pyspark.spark.stream import HudiStreamReader
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.query.columns.schema_evolution import conform
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -22,9 +22,9 @@ from pyspark.sql.types import StructType
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.query.native import FILES, PLAN, NativeFiles, native_files
-from hudi_pyspark.query.option_table import AS_OF, FILTER, INSPECT, TABLE
-from hudi_pyspark.query.options import GivenOptions
+from hudi_pyspark.options.option_table import AS_OF, FILTER, INSPECT, TABLE
+from hudi_pyspark.options.read_options import GivenOptions
+from hudi_pyspark.planning.spark_readable import FILES, PLAN, NativeFiles, native_files
 from hudi_pyspark.spark.optimizer import Py4JError
 from hudi_pyspark.spark.schema import spark_schema
 from hudi_pyspark.storage_options import storage_options_of

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, get_args
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
-from hudi_pyspark.query.columns.schema_evolution import conform
-from hudi_pyspark.query.filter.predicate import Predicate
-from hudi_pyspark.query.plan import ScanTask, SharedPlan
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.filter.predicate import Predicate
+from hudi_pyspark.planning.slice_tasks import ScanTask, SharedPlan
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from hudi_pyspark.query.task import ReadTask
+    from hudi_pyspark.reading.read_task import ReadTask
     from hudi_pyspark.storage import Storage
 
 

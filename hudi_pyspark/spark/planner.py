@@ -9,12 +9,12 @@ from pyspark.sql.types import StructType
 
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
+from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.query.filter.sql_text import parse_filter
-from hudi_pyspark.query.native import FILES, PLAN
-from hudi_pyspark.query.option_table import INSPECT, TABLE
-from hudi_pyspark.query.options import GivenOptions
-from hudi_pyspark.query.stream import LAST_OFFSET, StreamOptions, schema_options
+from hudi_pyspark.options.option_table import INSPECT, TABLE
+from hudi_pyspark.options.read_options import GivenOptions
+from hudi_pyspark.planning.spark_readable import FILES, PLAN
+from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.reader import HudiReader
 from hudi_pyspark.spark.schema import (
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import DataSourceReader
 
+    from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.inspection import InspectionCall
-    from hudi_pyspark.query.filter.predicate import Predicate
-    from hudi_pyspark.query.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
 
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
 from hudi_pyspark.format.avro.schema import VARIANT
-from hudi_pyspark.query.columns.schema_evolution import conform
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -9,8 +9,8 @@ from pyspark.errors import AnalysisException
 
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.query.merge.custom_merger import registered_payloads
-from hudi_pyspark.query.option_table import as_text
+from hudi_pyspark.options.option_table import as_text
+from hudi_pyspark.reading.merge.custom_merger import registered_payloads
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.native import native_frame
 from hudi_pyspark.spark.optimizer import install_optimizer

@@ -8,7 +8,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from hudi_pyspark.errors import StreamSchemaChangedError
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.query.stream import (
+from hudi_pyspark.planning.stream_offsets import (
     OFFSET_KEY,
     StreamOptions,
     commit_offsets,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hudi_pyspark.query.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.storage import Storage
 
     Offset = dict[str, str]

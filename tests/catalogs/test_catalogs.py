@@ -10,7 +10,7 @@ import pytest
 
 from hudi_pyspark import CatalogError, HudiTable, InvalidOptionError
 from hudi_pyspark.catalogs import find_table
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.reading.read_task import read_task
 from tests.catalogs.rest_server import serve_catalog
 from tests.storage import servers, short_lived
 from tests.storage.s3_server import serve

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from tests.conftest import GOLDEN
 from tests.contracts.storage import StorageContract

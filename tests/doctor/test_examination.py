@@ -10,7 +10,7 @@ import pytest
 from hudi_pyspark import HudiTable, TableNotFoundError
 from hudi_pyspark.doctor.examination import examine_table
 from hudi_pyspark.doctor.finding import Finding, Severity
-from hudi_pyspark.query import metadata_validation
+from hudi_pyspark.inspection import metadata_validation
 from hudi_pyspark.storage import ArrowStorage
 from tests.conftest import GOLDEN
 from tests.damage import damage_column, data_file, set_property, unpack

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.query.base_files import duplicate_key_column, page_reads
+from hudi_pyspark.reading.base_files import duplicate_key_column, page_reads
 from tests.golden.case import load_cases
 from tests.golden.deviations import accepted_deviations
 from tests.golden.filters import filtered_differences, filters_of

@@ -125,7 +125,7 @@ def measure(package: Path = PACKAGE) -> Measures:
 
 
 def folder_of(definition: Definition) -> str:
-    """The folder or file below the package: "query/merge", "scan"."""
+    """The folder or file below the package: "reading/merge", "scan"."""
     parts = definition.module.split(".")[1:]
     return "/".join(parts[:-1]) or "/".join(parts)
 

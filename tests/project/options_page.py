@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from hudi_pyspark.query.option_table import OPTIONS, Option, as_text
+from hudi_pyspark.options.option_table import OPTIONS, Option, as_text
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 
 # The text before and after these lines is written by hand.
-BEGIN = "<!-- Made by `make docs` from hudi_pyspark/query/option_table.py: change it there. -->\n"
+BEGIN = "<!-- Made by `make docs` from hudi_pyspark/options/option_table.py: change it there. -->\n"
 END = "<!-- Here ends what `make docs` makes. -->\n"
 
 

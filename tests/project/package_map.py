@@ -37,13 +37,15 @@ PLACES = {
     "inspection": (1, 3, "tables about the table"),
     "description": (4, 3, "a table in a few lines"),
     "scan": (1, 4, "one query: plan and read"),
-    "query": (1.5, 5, "the pipeline, step by step"),
-    "query/base_files": (2, 6, "readers per file format"),
-    "query/merge": (3, 6, "records meet base rows"),
-    "query/metadata_table": (1, 6, "files and their bounds"),
-    "query/filter": (3, 7, "conditions and bounds"),
-    "query/log_records": (2, 8, "log blocks to records"),
-    "query/columns": (3, 8, "types, schemas, texts"),
+    "planning": (1, 5, "a question becomes tasks"),
+    "planning/metadata_table": (1, 6, "files and their bounds"),
+    "reading": (3, 5, "a task becomes batches"),
+    "reading/base_files": (2, 6, "readers per file format"),
+    "reading/merge": (3, 6, "records meet base rows"),
+    "reading/log_records": (3, 7, "log blocks to records"),
+    "options": (0, 7, "text to typed options"),
+    "filter": (1, 8, "conditions and bounds"),
+    "columns": (3, 8, "types, schemas, texts"),
     "storage_options": (4, 9, "credentials and settings"),
     "table": (2, 9, "which files are the table"),
     "format/log": (1, 10, "blocks of log files"),
@@ -54,7 +56,7 @@ PLACES = {
     "format/timeline": (3, 11, "instants, commit metadata"),
 }
 # Folders that are drawn around their rooms: column and row of the first and of the last box.
-FRAMES = {"query/": (1, 5, 3, 8), "format/": (0, 10, 3, 11)}
+FRAMES = {"planning/": (1, 5, 1, 6), "reading/": (2, 5, 3, 7), "format/": (0, 10, 3, 11)}
 
 COLUMN, ROW, WIDTH, HEIGHT, MARGIN = 176, 74, 148, 42, 22
 SVG = "http://www.w3.org/2000/svg"

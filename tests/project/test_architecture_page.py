@@ -11,7 +11,7 @@ PAGE = (PROJECT / "docs" / "how-a-read-works.md").read_text(encoding="utf-8")
 NAMED = set(re.findall(r"`([\w/]+\.py)`", PAGE))
 MODULES = [
     path.relative_to(PACKAGE).as_posix()
-    for folder in ("query", "table", "format")
+    for folder in ("options", "filter", "columns", "planning", "reading", "table", "format")
     for path in sorted((PACKAGE / folder).rglob("*.py"))
     if path.name != "__init__.py"
 ]

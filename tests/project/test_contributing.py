@@ -20,9 +20,6 @@ def test_every_make_target_exists():
     assert set(re.findall(r"(?:^|`)make ([a-z-]+)", TEXT, re.MULTILINE)) <= targets
 
 
-@pytest.mark.skipif(
-    not (PROJECT / "hudi_pyspark" / "query").exists(), reason="describes the layout with query/"
-)
 @pytest.mark.parametrize(
     "path",
     sorted(set(re.findall(r"`((?:hudi_pyspark|tests|verification|\.github)/[\w./-]*)`", TEXT))),

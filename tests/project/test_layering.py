@@ -12,7 +12,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 PACKAGE = PROJECT / "hudi_pyspark"
 SHIM = PROJECT / "pyspark_hudi"
 
-CORE = {"errors", "imported_function", "format", "storage_options", "storage", "table", "query"}
+TABLE = {"errors", "imported_function", "format", "storage_options", "storage", "table"}
+PIPELINE = TABLE | {"columns", "filter", "options", "planning", "reading"}
 # What each file or folder of the package may import from the package. A new one needs its place.
 MAY_IMPORT = {
     "errors": set(),
@@ -22,15 +23,19 @@ MAY_IMPORT = {
     "catalogs": {"errors", "storage_options", "storage", "catalogs"},
     "format": {"errors", "format"},
     "table": {"errors", "format", "storage", "table"},
-    "query": CORE,
-    "scan": {*CORE, ""},
-    "inspection": CORE,
+    "columns": {"errors", "format"},
+    "filter": {"errors", "table", "columns"},
+    "options": {"errors", "storage_options", "table"},
+    "planning": PIPELINE,
+    "reading": PIPELINE,
+    "scan": {*PIPELINE, ""},
+    "inspection": PIPELINE,
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},
-    "doctor": {*CORE, "inspection", "description"},
-    "snapshot_diff": {"errors", "query"},
+    "doctor": {*PIPELINE, "inspection", "description"},
+    "snapshot_diff": {"errors", "columns"},
     "hudi_table": {
-        *CORE,
+        *PIPELINE,
         "scan",
         "inspection",
         "description",
@@ -39,21 +44,12 @@ MAY_IMPORT = {
         "snapshot_diff",
         "catalogs",
     },
-    "cli": {*CORE, "scan", "description", "plot", "doctor", "hudi_table", ""},
-    "spark": {*CORE, "scan", "inspection", "hudi_table", "spark", ""},
-    "": {"errors", "hudi_table", "query", "scan", "spark"},  # hudi_pyspark/__init__.py
+    "cli": {*PIPELINE, "scan", "description", "plot", "doctor", "hudi_table", ""},
+    "spark": {*PIPELINE, "scan", "inspection", "hudi_table", "spark", ""},
+    "": {"errors", "hudi_table", "options", "reading", "scan", "spark"},  # hudi_pyspark/__init__.py
 }
 
 # The rooms of a folder, and what each may import of it; "" are the modules at its top.
-QUERY_ROOMS = (
-    "columns",
-    "filter",
-    "base_files",
-    "log_records",
-    "merge",
-    "metadata_table",
-    "",  # the pipeline
-)
 ROOMS = {
     "format": {
         "": set(),
@@ -63,7 +59,13 @@ ROOMS = {
         "hfile": {""},
         "log": {"", "avro", "hfile", "parquet"},
     },
-    "query": {room: set(QUERY_ROOMS[:floor]) for floor, room in enumerate(QUERY_ROOMS)},
+    "planning": {"metadata_table": set(), "": {"metadata_table"}},
+    "reading": {
+        "base_files": set(),
+        "log_records": set(),
+        "merge": {"log_records"},
+        "": {"base_files", "log_records", "merge"},
+    },
 }
 
 MAY_IMPORT_LATE = {
@@ -191,7 +193,7 @@ def test_core_is_imported_without_pyspark():
 
 def test_python_worker_of_spark_loads_what_reads():
     loaded = modules_after("hudi_pyspark.spark.reader", "import hudi_pyspark.spark.reader")
-    assert "hudi_pyspark.query.task" in loaded
+    assert "hudi_pyspark.reading.read_task" in loaded
     others = ("hudi_table", "scan", "inspection", "doctor", "plot", "description", "snapshot_diff")
     assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)
 

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.query.option_table import OPTIONS, QUERY_TYPE, READ_OPTIMIZED_MODE, START_OFFSET
-from hudi_pyspark.query.options import ReadOptions
-from hudi_pyspark.query.other_options import HUDI_RS_IGNORED
-from hudi_pyspark.query.stream import StreamOptions
+from hudi_pyspark.options.option_table import OPTIONS, QUERY_TYPE, READ_OPTIMIZED_MODE, START_OFFSET
+from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.options.unknown_options import HUDI_RS_IGNORED
+from hudi_pyspark.planning.stream_offsets import StreamOptions
 from hudi_pyspark.storage_options import SETTINGS
 from tests.project.options_page import PAGE, default_text, render
 

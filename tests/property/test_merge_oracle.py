@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.query.columns.arrays import is_true
+from hudi_pyspark.columns.arrays import is_true
 from tests.property import oracle
 from tests.property.oracle import Delete, Row
-from tests.query.log_records.log_files import (
+from tests.reading.log_records.log_files import (
     BASE_INSTANT,
     COMMIT_TIME,
     ENOUGH_MEMORY,

@@ -15,7 +15,7 @@ from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from tests.property import payload_oracle as oracle
 from tests.property.payload_oracle import META, TOASTED, Delete, Record, Row, Rules
-from tests.query.log_records.log_files import (
+from tests.reading.log_records.log_files import (
     COMMIT_TIME,
     ENOUGH_MEMORY,
     EVENT_TIME,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.query.options import ReadOptions
-from hudi_pyspark.query.plan import PlanContext, plan
+from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.planning.slice_tasks import PlanContext, plan
 from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.view import open_table

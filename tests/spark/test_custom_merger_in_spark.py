@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 import hudi_pyspark
-from hudi_pyspark.query.merge import custom_merger
+from hudi_pyspark.reading.merge import custom_merger
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 from tests.golden.case import Query, load_case

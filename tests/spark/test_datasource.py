@@ -17,7 +17,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 import hudi_pyspark
 from hudi_pyspark import HudiTable
 from hudi_pyspark.format.log.data_block import decode_data_block
-from hudi_pyspark.query.base_files.base_file import read_base_file
+from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.reader import HudiReader
 from tests.bad_inputs import BAD_INPUTS_BY_NAME
@@ -222,7 +222,7 @@ def test_log_blocks_are_decoded_only_in_the_columns_that_count(make_reader, monk
         decoded.append(set(columns))
         return decode_data_block(block, columns, only)
 
-    monkeypatch.setattr("hudi_pyspark.query.log_records.decoder.decode_data_block", spy)
+    monkeypatch.setattr("hudi_pyspark.reading.log_records.decoder.decode_data_block", spy)
     reader = make_reader(ALL_TYPES, StructType([StructField("c_str", StringType())]))
     for partition in reader.partitions():
         list(reader.read(partition))
@@ -307,7 +307,7 @@ def test_reader_that_is_closed_stops_reading_its_file(make_reader, monkeypatch):
             given.append(table.num_rows)
             yield table
 
-    monkeypatch.setattr("hudi_pyspark.query.base_rows.read_base_file", spy)
+    monkeypatch.setattr("hudi_pyspark.reading.base_rows.read_base_file", spy)
     reader = make_reader("v8_cow_schema_evolution", batch_rows="1")
     batches = reader.read(reader.partitions()[0])
     assert next(batches).num_rows == 1

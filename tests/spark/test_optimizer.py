@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.spark import partition as partition_module
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.hints import read_hints

@@ -7,11 +7,11 @@ import pytest
 from pyspark import cloudpickle
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.query.plan import SharedPlan
+from hudi_pyspark.planning.slice_tasks import SharedPlan
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.partition import HudiPartition, PackedTasks, _TaskUnpickler
 from tests.bad_inputs import BAD_INPUTS_BY_NAME
-from tests.query.test_plan import SLICES, config_of, planned, slice_of
+from tests.planning.test_slice_tasks import SLICES, config_of, planned, slice_of
 
 MOR = "v9_mor_mdt_indexes"
 CDC = "v6_cow_cdc_op_key_only"

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.query.stream import FIRST_OFFSET, OFFSET_KEY
+from hudi_pyspark.planning.stream_offsets import FIRST_OFFSET, OFFSET_KEY
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.stream import _HAS_READ_LIMITS, HudiStreamReader
 from tests.conftest import GOLDEN

@@ -3,7 +3,7 @@
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.query.columns.type_text import type_text
+from hudi_pyspark.columns.type_text import type_text
 
 pytestmark = pytest.mark.spark
 

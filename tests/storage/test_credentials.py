@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidOptionError, StorageAccessError
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage.credentials import Credentials, NamedProvider, current_credentials
 from tests.storage import short_lived
 from tests.storage.s3_server import serve

@@ -7,7 +7,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from hudi_pyspark import HudiTable, StorageAccessError, StorageError
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.byte_ranges import coalesce

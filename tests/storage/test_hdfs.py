@@ -14,7 +14,7 @@ from hudi_pyspark import (
     TableNotFoundError,
     register,
 )
-from hudi_pyspark.query.task import read_task
+from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from tests.contracts.served_storage import (
     MOR,

@@ -3,7 +3,7 @@
 import pytest
 
 from hudi_pyspark.errors import CorruptTimelineError, MissingFileError
-from hudi_pyspark.query.incremental import archived_commits
+from hudi_pyspark.planning.commit_range import archived_commits
 from hudi_pyspark.table import file_groups
 from tests.memory_storage import MemoryStorage
 from tests.table.tiny_table import TinyTable, archive, base, log, shape

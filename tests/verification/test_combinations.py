@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from hudi_pyspark.query.metadata_table import listing
-from hudi_pyspark.query.metadata_table.skipping import DataSkipping
+from hudi_pyspark.planning.metadata_table import listing
+from hudi_pyspark.planning.metadata_table.skipping import DataSkipping
 from verification.index_combinations import combinations
 from verification.index_combinations.combinations import (
     indexed_queries,

@@ -95,7 +95,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
                     yield name, archive.read(name)
     for file in sorted((PROJECT / "tests" / "format" / "hfiles").glob("*.hfile")):
         yield file.name, file.read_bytes()
-    for file in sorted((PROJECT / "tests" / "query" / "base_files" / "orc").glob("*.orc")):
+    for file in sorted((PROJECT / "tests" / "reading" / "base_files" / "orc").glob("*.orc")):
         yield file.name, file.read_bytes()
 
 

@@ -163,7 +163,7 @@ def _thrift(data: bytes) -> None:
 
 
 def _parquet_file(data: bytes) -> None:
-    """A Parquet file, read page by page as `query/base_files/page_reads.py` does."""
+    """A Parquet file, read page by page as `reading/base_files/page_reads.py` does."""
     if data[-4:] != b"PAR1":
         raise ParquetPagesError("no footer")
     size = int.from_bytes(data[-8:-4], "little")

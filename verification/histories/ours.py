@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark import HudiError, HudiTable
-from hudi_pyspark.query.metadata_table.indexes import Index
+from hudi_pyspark.options.indexes import Index
 from tests.golden.filters import Filter, filters_of
 from verification.histories.compare import Answer, Failure, arrow_answer, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiError, HudiTable, IncrementalRangeError
-from hudi_pyspark.query.stream import (
+from hudi_pyspark.planning.stream_offsets import (
     FIRST_OFFSET,
     StreamOptions,
     commit_offsets,

@@ -1,0 +1,315 @@
+"""Conversion of a file's columns to the reader's: matched by name or id, promoted as in Hudi."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import any_of, repeat
+from hudi_pyspark.columns.java_text import java_double_text, java_float_text
+from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hudi_pyspark.format.timeline.internal_schema import InternalSchema, Part
+
+
+def conform(
+    table: pa.Table, schema: pa.Schema, constants: Mapping[str, pa.Scalar], *, source: str
+) -> pa.Table:
+    """Give a table exactly the columns and types of a schema.
+
+    Args:
+        table: as read from one file or log block.
+        schema: the columns wanted, in order.
+        constants: partition columns to fill in where the file does not hold them.
+        source: file path, for errors.
+
+    Returns:
+        A table of that schema; columns that the file lacks are null, or their constant.
+
+    Raises:
+        SchemaEvolutionError: a column cannot be promoted to the wanted type.
+    """
+    if table.schema.equals(schema):
+        return table
+    columns = []
+    for field in schema:
+        index = table.schema.get_field_index(field.name)
+        if index >= 0:
+            columns.append(_conform_column(table.column(index), field, source))
+        elif field.name in constants:
+            columns.append(repeat(constants[field.name].cast(field.type), table.num_rows))
+        else:
+            columns.append(pa.nulls(table.num_rows, field.type))
+    if not columns:
+        return table.select([])
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _conform_column(column: pa.ChunkedArray, field: pa.Field, source: str) -> pa.ChunkedArray:
+    if column.type.equals(field.type):
+        return column
+    try:
+        chunks = [_promote(chunk, field.type) for chunk in column.chunks]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, _NoPromotion) as error:
+        raise SchemaEvolutionError(
+            f"{source}: column {field.name!r} is stored as {column.type}, which cannot be read as "
+            f"the table's type {field.type} ({error})"
+        ) from error
+    return pa.chunked_array(chunks, type=field.type)
+
+
+class _NoPromotion(TypeError):
+    """Raised where no rule leads from one type to the other."""
+
+
+def _promote(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Convert an array by Hudi's rules of type promotion."""
+    kind = array.type
+    if kind.equals(target):
+        return array
+    if pa.types.is_null(kind):
+        return pa.nulls(len(array), target)
+    if pa.types.is_dictionary(kind):
+        return _promote(array.dictionary_decode(), target)
+    return _promote_nested(array, target)
+
+
+def _promote_nested(array: pa.Array, target: pa.DataType) -> pa.Array:
+    kind = array.type
+    if pa.types.is_struct(target) and pa.types.is_struct(kind):
+        return _promote_struct(array, target)
+    if pa.types.is_map(target) and pa.types.is_map(kind):
+        return _promote_map(array, target)
+    if _is_list(target) and _is_list(kind):
+        return _promote_list(array, target)
+    return _promote_scalar(array, target)
+
+
+def _promote_struct(array: pa.StructArray, target: pa.StructType) -> pa.Array:
+    children = []
+    for field in target:
+        index = array.type.get_field_index(field.name)
+        if index < 0:
+            children.append(pa.nulls(len(array), field.type))
+        else:
+            children.append(_promote(pc.struct_field(array, [index]), field.type))
+    mask = pc.is_null(array) if array.null_count else None
+    return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+
+
+def _promote_list(array: pa.Array, target: pa.ListType) -> pa.Array:
+    array = without_offset(array.cast(pa.list_(array.type.value_field)))
+    return _with_items(array, _promote(array.values, target.value_type), target)
+
+
+def _promote_map(array: pa.MapArray, target: pa.MapType) -> pa.Array:
+    array = without_offset(array)
+    entries = pa.StructArray.from_arrays(
+        [_promote(array.keys, target.key_type), _promote(array.items, target.item_type)],
+        fields=[target.key_field, target.item_field],
+    )
+    return _with_items(array, entries, target)
+
+
+def _with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return a list or map array with the same nulls and lengths, but other items."""
+    # MapArray.from_arrays takes a mask only from pyarrow 17 on.
+    nulls_and_offsets = array.buffers()[:2]
+    return pa.Array.from_buffers(target, len(array), nulls_and_offsets, children=[items])
+
+
+def without_offset(array: pa.Array) -> pa.Array:
+    """Return the same values in an array that starts at the beginning of its buffers."""
+    if array.offset == 0:
+        return array
+    return array.take(pa.array(np.arange(len(array))))
+
+
+_is_list = any_of(pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+
+
+def _promote_scalar(array: pa.Array, target: pa.DataType) -> pa.Array:
+    for is_stored, is_target, convert in _SCALAR_RULES:
+        if is_stored(array.type) and is_target(target):
+            return convert(array, target)
+    raise _NoPromotion("no rule of schema evolution")
+
+
+def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
+    return pc.cast(array, target)
+
+
+def _cast_rounding(array: pa.Array, target: pa.DataType) -> pa.Array:
+    return pc.cast(array, target, safe=False)
+
+
+def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
+    # Instants and wall-clock times share their representation, so no zone is applied; finer than
+    # microseconds comes only from INT96, where Hudi and Spark drop the rest too.
+    truncated = pc.CastOptions(pa.timestamp(target.unit), allow_time_truncate=True)
+    return pc.cast(pc.cast(array, options=truncated), target)
+
+
+def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    # A direct cast requires digits for every integer of the type; this one only for the values.
+    return pc.cast(pc.cast(array, pa.decimal128(20, 0)), target)
+
+
+def _floating(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if array.type.bit_width > target.bit_width:
+        raise _NoPromotion("it would lose digits")
+    # Hudi widens a float through its text: 0.1f becomes 0.1, not 0.10000000149011612.
+    return pc.cast(pc.cast(array, pa.string()), target)
+
+
+_is_bytes = any_of(
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+)
+
+
+def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Convert fixed bytes, the little-endian elements of a vector, to lists of elements."""
+    element = target.value_type.to_pandas_dtype()
+    valid = array.drop_null().cast(pa.binary())
+    numbers = np.frombuffer(b"".join(valid.to_pylist()), np.dtype(element).newbyteorder("<"))
+    lengths = np.asarray(pc.fill_null(pc.binary_length(array.cast(pa.binary())), 0))
+    width = np.dtype(element).itemsize
+    if (lengths % width).any():
+        raise _NoPromotion(f"vectors of {lengths.max()} bytes do not hold whole elements")
+    offsets = np.concatenate(([0], np.cumsum(lengths // width))).astype(np.int32)
+    mask = pc.is_null(array) if array.null_count else None
+    values = pa.array(numbers.astype(element), target.value_type)
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=target, mask=mask)
+
+
+def _is_vector(kind: pa.DataType) -> bool:
+    is_element = any_of(pa.types.is_floating, pa.types.is_int8)
+    return pa.types.is_list(kind) and is_element(kind.value_type)
+
+
+# Tests of the stored type and of the target, and the conversion. The first rule that fits is used.
+_SCALAR_RULES = (
+    (_is_bytes, _is_bytes, _cast),
+    (_is_bytes, _is_vector, _vector),
+    (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
+    (pa.types.is_integer, pa.types.is_integer, _cast),
+    (pa.types.is_time, pa.types.is_integer, _cast),  # Spark has no type for a time of day
+    (pa.types.is_integer, pa.types.is_floating, _cast_rounding),
+    (pa.types.is_floating, pa.types.is_floating, _floating),
+    (pa.types.is_integer, pa.types.is_decimal, _integer_to_decimal),
+    (pa.types.is_floating, pa.types.is_decimal, _cast),  # unsafe, it would turn overflows into 0
+    (pa.types.is_decimal, pa.types.is_decimal, _cast),
+    (pa.types.is_date, pa.types.is_date, _cast),
+    (pa.types.is_integer, pa.types.is_string, _cast),
+    (pa.types.is_boolean, pa.types.is_string, _cast),
+    (pa.types.is_date, pa.types.is_string, _cast),
+    (pa.types.is_decimal, pa.types.is_string, _cast),
+    (pa.types.is_float64, pa.types.is_string, lambda array, _: java_double_text(array)),
+    (pa.types.is_float32, pa.types.is_string, lambda array, _: java_float_text(array)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaOnRead:
+    """The columns of a query and all versions of the table's columns."""
+
+    target: InternalSchema
+    versions: tuple[InternalSchema, ...]  # oldest first
+
+    def stored_names(self, names: Sequence[str], instant: str) -> dict[str, str]:
+        """Map top-level columns of a query to their names in a file, without those that it lacks.
+
+        Args:
+            names: columns of the query. One that the internal schema does not know, such as a
+                partition column, keeps its name.
+            instant: that wrote the file.
+        """
+        stored = self._version_of(instant)
+        names_in_file: dict[str, str] = {}
+        for name in names:
+            wanted = self.target.root.by_name(name)
+            if wanted is None:
+                names_in_file[name] = name
+            elif (field := stored.by_id(wanted.id)) is not None:
+                names_in_file[name] = field.name
+        return names_in_file
+
+    def rename(self, table: pa.Table, stored_names: Mapping[str, str], instant: str) -> pa.Table:
+        """Rename a file's columns to the names of the query, nested fields too.
+
+        Args:
+            table: as read from the file; has some of the stored names.
+            stored_names: of the wanted columns.
+            instant: that wrote the file.
+        """
+        stored = self._version_of(instant)
+        columns = {}
+        for name, stored_name in stored_names.items():
+            if stored_name not in table.schema.names:
+                continue
+            column = table.column(stored_name)
+            new, old = self.target.root.by_name(name), stored.by_name(stored_name)
+            if new is not None and old is not None and new.part != old.part:
+                chunks = [_rename(chunk, new.part, old.part) for chunk in column.chunks]
+                column = pa.chunked_array(chunks) if chunks else column
+            columns[name] = column
+        if not columns:
+            return table.select([])
+        return pa.table(columns)
+
+    def _version_of(self, instant: str) -> StructPart:
+        """Return the columns when a file was written; the oldest ones before all versions."""
+        past = [v for v in self.versions if v.version_id <= int(instant)]
+        return (past[-1] if past else self.versions[0]).root
+
+
+def stored_columns(
+    schema_on_read: SchemaOnRead | None, names: Sequence[str], instant: str
+) -> dict[str, str]:
+    """Map columns of a query to their names in a file; without schema on read they are the same."""
+    if schema_on_read is None:
+        return {name: name for name in names}
+    return schema_on_read.stored_names(names, instant)
+
+
+def _rename(array: pa.Array, new: Part, old: Part) -> pa.Array:
+    if isinstance(new, StructPart) and isinstance(old, StructPart):
+        return _rename_struct(array, new, old)
+    if isinstance(new, ListPart) and isinstance(old, ListPart):
+        array = without_offset(array)
+        values = _rename(array.values, new.element, old.element)
+        mask = pc.is_null(array) if array.null_count else None
+        return pa.ListArray.from_arrays(array.offsets, values, mask=mask)
+    if isinstance(new, MapPart) and isinstance(old, MapPart):
+        array = without_offset(array)
+        items = _rename(array.items, new.value, old.value)
+        mask = pc.is_null(array) if array.null_count else None
+        return pa.MapArray.from_arrays(array.offsets, array.keys, items, mask=mask)
+    return array
+
+
+def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> pa.Array:
+    names, children = [], []
+    for field in new.fields:
+        stored = old.by_id(field.id)
+        index = array.type.get_field_index(stored.name) if stored is not None else -1
+        if stored is None or index < 0:
+            continue
+        names.append(field.name)
+        children.append(_rename(pc.struct_field(array, [index]), field.part, stored.part))
+    if not children:
+        return pa.nulls(len(array), pa.struct([]))
+    mask = pc.is_null(array) if array.null_count else None
+    return pa.StructArray.from_arrays(children, names=names, mask=mask)

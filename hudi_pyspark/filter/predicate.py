@@ -1,0 +1,502 @@
+"""Predicates on the columns of a row, which compare values as Spark compares them.
+
+Each can `negate` itself, and `evaluate` itself on rows: to true, false or null for each of them, as
+SQL has it.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from functools import reduce
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import any_of, field_array
+from hudi_pyspark.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+    Literal: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime
+
+_MAX_DECIMAL_DIGITS = 38
+
+
+class Operator(enum.Enum):
+    """How a column is compared with a literal."""
+
+    EQUAL = "="
+    NOT_EQUAL = "!="
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+
+    @property
+    def negated(self) -> Operator:
+        """The operator that is true where this one is false."""
+        return _NEGATED[self]
+
+    @property
+    def flipped(self) -> Operator:
+        """The operator that says the same with the literal on the left."""
+        return _FLIPPED.get(self, self)
+
+
+_NEGATED = {
+    Operator.EQUAL: Operator.NOT_EQUAL,
+    Operator.NOT_EQUAL: Operator.EQUAL,
+    Operator.LESS: Operator.GREATER_OR_EQUAL,
+    Operator.GREATER_OR_EQUAL: Operator.LESS,
+    Operator.GREATER: Operator.LESS_OR_EQUAL,
+    Operator.LESS_OR_EQUAL: Operator.GREATER,
+}
+_FLIPPED = {
+    Operator.LESS: Operator.GREATER,
+    Operator.GREATER: Operator.LESS,
+    Operator.LESS_OR_EQUAL: Operator.GREATER_OR_EQUAL,
+    Operator.GREATER_OR_EQUAL: Operator.LESS_OR_EQUAL,
+}
+_COMPUTE: dict[Operator, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
+    Operator.EQUAL: pc.equal,
+    Operator.NOT_EQUAL: pc.not_equal,
+    Operator.LESS: pc.less,
+    Operator.LESS_OR_EQUAL: pc.less_equal,
+    Operator.GREATER: pc.greater,
+    Operator.GREATER_OR_EQUAL: pc.greater_equal,
+}
+_WILDCARDS = {"%": ".*", "_": "."}
+# Spark orders NaN after every other number and treats it as equal to itself.
+_TRUE_OF_NAN = frozenset({Operator.NOT_EQUAL, Operator.GREATER, Operator.GREATER_OR_EQUAL})
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``column operator literal``; null where the column is null.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
+
+    column: str  # dotted for a field of a struct
+    operator: Operator
+    value: pa.Scalar  # of the type that both sides are compared in; never null or NaN
+
+    def negate(self) -> Comparison:
+        """Return the comparison with the opposite operator."""
+        return replace(self, operator=self.operator.negated)
+
+    def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
+        values = cast_to(field_array(rows, self.column), self.value.type)
+        result = _COMPUTE[self.operator](values, self.value)
+        if pa.types.is_floating(values.type) and self.operator in _TRUE_OF_NAN:
+            result = pc.or_kleene(result, pc.is_nan(values))
+        return result
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.operator.value} {_text(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class IsIn:
+    """``column [NOT] IN (literals)``; null where the column is null.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
+
+    column: str
+    values: pa.Array  # of the type that both sides are compared in; without nulls and NaN
+    is_negated: bool = False
+
+    def negate(self) -> IsIn:
+        """Return the predicate that is true where this one is false."""
+        return replace(self, is_negated=not self.is_negated)
+
+    def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
+        values = cast_to(field_array(rows, self.column), self.values.type)
+        if pa.types.is_floating(values.type):
+            values = pc.add(values, pa.scalar(0, values.type))  # -0.0 to 0.0, which hashes alike
+        matches = pc.is_in(values, value_set=self.values)
+        if self.is_negated:
+            matches = pc.invert(matches)
+        return pc.if_else(pc.is_valid(values), matches, pa.scalar(None, pa.bool_()))
+
+    def __str__(self) -> str:
+        shown = ", ".join(_text(value) for value in self.values[:5])
+        more = f", … {len(self.values) - 5} more" if len(self.values) > 5 else ""
+        return f"{self.column} {'NOT ' * self.is_negated}IN ({shown}{more})"
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """``column IS [NOT] NULL``; never null.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
+
+    column: str
+    is_negated: bool = False
+
+    def negate(self) -> IsNull:
+        """Return the predicate that is true where this one is false."""
+        return replace(self, is_negated=not self.is_negated)
+
+    def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
+        values = field_array(rows, self.column)
+        return pc.is_valid(values) if self.is_negated else pc.is_null(values)
+
+    def __str__(self) -> str:
+        return f"{self.column} IS {'NOT ' * self.is_negated}NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """``column [NOT] LIKE pattern``: ``%`` is any text, ``_`` any character, backslash escapes.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
+
+    column: str
+    pattern: str
+    is_negated: bool = False
+
+    def negate(self) -> Like:
+        """Return the predicate that is true where this one is false."""
+        return replace(self, is_negated=not self.is_negated)
+
+    @property
+    def prefix(self) -> str:
+        """The text with which every match starts."""
+        match = re.match(r"[^%_\\]*", self.pattern)
+        return match[0] if match else ""
+
+    def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
+        matches = pc.match_substring_regex(field_array(rows, self.column), _regex(self.pattern))
+        return pc.invert(matches) if self.is_negated else matches
+
+    def __str__(self) -> str:
+        return f"{self.column} {'NOT ' * self.is_negated}LIKE '{self.pattern}'"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Predicate that is true if all parts are.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
+
+    parts: tuple[Predicate, ...]
+
+    def negate(self) -> Or:
+        """Return the predicate that is true where this one is false."""
+        return Or(tuple(part.negate() for part in self.parts))
+
+    def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
+        return reduce(pc.and_kleene, (part.evaluate(rows) for part in self.parts))
+
+    def __str__(self) -> str:
+        return " AND ".join(_bracketed(part) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Predicate that is true if at least one part is.
+
+    Raises:
+        CorruptTableError: the rows lack the column.
+    """
+
+    parts: tuple[Predicate, ...]
+
+    def negate(self) -> And:
+        """Return the predicate that is true where this one is false."""
+        return And(tuple(part.negate() for part in self.parts))
+
+    def evaluate(self, rows: pa.Table) -> pa.Array:
+        """Return true, false or null for each row."""
+        return reduce(pc.or_kleene, (part.evaluate(rows) for part in self.parts))
+
+    def __str__(self) -> str:
+        return " OR ".join(_bracketed(part) for part in self.parts)
+
+
+Predicate: TypeAlias = Comparison | IsIn | IsNull | Like | And | Or
+
+
+def holds(predicate: Predicate, rows: pa.Table) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows for which the predicate is true, not null, as in a WHERE clause.
+
+    Raises:
+        CorruptTableError: the rows lack a column of the predicate.
+    """
+    result = predicate.evaluate(rows)
+    return np.asarray(pc.fill_null(result, fill_value=False))
+
+
+def matching(predicate: Predicate | None, rows: pa.Table) -> pa.Table:
+    """Return the rows for which the predicate is true; all of them without one.
+
+    Raises:
+        CorruptTableError: the rows lack a column of the predicate.
+    """
+    if predicate is None or not rows.num_rows:
+        return rows
+    mask = holds(predicate, rows)
+    return rows if mask.all() else rows.filter(pa.array(mask))
+
+
+def conjuncts(predicate: Predicate | None) -> tuple[Predicate, ...]:
+    """Split a predicate into parts that must all be true, none of them an And; () for None."""
+    if predicate is None:
+        return ()
+    if isinstance(predicate, And):
+        return tuple(part for p in predicate.parts for part in conjuncts(p))
+    return (predicate,)
+
+
+def conjunction(parts: Sequence[Predicate]) -> Predicate | None:
+    """Join predicates that must all be true into one; None for none."""
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def columns_of(predicate: Predicate) -> set[str]:
+    """Return the dotted names of the columns that a predicate compares."""
+    return {leaf.column for leaf in _leaves(predicate)}
+
+
+def top_level_columns(predicate: Predicate | None, schema: pa.Schema) -> list[str]:
+    """Return the names of the schema's columns that a predicate needs."""
+    names = columns_of(predicate) if predicate is not None else set()
+    return sorted({name if name in schema.names else name.partition(".")[0] for name in names})
+
+
+def _leaves(predicate: Predicate) -> Iterator[Comparison | IsIn | IsNull | Like]:
+    if isinstance(predicate, And | Or):
+        for part in predicate.parts:
+            yield from _leaves(part)
+    else:
+        yield predicate
+
+
+def compare(column: str, kind: pa.DataType, sign: Operator, literal: Literal) -> Comparison:
+    """Compare a column with a literal, in a type that loses nothing of either.
+
+    Args:
+        column: dotted name.
+        kind: the column's type.
+        sign: how to compare.
+        literal: text that is compared with a date or a time is parsed (ISO 8601).
+
+    Raises:
+        InvalidOptionError: the two cannot be compared.
+    """
+    return Comparison(column, sign, _scalar(column, kind, literal))
+
+
+def is_in(column: str, kind: pa.DataType, literals: Sequence[Literal]) -> IsIn:
+    """Look for a column's values among literals; see `compare`.
+
+    Raises:
+        InvalidOptionError: the list is empty, or a literal cannot be compared with the column.
+    """
+    if not literals:
+        raise InvalidOptionError(f"column {column!r}: the list of values is empty")
+    scalars = [_scalar(column, kind, literal) for literal in literals]
+    common = reduce(_common, (scalar.type for scalar in scalars))
+    values = pa.array([_fitting(s.as_py(), common) for s in scalars], common)
+    if pa.types.is_floating(common):
+        values = pc.add(values, pa.scalar(0, common))  # -0.0 equals 0.0
+    return IsIn(column, values.unique())
+
+
+def _scalar(column: str, kind: pa.DataType, literal: Literal) -> pa.Scalar:
+    """Return the literal in the type in which it is compared with values of a column."""
+    for fits, convert in _LITERALS:
+        if fits(kind):
+            try:
+                return convert(kind, literal)
+            except (TypeError, ValueError, OverflowError, pa.ArrowInvalid) as error:
+                reason = f": {error}" if str(error) else ""
+                raise InvalidOptionError(
+                    f"column {column!r} of type {kind} cannot be compared with {literal!r}{reason}"
+                ) from None
+    raise InvalidOptionError(
+        f"column {column!r} of type {kind} can only be compared with IS NULL and IS NOT NULL"
+    )
+
+
+def _number(kind: pa.DataType, literal: Literal) -> pa.Scalar:
+    if isinstance(literal, bool) or not isinstance(literal, int | float | Decimal):
+        raise TypeError("expected a number")
+    if literal != literal:  # noqa: PLR0124  (NaN)
+        raise ValueError("a filter cannot compare with NaN")
+    if isinstance(literal, float) or pa.types.is_floating(kind):
+        return pa.scalar(float(literal), pa.float64())
+    exact = Decimal(literal)
+    if pa.types.is_integer(kind) and exact == exact.to_integral_value() and _is_long(exact):
+        return pa.scalar(int(exact), pa.int64())
+    return pa.scalar(exact, _decimal_type(exact, kind))
+
+
+def _is_long(number: Decimal) -> bool:
+    return -(2**63) <= number < 2**63
+
+
+def _decimal_type(literal: Decimal, kind: pa.DataType) -> pa.DataType:
+    """Return the decimal type that holds the literal and all values of a column."""
+    _, digits, exponent = literal.as_tuple()
+    if not isinstance(exponent, int):
+        raise TypeError("expected a finite number")
+    scale = max(0, -exponent)
+    whole = max(0, len(digits) + exponent)
+    column_whole, column_scale = (
+        (kind.precision - kind.scale, kind.scale) if pa.types.is_decimal(kind) else (19, 0)
+    )
+    scale = max(scale, column_scale)
+    precision = scale + max(whole, column_whole)
+    if precision > _MAX_DECIMAL_DIGITS:
+        raise ValueError(f"both together need {precision} digits, more than a decimal has")
+    return pa.decimal128(precision, scale)
+
+
+def _string(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
+    if not isinstance(literal, str):
+        raise TypeError("put the text in quotes")
+    return pa.scalar(literal, pa.string())
+
+
+def _boolean(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
+    if not isinstance(literal, bool):
+        raise TypeError("expected true or false")
+    return pa.scalar(literal, pa.bool_())
+
+
+def _date(kind: pa.DataType, literal: Literal) -> pa.Scalar:
+    if isinstance(literal, datetime) or not isinstance(literal, date | str):
+        raise TypeError("expected a date such as '2024-01-31'")
+    value = date.fromisoformat(literal) if isinstance(literal, str) else literal
+    return pa.scalar(value, kind)
+
+
+def parse_time(text: str) -> datetime:
+    """Parse a time in ISO 8601; Python 3.10 does not know ``Z``.
+
+    Raises:
+        ValueError: the text is not a time.
+    """
+    return datetime.fromisoformat(text.removesuffix("Z") + ("+00:00" if text[-1:] == "Z" else ""))
+
+
+def _timestamp(kind: pa.DataType, literal: Literal) -> pa.Scalar:
+    if isinstance(literal, str):
+        literal = parse_time(literal)
+    if not isinstance(literal, datetime):
+        raise TypeError("expected a time such as '2024-01-31 12:00:00'")
+    if kind.tz and literal.tzinfo is None:
+        raise TypeError("name the zone: '2024-01-31 12:00:00+00:00'")
+    if not kind.tz and literal.tzinfo is not None:
+        raise TypeError("the column holds wall-clock times: leave out the zone")
+    return pa.scalar(literal, kind)
+
+
+def _bytes(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
+    if not isinstance(literal, bytes):
+        raise TypeError("expected bytes such as X'00FF'")
+    return pa.scalar(literal, pa.binary())
+
+
+_LITERALS: tuple[
+    tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType, Literal], pa.Scalar]], ...
+] = (
+    (any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal), _number),
+    (pa.types.is_string, _string),
+    (pa.types.is_boolean, _boolean),
+    (pa.types.is_date, _date),
+    (pa.types.is_timestamp, _timestamp),
+    (pa.types.is_binary, _bytes),
+)
+
+
+def _common(left: pa.DataType, right: pa.DataType) -> pa.DataType:
+    """Return the type in which two literals for one column are compared with it."""
+    if left == right:
+        return left
+    if pa.types.is_floating(left) or pa.types.is_floating(right):
+        return pa.float64()
+    (whole, scale), (other_whole, other_scale) = (
+        (kind.precision - kind.scale, kind.scale) if pa.types.is_decimal(kind) else (19, 0)
+        for kind in (left, right)
+    )
+    scale = max(scale, other_scale)
+    return pa.decimal128(min(_MAX_DECIMAL_DIGITS, scale + max(whole, other_whole)), scale)
+
+
+def _fitting(value: Literal, kind: pa.DataType) -> Literal:
+    if pa.types.is_decimal(kind) and isinstance(value, int):
+        return Decimal(value)
+    return float(value) if pa.types.is_floating(kind) and isinstance(value, Decimal) else value
+
+
+def cast_to(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Convert values to the type of a comparison, which holds all of them."""
+    if values.type == kind:
+        return values
+    if pa.types.is_integer(values.type) and pa.types.is_decimal(kind):
+        values = pc.cast(values, pa.decimal128(19, 0))
+    return pc.cast(values, kind, safe=not pa.types.is_floating(kind))
+
+
+def _regex(pattern: str) -> str:
+    """Convert the pattern for RE2: Arrow's own LIKE mistakes escapes at the ends of a pattern."""
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    pieces = [_WILDCARDS.get(part) or _quoted(part[-1]) for part in parts]
+    return rf"\A(?s:{''.join(pieces)})\z"
+
+
+def _quoted(character: str) -> str:
+    is_plain = character.isalnum() or not character.isascii()
+    return character if is_plain else rf"\x{{{ord(character):x}}}"
+
+
+def _bracketed(part: Predicate) -> str:
+    return f"({part})" if isinstance(part, And | Or) else str(part)
+
+
+def _text(value: pa.Scalar) -> str:
+    shown = value.as_py()
+    return f"'{shown}'" if isinstance(shown, str | date) else str(shown)
+
+
+def field_type(schema: pa.Schema, name: str) -> pa.DataType | None:
+    """Return the type of a column, or of a nested field by its dotted name; None if absent."""
+    if name in schema.names:
+        return schema.field(name).type
+    head, _, rest = name.partition(".")
+    if head not in schema.names or not rest:
+        return None
+    kind = schema.field(head).type
+    for part in rest.split("."):
+        if not pa.types.is_struct(kind) or kind.get_field_index(part) < 0:
+            return None
+        kind = kind.field(part).type
+    return kind

@@ -1,0 +1,317 @@
+"""Parser of filters that are written as in a WHERE clause of Spark SQL."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.filter.predicate import (
+    And,
+    IsNull,
+    Like,
+    Operator,
+    Or,
+    Predicate,
+    compare,
+    field_type,
+    is_in,
+    parse_time,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from hudi_pyspark.filter.predicate import Literal
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<name>`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)* | [^\W\d]\w*(?:\.\w+)*)
+  | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+  | (?P<text>'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*")
+  | (?P<sign><=>|!(?!=)|<=|>=|<>|!=|==|=|<|>|\(|\)|,|-|\+)
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_SIGNS = {
+    "=": Operator.EQUAL,
+    "==": Operator.EQUAL,
+    "!=": Operator.NOT_EQUAL,
+    "<>": Operator.NOT_EQUAL,
+    "<": Operator.LESS,
+    "<=": Operator.LESS_OR_EQUAL,
+    ">": Operator.GREATER,
+    ">=": Operator.GREATER_OR_EQUAL,
+}
+_KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "LIKE", "TRUE", "FALSE"})
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a"}
+
+
+def parse_filter(text: str, schema: pa.Schema) -> Predicate:
+    """Parse a filter such as ``city = 'sf' AND (fare > 10 OR driver IS NULL)``.
+
+    Covered are comparisons of a column with a literal (``= == <=> != <> < <= > >=``), ``[NOT] IN``,
+    ``[NOT] BETWEEN``, ``[NOT] LIKE``, ``IS [NOT] NULL``, boolean columns, ``AND``, ``OR``, ``NOT``
+    and brackets; literals are numbers, quoted texts, ``true``, ``false``, ``DATE '…'``,
+    ``TIMESTAMP '…'`` and ``X'…'``. Names of columns are matched in any case; backticks quote them.
+
+    Args:
+        text: the filter.
+        schema: the columns that it may name.
+
+    Raises:
+        InvalidOptionError: the text is not a filter, it names an unknown column, or a literal does
+            not fit its column.
+    """
+    return _Parser(text, schema).parse()
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str  # name, number, text, sign, or end
+    text: str
+    position: int
+
+    def is_word(self, *words: str) -> bool:
+        return self.kind == "name" and self.text.upper() in words
+
+
+class _Parser:
+    """Recursive descent: one method per level of precedence."""
+
+    def __init__(self, text: str, schema: pa.Schema) -> None:
+        self._text = text
+        self._schema = schema
+        self._tokens = self._tokenize()
+        self._next = 0
+
+    def parse(self) -> Predicate:
+        predicate = self._either()
+        if self._peek().kind != "end":
+            raise self._wrong("AND, OR or the end")
+        return predicate
+
+    def _tokenize(self) -> list[_Token]:
+        tokens, position = [], 0
+        end = len(self._text.rstrip())
+        while position < end:
+            match = _TOKEN.match(self._text, position)
+            if match is None:
+                rest = self._text[position:].lstrip()
+                raise InvalidOptionError(f"filter {self._text!r}: unexpected {rest!r}")
+            kind = match.lastgroup or ""
+            tokens.append(_Token(kind, match[kind], match.start(kind)))
+            position = match.end()
+        return [*tokens, _Token("end", "", end)]
+
+    def _either(self) -> Predicate:
+        parts = [self._both()]
+        while self._take_word("OR"):
+            parts.append(self._both())
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+    def _both(self) -> Predicate:
+        parts = [self._negation()]
+        while self._take_word("AND"):
+            parts.append(self._negation())
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def _negation(self) -> Predicate:
+        if self._take_word("NOT") or self._take_sign("!"):
+            return self._negation().negate()
+        if self._take_sign("("):
+            inner = self._either()
+            self._expect_sign(")")
+            return inner
+        return self._comparison()
+
+    def _comparison(self) -> Predicate:
+        if self._begins_literal():
+            return self._literal_first()
+        column, kind = self._column()
+        token = self._peek()
+        if token.kind == "sign" and (token.text in _SIGNS or token.text == "<=>"):
+            self._next += 1
+            return self._compare(column, kind, token.text)
+        if self._take_word("IS"):
+            negated = self._take_word("NOT")
+            self._expect_word("NULL")
+            return IsNull(column, negated)
+        if self._take_word("NOT"):
+            return self._listed(column, kind).negate()
+        if self._peek().is_word("IN", "BETWEEN", "LIKE"):
+            return self._listed(column, kind)
+        return compare(column, kind, Operator.EQUAL, literal=True)  # a boolean column by itself
+
+    def _literal_first(self) -> Predicate:
+        literal = self._literal()
+        token = self._peek()
+        if token.kind != "sign" or token.text not in _SIGNS:
+            raise self._wrong("a comparison")
+        self._next += 1
+        column, kind = self._column()
+        return compare(column, kind, _SIGNS[token.text].flipped, literal)
+
+    def _compare(self, column: str, kind: pa.DataType, sign: str) -> Predicate:
+        if self._peek().is_word("NULL"):
+            if sign != "<=>":
+                raise InvalidOptionError(
+                    f"filter {self._text!r}: a comparison with NULL is never true; write "
+                    f"{column} IS NULL"
+                )
+            self._next += 1
+            return IsNull(column)
+        literal = self._literal()
+        if sign == "<=>":
+            return null_safe_equal(column, kind, literal)
+        return compare(column, kind, _SIGNS[sign], literal)
+
+    def _listed(self, column: str, kind: pa.DataType) -> Predicate:
+        if self._take_word("IN"):
+            self._expect_sign("(")
+            literals = [self._literal()]
+            while self._take_sign(","):
+                literals.append(self._literal())
+            self._expect_sign(")")
+            return is_in(column, kind, literals)
+        if self._take_word("BETWEEN"):
+            low = compare(column, kind, Operator.GREATER_OR_EQUAL, self._literal())
+            self._expect_word("AND")
+            return And((low, compare(column, kind, Operator.LESS_OR_EQUAL, self._literal())))
+        if self._take_word("LIKE"):
+            pattern = self._literal()
+            compare(column, kind, Operator.EQUAL, pattern)  # refuses other types than text
+            return Like(column, str(pattern))
+        raise self._wrong("IN, BETWEEN or LIKE")
+
+    def _column(self) -> tuple[str, pa.DataType]:
+        token = self._peek()
+        if token.kind != "name" or token.is_word(*_KEYWORDS):
+            raise self._wrong("a column")
+        self._next += 1
+        written = re.sub(r"`((?:[^`]|``)+)`", lambda m: m[1].replace("``", "`"), token.text)
+        column = _resolve(written, self._schema)
+        if column is None:
+            raise InvalidOptionError(
+                f"filter {self._text!r}: the table has no column {written!r}; it has "
+                f"{', '.join(self._schema.names)}"
+            )
+        kind = field_type(self._schema, column)
+        assert kind is not None  # `_resolve` has looked it up
+        return column, kind
+
+    def _begins_literal(self) -> bool:
+        token = self._peek()
+        if token.is_word("TRUE", "FALSE", "NULL") or token.kind in {"number", "text"}:
+            return True
+        return (token.kind == "sign" and token.text in "+-") or self._is_typed_text()
+
+    def _is_typed_text(self) -> bool:
+        following = self._tokens[min(self._next + 1, len(self._tokens) - 1)]
+        return self._peek().is_word(*_TYPED_TEXTS) and following.kind == "text"
+
+    def _literal(self) -> Literal:
+        if self._is_typed_text():
+            convert = _TYPED_TEXTS[self._take().text.upper()]
+            text = _unquoted(self._take().text)
+            try:
+                return convert(text)
+            except ValueError as error:
+                raise InvalidOptionError(f"filter {self._text!r}: {text!r}: {error}") from None
+        if self._take_word("TRUE"):
+            return True
+        if self._take_word("FALSE"):
+            return False
+        if self._peek().kind == "text":
+            return _unquoted(self._take().text)
+        sign = "-" if self._take_sign("-") else ""
+        if not sign:
+            self._take_sign("+")
+        if self._peek().kind == "number":
+            return _number(sign + self._take().text)
+        raise self._wrong("a number, a quoted text, true, false, DATE '…' or TIMESTAMP '…'")
+
+    def _peek(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _take(self) -> _Token:
+        self._next += 1
+        return self._tokens[self._next - 1]
+
+    def _take_word(self, word: str) -> bool:
+        is_there = self._peek().is_word(word)
+        self._next += is_there
+        return is_there
+
+    def _take_sign(self, sign: str) -> bool:
+        token = self._peek()
+        is_there = token.kind == "sign" and token.text == sign
+        self._next += is_there
+        return is_there
+
+    def _expect_word(self, word: str) -> None:
+        if not self._take_word(word):
+            raise self._wrong(word)
+
+    def _expect_sign(self, sign: str) -> None:
+        if not self._take_sign(sign):
+            raise self._wrong(repr(sign))
+
+    def _wrong(self, expected: str) -> InvalidOptionError:
+        token = self._peek()
+        actual = repr(token.text) if token.kind != "end" else "the end"
+        return InvalidOptionError(
+            f"filter {self._text!r}: expected {expected} at character {token.position + 1}, found "
+            f"{actual}"
+        )
+
+
+def null_safe_equal(column: str, kind: pa.DataType, literal: Literal) -> Predicate:
+    """Compare as ``column <=> literal`` does: false, not null, where the column is null.
+
+    Raises:
+        InvalidOptionError: the two cannot be compared.
+    """
+    return And((IsNull(column, is_negated=True), compare(column, kind, Operator.EQUAL, literal)))
+
+
+def _resolve(written: str, schema: pa.Schema) -> str | None:
+    """Return the column's own spelling; None if no column, or more than one, has that name."""
+    if field_type(schema, written) is not None:
+        return written
+    head, dot, rest = written.partition(".")
+    for name, tail in ((written, ""), (head, dot + rest)):
+        columns = [n for n in schema.names if n.lower() == name.lower()]
+        if len(columns) == 1 and field_type(schema, columns[0] + tail) is not None:
+            return str(columns[0] + tail)
+    return None
+
+
+def _number(text: str) -> int | float | Decimal:
+    if "e" in text.lower():
+        return float(text)
+    return Decimal(text) if "." in text else int(text)
+
+
+def _unquoted(text: str) -> str:
+    quote = text[0]
+    inner = text[1:-1].replace(quote * 2, quote)
+    return re.sub(r"\\(.)", _unescaped, inner, flags=re.DOTALL)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    # \% and \_ keep their backslash: LIKE needs it.
+    return match[0] if match[1] in "%_" else _ESCAPES.get(match[1], match[1])
+
+
+_TYPED_TEXTS: dict[str, Callable[[str], Literal]] = {
+    "DATE": date.fromisoformat,
+    "TIMESTAMP": parse_time,
+    "TIMESTAMP_NTZ": parse_time,
+    "X": bytes.fromhex,
+}

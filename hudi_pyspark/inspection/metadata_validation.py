@@ -1,0 +1,152 @@
+"""The metadata table beside the timeline, the storage and the rows of its table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.planning.metadata_table.record_index import locate
+from hudi_pyspark.planning.metadata_table.records import listed_files
+from hudi_pyspark.planning.metadata_table.table import FILES, RECORD_INDEX
+from hudi_pyspark.planning.slice_planner import SlicePlanner
+from hudi_pyspark.planning.slice_tasks import plan
+from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from hudi_pyspark.planning.metadata_table.record_index import FileGroupId
+    from hudi_pyspark.planning.metadata_table.table import MetadataTable
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.view import TableView
+
+RECORD_SAMPLE = 100
+_SAMPLED_SLICES = 10
+_KEY = pa.schema([(RECORD_KEY_COLUMN, pa.string())])
+
+
+class Check(Enum):
+    """What is compared."""
+
+    COMMITS = "commits"
+    FILES = "files"
+    SIZES = "sizes"
+    RECORD_INDEX = "record_index"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that the metadata table says in another way, or not at all."""
+
+    check: Check
+    subject: str  # a requested time, a path or a record key
+    metadata_table: str | None  # what it has there; None for nothing
+    table: str | None  # what the table has there; None for nothing
+    problem: str  # the same in words
+
+
+def differences(
+    metadata: MetadataTable,
+    *,
+    stored: Mapping[str, int],
+    committed: AbstractSet[str],
+    sample: int = RECORD_SAMPLE,
+) -> Iterator[Difference]:
+    """Compare the metadata table with its table.
+
+    Args:
+        metadata: the metadata table.
+        stored: size by path of all files in the folders of the table.
+        committed: paths that commits name.
+        sample: look up about so many records in the record index; 0 for none.
+
+    Raises:
+        CorruptTableError: the metadata table, or a file of the sampled slices, cannot be read.
+    """
+    for time in metadata.missing_commits:
+        yield Difference(Check.COMMITS, time, None, time, "the commit is missing on its timeline")
+    names = metadata.table.config.metadata_partitions
+    if FILES in names:
+        yield from _of_files(listed_files(metadata.table), stored, committed)
+    if RECORD_INDEX in names and sample:
+        yield from _of_records(metadata, sample)
+
+
+def _of_files(
+    listed: Mapping[str, int], stored: Mapping[str, int], committed: AbstractSet[str]
+) -> Iterator[Difference]:
+    for path, size in sorted(listed.items()):
+        stored_size = stored.get(path)
+        if stored_size is None:
+            problem = "listed in the metadata table, but not on the storage"
+            yield Difference(Check.FILES, path, str(size), None, problem)
+        # Before layout 2 later commits append to a log file.
+        elif stored_size < size or (stored_size > size and not _is_log(path)):
+            problem = f"{stored_size} bytes on the storage, {size} in the metadata table"
+            yield Difference(Check.SIZES, path, str(size), str(stored_size), problem)
+    for path in sorted(committed & stored.keys() - listed.keys()):
+        problem = "committed and on the storage, but not listed in the metadata table"
+        yield Difference(Check.FILES, path, None, str(stored[path]), problem)
+
+
+def _is_log(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(".")
+
+
+def _of_records(metadata: MetadataTable, sample: int) -> Iterator[Difference]:
+    keys = _sampled_keys(metadata.table, sample)
+    located = locate(metadata, list(keys))
+    for key, group in keys.items():
+        found = located.get(key, [])
+        if group not in found:
+            has = ", ".join(map(_place, found)) or None
+            problem = f"the row is in {_place(group)}, by the record index in {has or 'no file'}"
+            yield Difference(Check.RECORD_INDEX, key, has, _place(group), problem)
+
+
+def _place(group: FileGroupId) -> str:
+    return "/".join(filter(None, group))
+
+
+def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
+    """Return some record keys, from slices that lie far apart, with the file group of each.
+
+    There are none where files hold no keys, or where records cannot be merged here; slices that
+    lack a file are left out.
+    """
+    if not view.config.populate_meta_fields:
+        return {}
+    planner = SlicePlanner(view, ReadOptions(), {})
+    whole = [s for s in view.file_slices(check_files=False) if _is_whole(s)]
+    slices = _spread(planner.with_sources(whole))
+    try:
+        tasks = plan(slices, planner.context, result=_KEY, until=view.last_instant)
+    except UnsupportedTableError:
+        return {}
+    each = -(-sample // max(len(tasks), 1))
+    found: dict[str, FileGroupId] = {}
+    for task in tasks:
+        group = (task.file_slice.partition_path, task.file_slice.file_id)
+        tables = read_task(task, view.storage)
+        keys = (key for table in tables for key in table.column(RECORD_KEY_COLUMN).to_pylist())
+        found.update((key, group) for key in islice(keys, each))
+    return found
+
+
+def _is_whole(file_slice: FileSlice) -> bool:
+    """Return whether no file of a slice is missing."""
+    base = file_slice.base_file
+    return (base is None or base.is_listed) and all(f.is_listed for f in file_slice.log_files)
+
+
+def _spread(slices: Sequence[FileSlice]) -> list[FileSlice]:
+    step = max(1, len(slices) // _SAMPLED_SLICES)
+    return list(slices[::step][:_SAMPLED_SLICES])

@@ -1,0 +1,1 @@
+"""The options of a read: from text to one typed value."""

@@ -1,0 +1,108 @@
+"""Options that are not read options of this source: refused, ignored, or reported as unknown."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from typing import TYPE_CHECKING, Final
+
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.options.option_table import BY_NAME, OPTIONS, as_text
+from hudi_pyspark.storage_options import is_storage_option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Query features of Apache Hudi that this release refuses by name instead of ignoring them.
+_BLOB_MODE = "hoodie.read.blob.inline.mode"
+_REFUSED = {
+    _BLOB_MODE: "blobs are always read with their content, as CONTENT does",
+    "hoodie.datasource.read.paths": "load the base path and filter on partition columns instead",
+    "hoodie.datasource.read.incr.filters": "use .filter() on the DataFrame instead",
+    "hoodie.write.record.merge.custom.implementation.classes": "Java mergers cannot run here",
+    "hoodie.datasource.write.record.merger.impls": "Java mergers cannot run here",
+}
+_REFUSED_PREFIXES = {
+    "hoodie.datasource.write.": "this source only reads",
+    "hoodie.datasource.read.table.valued.function.": "table-valued functions need Apache Hudi",
+}
+# Switches of the JVM reader that change its speed or its code path, never its rows.
+_IGNORED = frozenset(
+    {
+        "hoodie.file.index.enable",
+        "hoodie.datasource.read.file.index.listing.mode",
+        "hoodie.datasource.read.file.index.listing.partition-path-prefix.analysis.enabled",
+        "hoodie.file.group.reader.enabled",
+        "hoodie.datasource.read.use.new.parquet.file.format",
+        "hoodie.compaction.lazy.block.read",
+        "hoodie.compaction.reverse.log.read",
+        "hoodie.optimized.log.blocks.scan.enable",
+        "hoodie.datasource.read.streaming.table.version",
+    }
+)
+_IGNORED_PREFIXES = (
+    "hoodie.memory.",
+    "hoodie.common.spillable.",
+    "hoodie.common.diskmap.",
+    "hoodie.filesystem.view.",
+    "hoodie.hfile.block.cache.",
+    "hoodie.metadata.",
+)
+# The same of hudi-rs.
+HUDI_RS_IGNORED: Final = frozenset(
+    {
+        "hoodie.plan.listing.parallelism",
+        "hoodie.read.file.group.reader.version",
+        "hoodie.read.file.slice.read.concurrency",
+        "hoodie.read.input.partitions",
+        "hoodie.read.listing.parallelism",
+        "hoodie.read.scan.max.memory.size",
+    }
+)
+_KEYS = {name: option.name for name, option in BY_NAME.items()}
+_SHORT_NAMES = {n.lower(): n for option in OPTIONS for n in option.names if "." not in n}
+# Options that Spark itself hands to every source.
+SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
+
+
+def check_other_option(name: str, value: object) -> None:
+    """Accept an option that is not a read option, or report it.
+
+    An unknown key of Hudi is ignored, as Apache Hudi does, with a warning.
+
+    Args:
+        name: in lower case.
+        value: as given.
+
+    Raises:
+        InvalidOptionError: an unknown name without ``hoodie.``, most likely misspelt.
+        UnsupportedQueryError: a query feature that this release does not cover.
+    """
+    text = as_text(value)
+    if name == _BLOB_MODE and text.upper() == "CONTENT":
+        return
+    reason = _REFUSED.get(name) or next(
+        (why for prefix, why in _REFUSED_PREFIXES.items() if name.startswith(prefix)), None
+    )
+    if reason is not None and text != "":
+        raise UnsupportedQueryError(f"option {name} is not supported: {reason}")
+    if reason is not None or name in _IGNORED or name in HUDI_RS_IGNORED or name in SPARK_OPTIONS:
+        return
+    if name.startswith((*_IGNORED_PREFIXES, "spark.")) or is_storage_option(name):
+        return
+    is_key = name.startswith("hoodie.")
+    near = _nearest(name, {} if is_key else _SHORT_NAMES) or _nearest(name, _KEYS)
+    hint = f"; did you mean {near}?" if near else ""
+    if is_key:
+        warnings.warn(f"unknown option {name} is ignored{hint}", UserWarning, stacklevel=2)
+        return
+    known = ", ".join(sorted(_SHORT_NAMES.values()))
+    raise InvalidOptionError(
+        f"unknown option {name!r}{hint} (known: {known}, and the keys of Apache Hudi)"
+    )
+
+
+def _nearest(name: str, names: Mapping[str, str]) -> str:
+    """Return the name of the option whose name in lower case is the nearest; "" for none."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return names[near[0]] if near else ""

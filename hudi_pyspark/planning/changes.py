@@ -1,0 +1,361 @@
+"""Changes of a commit range (CDC): a task per commit and file group, by the changes' source."""
+
+from __future__ import annotations
+
+import enum
+import logging
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    IncrementalRangeError,
+    MissingFileError,
+    UnsupportedTableError,
+)
+from hudi_pyspark.format.file_name import is_log_file_name
+from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
+from hudi_pyspark.options.option_table import OnMissing
+from hudi_pyspark.planning.commit_range import (
+    archived_commits,
+    check_order,
+    commit_times,
+    end_before_hollow_commits,
+    matches_glob,
+    slice_paths,
+)
+from hudi_pyspark.table.commit_slices import written_slices
+from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
+    from hudi_pyspark.options.read_options import IncrementalOptions
+    from hudi_pyspark.planning.slice_tasks import ScanTask
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.view import TableView
+
+    Plan = Callable[[list[FileSlice], str], list[ScanTask]]
+
+_log = logging.getLogger(__name__)
+
+# Operations that change rows; compaction, clustering and the like only move them.
+_CHANGING = frozenset(
+    {
+        "INSERT", "INSERT_PREPPED", "UPSERT", "UPSERT_PREPPED", "DELETE", "DELETE_PREPPED",
+        "BULK_INSERT", "BULK_INSERT_PREPPED", "DELETE_PARTITION", "INSERT_OVERWRITE",
+        "INSERT_OVERWRITE_TABLE", "BOOTSTRAP",
+    }
+)  # fmt: skip
+_DELETES = frozenset({"DELETE", "DELETE_PREPPED"})
+
+
+class ChangeSource(enum.Enum):
+    """Where the changes of one file come from."""
+
+    CDC_LOG = "a CDC log file"
+    BASE_FILE_INSERT = "a base file of inserts"
+    BASE_FILE_DELETE = "the base file before, all of it deleted"
+    LOG_FILE = "a log file against the slice below"
+    REPLACED = "a replaced file group"
+
+
+@dataclass(frozen=True, slots=True)
+class CdcTask:
+    """The changes that one commit made to one file group; small and picklable."""
+
+    source: ChangeSource
+    instant: str  # requested time of the commit
+    before: ScanTask | None  # the slice as it was; None if there was none, or none is needed
+    after: ScanTask | None  # the files that the commit wrote; None if none are needed
+    cdc_files: tuple[tuple[str, int], ...]  # CDC log files: path from the base path, bytes
+    images: pa.Schema  # data columns of the images
+    as_struct: bool  # images as structs instead of JSON text
+    predicate: Predicate | None = None  # only changes for which it is true; None for all
+
+
+def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
+    """Return the columns ``op, ts_ms, before, after``; images are JSON text, or structs."""
+    images = pa.struct(list(data_columns(table_schema))) if as_struct else pa.string()
+    return pa.schema(
+        [
+            pa.field("op", pa.string()),
+            pa.field("ts_ms", pa.string()),
+            pa.field("before", images),
+            pa.field("after", images),
+        ]
+    )
+
+
+def data_columns(table_schema: pa.Schema) -> pa.Schema:
+    """Return the columns that images have: those of the table, without meta columns."""
+    hidden = (*META_COLUMNS, OPERATION_COLUMN)
+    return pa.schema([field for field in table_schema if field.name not in hidden])
+
+
+def missing_cdc_file(storage: Storage, path: str) -> str:
+    """Return the text of an error about a CDC log file that is gone."""
+    return f"{storage.describe(path)}, a CDC log file, is not on the storage"
+
+
+def check_changes(view: TableView, options: IncrementalOptions) -> None:
+    """Refuse a query that the table cannot answer for any range.
+
+    Raises:
+        UnsupportedTableError: the table does not log changes, or its rows have no record key.
+        InvalidInstantError: the range ends before it begins.
+    """
+    check_order(options.begin, options.end)
+    config = view.config
+    if not config.cdc_enabled:
+        raise UnsupportedTableError(
+            f"{view.storage.describe('')} does not log changes (hoodie.table.cdc.enabled is not "
+            "true), so there are no before and after images. Read the latest rows of the range "
+            "instead (hoodie.datasource.query.incremental.format=latest_state)"
+        )
+    needs_keys = config.is_merge_on_read or config.cdc_logging_mode != "DATA_BEFORE_AFTER"
+    if needs_keys and not config.populate_meta_fields:
+        raise UnsupportedTableError(
+            "images are found by the column _hoodie_record_key, which the table does not have "
+            "(hoodie.populate.meta.fields=false)"
+        )
+
+
+def plan_changes(
+    view: TableView, options: IncrementalOptions, table_schema: pa.Schema, plan: Plan
+) -> list[CdcTask]:
+    """Make one task per commit and file group, in order of commits.
+
+    Begin and end are compared with requested times on every table version, except that the offsets
+    of a stream are completion times from version 8 on.
+
+    Args:
+        view: the table.
+        options: the range and how to answer it.
+        table_schema: all columns of the table.
+        plan: makes scan tasks of all columns, given file slices and the newest instant that counts.
+
+    Raises:
+        IncrementalRangeError: the range begins before the active timeline, commits of it are still
+            pending, or files are gone.
+    """
+    by_completion = options.by_offset and view.config.has_completion_times
+    times = commit_times(view, by_completion=by_completion)
+    end = options.end or max(times.values(), default="")
+    if not view.config.has_completion_times:
+        end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
+    begin = _known_begin(view, options, end, by_completion=by_completion)
+    images = data_columns(table_schema)
+    planner = _ChangePlanner(view, plan, images, as_struct=options.cdc_as_struct)
+    tasks: list[CdcTask] = []
+    moved = ""
+    for time in sorted((t for t in times if begin < times[t] <= end), key=lambda t: times[t]):
+        commit_tasks, missing = _commit_tasks(planner, time, options)
+        if missing:
+            tasks, begin, moved = [], times[time], missing
+        tasks += commit_tasks
+    if moved:
+        _warn_moved(options.begin, begin, moved)
+    kept = [t for t in tasks if matches_glob(view, _task_paths(t), options.path_glob)]
+    _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(kept))
+    return kept
+
+
+def _commit_tasks(
+    planner: _ChangePlanner, time: str, options: IncrementalOptions
+) -> tuple[list[CdcTask], str]:
+    """Return the tasks of a commit; or none, and the reason, if the range may begin after it."""
+    try:
+        return list(planner.commit_tasks(time)), ""
+    except IncrementalRangeError as error:
+        if options.on_missing is not OnMissing.EARLIEST:
+            raise
+        return [], error.reason()
+
+
+def _task_paths(task: CdcTask) -> list[str]:
+    slices = [scan.file_slice for scan in (task.before, task.after) if scan is not None]
+    return [path for path, _ in task.cdc_files] + [p for s in slices for p in slice_paths(s)]
+
+
+def _known_begin(
+    view: TableView, options: IncrementalOptions, end: str, *, by_completion: bool
+) -> str:
+    """Return where the range begins: as requested, unless commits after that are archived."""
+    begin = options.begin
+    archived = archived_commits(view, begin, end, by_completion=by_completion)
+    if not archived:
+        return begin
+    last = max(archived.values())
+    reason = f"commit {min(archived)} is archived and its changes are gone"
+    if options.on_missing is OnMissing.EARLIEST:
+        _warn_moved(begin, last, reason)
+        return last
+    raise IncrementalRangeError(
+        f"the range begins at {begin}, but {reason}. Begin at {last} or later (on_missing=earliest "
+        "does)"
+    )
+
+
+def _warn_moved(requested: str, begin: str, reason: str) -> None:
+    warnings.warn(
+        f"changes after {requested}: they begin at {begin}, later than requested, since {reason} "
+        "(on_missing=fail refuses)",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+@dataclass(frozen=True)
+class _ChangePlanner:
+    """Finder of where the changes of commits come from."""
+
+    view: TableView
+    plan: Plan
+    images: pa.Schema
+    as_struct: bool
+    written: dict[str, dict[tuple[str, str], FileSlice]] = field(default_factory=dict)
+
+    def commit_tasks(self, time: str) -> Iterator[CdcTask]:
+        """Yield the tasks of a commit.
+
+        Raises:
+            IncrementalRangeError: files that they need are gone.
+            UnsupportedTableError: the commit does not record its operation.
+            CorruptTableError: the commit did not write the files that its metadata implies.
+        """
+        metadata = self.view.commit_metadata[time]
+        if metadata.operation_type is WriteOperationType.UNKNOWN and any(metadata.all_stats()):
+            raise UnsupportedTableError(
+                f"commit {time} does not record its operation, so it is unclear whether it changed "
+                "rows or only rewrote them. Begin the range after it"
+            )
+        if metadata.operation_type not in _CHANGING:
+            return
+        for partition, stats in metadata.write_stats.items():
+            for file_id, group in _by_file_id(stats).items():
+                yield from self._group_task(time, metadata, partition, file_id, group)
+        for partition, file_ids in metadata.replaced_file_ids.items():
+            for file_id in file_ids:
+                before = self._before(time, partition, file_id, must_exist=False)
+                if before is None and self.view.history.archived_times:
+                    # Commits that are archived may have written it, and the cleaner removed it.
+                    before = self._before(time, partition, file_id, must_exist=True)
+                if before is not None:
+                    yield self._task(ChangeSource.REPLACED, time, before=before)
+
+    def _group_task(
+        self,
+        time: str,
+        metadata: CommitMetadata,
+        partition: str,
+        file_id: str,
+        stats: Sequence[WriteStat],
+    ) -> Iterator[CdcTask]:
+        cdc_files = tuple(file for stat in stats for file in stat.cdc_files)
+        if cdc_files:
+            self._check_cdc_files(time, partition, [path for path, _ in cdc_files])
+            mode = self.view.config.cdc_logging_mode
+            before = None
+            if mode == "OP_KEY_ONLY":
+                has_older = any(stat.prev_commit not in (None, time) for stat in stats)
+                before = self._before(time, partition, file_id, must_exist=has_older)
+            after = self._after(time, partition, file_id) if mode != "DATA_BEFORE_AFTER" else None
+            yield self._task(
+                ChangeSource.CDC_LOG, time, before=before, after=after, cdc_files=cdc_files
+            )
+            return
+        stat = stats[0]
+        if is_log_file_name(stat.file_name):
+            yield self._task(
+                ChangeSource.LOG_FILE,
+                time,
+                before=self._before(time, partition, file_id, must_exist=False),
+                after=self._after(time, partition, file_id),
+            )
+        elif metadata.operation_type in _DELETES and not stat.num_writes and stat.num_deletes:
+            before = self._before(time, partition, file_id, must_exist=True)
+            yield self._task(ChangeSource.BASE_FILE_DELETE, time, before=before)
+        elif not stat.num_update_writes and stat.num_writes == stat.num_inserts:
+            after = self._after(time, partition, file_id)
+            yield self._task(ChangeSource.BASE_FILE_INSERT, time, after=after)
+        else:
+            raise CorruptTableError(
+                f"commit {time} updated rows in {stat.path}, but did not write a CDC log file, so "
+                "the changes of the range are unknown"
+            )
+
+    def _task(
+        self,
+        source: ChangeSource,
+        time: str,
+        *,
+        before: ScanTask | None = None,
+        after: ScanTask | None = None,
+        cdc_files: tuple[tuple[str, int], ...] = (),
+    ) -> CdcTask:
+        return CdcTask(
+            source=source,
+            instant=time,
+            before=before,
+            after=after,
+            cdc_files=cdc_files,
+            images=self.images,
+            as_struct=self.as_struct,
+        )
+
+    def _before(
+        self, time: str, partition: str, file_id: str, *, must_exist: bool
+    ) -> ScanTask | None:
+        """Plan the file group as it was before a commit; None if it did not exist."""
+        try:
+            file_slice = self.view.slices.before(time, partition, file_id)
+        except MissingFileError as error:
+            raise self._gone(time, error) from error
+        if file_slice is None:
+            if must_exist:
+                reason = f"no file is left of group {file_id} in {partition!r} as it was before"
+                raise self._gone(time, MissingFileError(reason))
+            return None
+        return self.plan([file_slice], self.view.history.instant_before(time))[0]
+
+    def _after(self, time: str, partition: str, file_id: str) -> ScanTask:
+        """Plan only what a commit wrote to a file group."""
+        if time not in self.written:
+            try:
+                slices = written_slices(self.view, [time])
+            except MissingFileError as error:
+                raise self._gone(time, error) from error
+            self.written[time] = {(s.partition_path, s.file_id): s for s in slices}
+        file_slice = self.written[time].get((partition, file_id))
+        if file_slice is None:
+            raise CorruptTableError(
+                f"commit {time} wrote no visible file of group {file_id} in {partition!r}"
+            )
+        return self.plan([file_slice], time)[0]
+
+    def _check_cdc_files(self, time: str, partition: str, paths: Sequence[str]) -> None:
+        listed = {file.name for file in self.view.listing.files([partition])[partition]}
+        for path in paths:
+            if path.rpartition("/")[2] not in listed:
+                raise self._gone(time, MissingFileError(missing_cdc_file(self.view.storage, path)))
+
+    def _gone(self, time: str, error: MissingFileError) -> IncrementalRangeError:
+        return IncrementalRangeError(
+            f"the changes of commit {time} are no longer known: {error.args[0]}. Begin the range "
+            f"at {time} or later (on_missing=earliest does)"
+        )
+
+
+def _by_file_id(stats: Sequence[WriteStat]) -> dict[str, list[WriteStat]]:
+    groups: dict[str, list[WriteStat]] = {}
+    for stat in stats:
+        if stat.path and stat.file_id:
+            groups.setdefault(stat.file_id, []).append(stat)
+    return groups

@@ -1,0 +1,348 @@
+"""Commit ranges: the commits of an incremental query, and the file slices that they wrote."""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import as_one_array
+from hudi_pyspark.errors import (
+    IncrementalRangeError,
+    InvalidInstantError,
+    MissingFileError,
+    UnsupportedTableError,
+)
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
+from hudi_pyspark.options.option_table import HollowCommits, OnMissing, RangeMerge
+from hudi_pyspark.table.commit_slices import (
+    commits_without_files,
+    slices_of_groups,
+    written_slices,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hudi_pyspark.options.read_options import IncrementalOptions
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.listing import PartitionChoice
+    from hudi_pyspark.table.view import TableView
+
+_FIRST_COMPLETION_TIME_VERSION = 8
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRange:
+    """The commits of an incremental query.
+
+    ``begin`` is exclusive and ``end`` inclusive. They are completion times from table version 8 on
+    and requested times before. Commits are always named by their requested times.
+    """
+
+    begin: str
+    end: str  # "" while the table has no commit
+    by_completion_time: bool
+    commits: tuple[str, ...]  # requested times, ascending; archived ones included
+    full_scan: str  # why the latest slices are read instead of the range's files; "" if not
+    moved: str = ""  # why the range begins later than requested; "" if it does not
+
+    def contains(self, commit_times: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which rows the range's commits wrote."""
+        written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
+        return np.asarray(as_one_array(written))
+
+    @property
+    def bounds(self) -> str:
+        """The range in words."""
+        kind = "completion" if self.by_completion_time else "requested"
+        last = f"{self.end}, inclusive" if self.end else "the latest"
+        return f"{kind} times after {self.begin} up to {last} ({len(self.commits)} commits)"
+
+    def __str__(self) -> str:
+        notes = [self.bounds]
+        if self.moved:
+            notes.append(f"begins later than requested, since {self.moved}")
+        if self.full_scan:
+            notes.append(f"full scan of the latest file slices, since {self.full_scan}")
+        return "; ".join(notes)
+
+
+def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
+    """Resolve the commits that an incremental query covers.
+
+    Raises:
+        UnsupportedTableError: the table's rows do not record their commit.
+        InvalidInstantError: the range ends before it begins.
+        IncrementalRangeError: commits of the range are no longer known, or not completed yet.
+    """
+    if not view.config.populate_meta_fields:
+        raise UnsupportedTableError(
+            "incremental queries need the column _hoodie_commit_time, which the table does not "
+            "have (hoodie.populate.meta.fields=false)"
+        )
+    by_completion = (options.table_version or view.config.version) >= _FIRST_COMPLETION_TIME_VERSION
+    check_order(options.begin, options.end)
+    times = commit_times(view, by_completion=by_completion)
+    end = options.end or max(times.values(), default="")
+    if not by_completion:
+        end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
+    commits = _without_skipped(
+        view, [t for t, at in times.items() if options.begin < at <= end], options
+    )
+    commit_range = CommitRange(options.begin, end, by_completion, tuple(sorted(commits)), "")
+    archived = archived_commits(view, options.begin, end, by_completion=by_completion)
+    if not archived:
+        return commit_range
+    reason = f"commit {min(archived)} of the range is archived"
+    answerable = _answerable(view, commit_range, options, reason, archived)
+    if answerable.full_scan:
+        return replace(answerable, commits=tuple(sorted({*commits, *archived})))
+    return answerable
+
+
+def check_order(begin: str, end: str) -> None:
+    """Refuse a range that ends before it begins.
+
+    Raises:
+        InvalidInstantError: it does.
+    """
+    if end and begin > end:
+        raise InvalidInstantError(f"the range begins at {begin}, after its end {end}")
+
+
+def range_slices(
+    view: TableView,
+    commit_range: CommitRange,
+    options: IncrementalOptions,
+    choice: PartitionChoice | None = None,
+) -> tuple[CommitRange, list[FileSlice]]:
+    """Return the slices to read, and the range as it is answered.
+
+    Slices are made only of the files that the range's commits wrote. If such a file is gone, the
+    latest slices are read instead, with a warning: they hold the rows whose present version was
+    written in the range.
+
+    Raises:
+        IncrementalRangeError: files are gone and the query must not fall back.
+    """
+    slices: list[FileSlice] = []
+    while commit_range.commits and not commit_range.full_scan:
+        try:
+            slices = written_slices(view, commit_range.commits)
+            if options.range_merge is RangeMerge.TABLE:
+                commit_range, slices = _slices_at_end(view, commit_range, options, slices)
+            break
+        except MissingFileError:
+            times = commit_times(view, by_completion=commit_range.by_completion_time)
+            incomplete = {t: times[t] for t in commits_without_files(view, commit_range.commits)}
+            reason = f"a file that commit {min(incomplete)} wrote is gone"
+            commit_range = _answerable(view, commit_range, options, reason, incomplete)
+    if commit_range.full_scan:
+        slices = view.file_slices(choice=choice)
+    _announce(commit_range)
+    return commit_range, _matching(view, slices, options.path_glob)
+
+
+def whole_slices(
+    view: TableView,
+    commit_range: CommitRange,
+    slices: Sequence[FileSlice],
+    *,
+    check_files: bool = False,
+) -> list[FileSlice]:
+    """Return the slices of the same file groups as the table had them at the end of a range.
+
+    Raises:
+        MissingFileError: one of their files is gone (only if files are checked).
+    """
+    return slices_of_groups(
+        view,
+        {(s.partition_path, s.file_id) for s in slices},
+        last_commit(view, commit_range),
+        completed_by=commit_range.end if commit_range.by_completion_time else "",
+        check_files=check_files,
+    )
+
+
+def last_commit(view: TableView, commit_range: CommitRange) -> str:
+    """Return the newest requested time of the commits that a range's end includes."""
+    times = commit_times(view, by_completion=commit_range.by_completion_time)
+    return max((t for t, at in times.items() if at <= commit_range.end), default="")
+
+
+def _slices_at_end(
+    view: TableView,
+    commit_range: CommitRange,
+    options: IncrementalOptions,
+    slices: Sequence[FileSlice],
+) -> tuple[CommitRange, list[FileSlice]]:
+    """Return the whole slices, or a range that falls back because their files are gone.
+
+    Raises:
+        IncrementalRangeError: files are gone and the query must not fall back.
+    """
+    try:
+        return commit_range, whole_slices(view, commit_range, slices, check_files=True)
+    except MissingFileError as error:
+        reason = "a file that the table had at the end of the range is gone"
+        if options.on_missing is OnMissing.FULL_SCAN:
+            return replace(commit_range, full_scan=reason), []
+        raise IncrementalRangeError(
+            f"range_merge=table needs the whole file slices as of {commit_range.end}, but "
+            f"{reason} ({error}). End the range later, merge within the range (range_merge=range), "
+            "or read the rows whose present version lies in the range (on_missing=full_scan)"
+        ) from error
+
+
+def _announce(commit_range: CommitRange) -> None:
+    """Log the range, and warn if the answer differs from that of the range's own files."""
+    _log.info("incremental query of %s", commit_range)
+    if commit_range.full_scan:
+        message = (
+            f"incremental query of {commit_range.bounds}: {commit_range.full_scan}. The latest "
+            "rows that were written in the range are read instead, without versions in between "
+            "and without rows deleted since (on_missing=fail refuses)"
+        )
+        warnings.warn(message, UserWarning, stacklevel=3)
+    if commit_range.moved:
+        warnings.warn(
+            f"incremental query of {commit_range.bounds}: it begins later than requested, since "
+            f"{commit_range.moved} (on_missing=fail refuses)",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _answerable(
+    view: TableView,
+    commit_range: CommitRange,
+    options: IncrementalOptions,
+    reason: str,
+    missing: Mapping[str, str],
+) -> CommitRange:
+    """Return the range as it is answered although some of its commits, or their files, are gone.
+
+    Args:
+        view: the table.
+        commit_range: the range, with the commits of the active timeline.
+        options: say whether to fall back.
+        reason: says what is gone; begins a sentence.
+        missing: requested time of each such commit to the time that ranges compare.
+
+    Raises:
+        IncrementalRangeError: the query must not fall back.
+    """
+    if options.on_missing is OnMissing.FULL_SCAN:
+        return replace(commit_range, full_scan=reason)
+    last_missing = max(missing.values())
+    times = commit_times(view, by_completion=commit_range.by_completion_time)
+    later = tuple(t for t in commit_range.commits if times[t] > last_missing)
+    if options.on_missing is OnMissing.EARLIEST:
+        return replace(
+            commit_range, begin=last_missing, commits=later, moved=commit_range.moved or reason
+        )
+    incomplete = commits_without_files(view, later) if later else ()
+    earliest = max((times[t] for t in incomplete), default=last_missing)
+    raise IncrementalRangeError(
+        f"the range can no longer be answered commit by commit: {reason}. The first commit that is "
+        f"gone is {min(missing)}; the earliest begin that still works is {earliest}. Begin there "
+        "(on_missing=earliest does), or read the rows whose present version lies in the range with "
+        "hoodie.datasource.read.incr.fallback.fulltablescan.enable=true"
+    )
+
+
+def commit_times(view: TableView, *, by_completion: bool) -> dict[str, str]:
+    """Map the requested time of each completed commit to the time that ranges compare."""
+    if not by_completion:
+        return {c.requested_time: c.requested_time for c in view.commits}
+    return {c.requested_time: c.completion_time or c.requested_time for c in view.commits}
+
+
+def _without_skipped(
+    view: TableView, times: Sequence[str], options: IncrementalOptions
+) -> list[str]:
+    actions = {c.requested_time: c.action for c in view.commits}
+    kept = list(times)
+    if options.skip_compaction and view.config.is_merge_on_read:
+        # Also the first bulk insert of a table, whose action is commit as well, as in Apache Hudi.
+        kept = [t for t in kept if actions[t] != "commit"]
+    if options.skip_clustering:
+        kept = [
+            t
+            for t in kept
+            if actions[t] != "replacecommit" or view.commit_metadata[t].operation_type != "CLUSTER"
+        ]
+    return kept
+
+
+def archived_commits(
+    view: TableView, begin: str, end: str, *, by_completion: bool
+) -> dict[str, str]:
+    """Map each archived commit of the range to the time that ranges compare."""
+    first = view.committed.first
+    if first and begin >= commit_times(view, by_completion=by_completion)[first]:
+        return {}
+    active = {c.requested_time for c in view.commits}
+    archived = {
+        a.requested_time: (a.completion_time if by_completion else None) or a.requested_time
+        # None completes before it is requested.
+        for a in view.history.archived_between("" if by_completion else begin, end)
+        if a.action in COMMIT_ACTIONS and a.requested_time not in active
+    }
+    return {time: at for time, at in archived.items() if begin < at <= end}
+
+
+def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: HollowCommits) -> str:
+    """Return the end of a range of requested times, inside which pending commits may complete.
+
+    Args:
+        view: the table.
+        begin: exclusive.
+        end: inclusive.
+        policy: what to do about pending commits.
+
+    Raises:
+        IncrementalRangeError: the range would miss a commit, and so would the one after it.
+    """
+    reads_on = policy is HollowCommits.USE_TRANSITION_TIME
+    pending = None if reads_on else view.history.first_incomplete_commit()
+    times = [c.requested_time for c in view.commits]
+    if pending is None or max(times, default="") < pending.requested_time:
+        return end
+    if policy is HollowCommits.BLOCK:
+        last = max((t for t in times if t < pending.requested_time), default=begin)
+        return min(end, last)
+    if begin < pending.requested_time <= end:
+        raise IncrementalRangeError(
+            f"{pending.action} {pending.requested_time} has not completed, but later commits have: "
+            "this range and the next one would both miss it. Let the writer finish or roll back, "
+            "or end the range before it (hollow_commits=block does)"
+        )
+    return end
+
+
+def _matching(view: TableView, slices: Sequence[FileSlice], glob: str) -> list[FileSlice]:
+    """Return the slices with a file whose path matches Hudi's path glob."""
+    return [s for s in slices if matches_glob(view, slice_paths(s), glob)]
+
+
+def matches_glob(view: TableView, paths: Sequence[str], glob: str) -> bool:
+    """Return whether one of the files has a full path that ends like the glob; "" matches all."""
+    describe = view.storage.describe
+    return not glob or any(fnmatch.fnmatchcase(describe(path), f"*{glob}") for path in paths)
+
+
+def slice_paths(file_slice: FileSlice) -> list[str]:
+    """Return the paths of a slice's files, relative to the base path."""
+    base = [file_slice.base_file.path] if file_slice.base_file is not None else []
+    return base + [log.path for log in file_slice.log_files]

@@ -1,0 +1,159 @@
+"""A scan in words: the instants, the files and the rules that it will use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.planning.changes import CdcTask
+from hudi_pyspark.planning.slice_tasks import ScanTask
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.planning.query import Query
+    from hudi_pyspark.planning.slice_planner import SlicePlanner
+    from hudi_pyspark.reading.read_task import ReadTask
+    from hudi_pyspark.table.file_group import FileSlice
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedScan:
+    """All that an explanation is made of."""
+
+    query: Query
+    planner: SlicePlanner
+    groups: Sequence[Sequence[ReadTask]]  # what each Spark task reads
+    columns: Sequence[str]
+    predicate: Predicate | None  # only rows for which it is true; None for all
+
+    @property
+    def tasks(self) -> list[ReadTask]:
+        """All tasks, without their groups."""
+        return [task for group in self.groups for task in group]
+
+    @property
+    def changes(self) -> list[CdcTask]:
+        """The tasks of a query for changes."""
+        return [task for task in self.tasks if isinstance(task, CdcTask)]
+
+    @property
+    def scans(self) -> list[ScanTask]:
+        """The reads of file slices; for changes: of the slices before and after."""
+        images = [image for change in self.changes for image in (change.before, change.after)]
+        return [task for task in (*self.tasks, *images) if isinstance(task, ScanTask)]
+
+
+def explain(scan: ExplainedScan) -> str:
+    """Return the explanation, one fact per line."""
+    view, slices = scan.planner.view, scan.query.slices
+    version = f"{view.config.table_type.value}, version {view.config.version}"
+    lines = [
+        f"table      {view.storage.describe('')} ({version})",
+        f"query      {scan.planner.options.query_type.value}",
+        f"instants   {scan.query.instants(scan.tasks)}",
+    ]
+    if slices is None:
+        lines.append(f"changes    {_changes(scan.changes)}")
+    else:
+        lines.append(f"files      {_files(slices)}")
+        lines.append(f"merge      {_merge(scan.planner, slices)}")
+    if scan.predicate is not None:
+        lines.append(f"filter     {scan.predicate}")
+        lines.append(f"pruned     {_pruned(scan)}")
+    lines.append(f"cost       {_cost(scan)}")
+    lines.append(f"listing    {_listing(scan)}")
+    lines.append(f"columns    {', '.join(scan.columns)}")
+    if scan.planner.context.schema_on_read is not None:
+        lines.append("schema     columns of older files are matched by id (schema on read)")
+    return "\n".join(lines)
+
+
+def summary(scan: ExplainedScan) -> str:
+    """Return in one line what the scan reads, without opening or listing anything more."""
+    slices = scan.query.slices
+    found = _changes(scan.changes) if slices is None else _files(slices)
+    pruned = f"; the filter {scan.predicate} leaves out {_pruned(scan)}" if scan.predicate else ""
+    columns = ", ".join(scan.columns) or "none"
+    return f"{scan.query.title}: {found}{pruned}; {_cost(scan)}; columns {columns}"
+
+
+def _files(slices: Sequence[FileSlice]) -> str:
+    merged = sum(bool(s.log_files) for s in slices)
+    return (
+        f"{len(slices)} file slices in {len({s.partition_path for s in slices})} partitions: "
+        f"{sum(s.base_file is not None for s in slices)} base files, "
+        f"{sum(len(s.log_files) for s in slices)} log files in {merged} slices"
+    )
+
+
+def _pruned(scan: ExplainedScan) -> str:
+    """Say what the filter skips; row groups and log blocks are only known to the read itself."""
+    parts: list[str] = []
+    if scan.query.slices is not None and scan.query.choice is not None:
+        parts += scan.query.choice.notes
+    parts += scan.planner.skipping.notes
+    keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
+    if keys:
+        parts.append(
+            f"all but {len(max(keys, key=len))} possible record keys, by Bloom filters of base "
+            "files and the keys of log records"
+        )
+    before = [task for task in scan.scans if not task.file_slice.log_files]
+    if before:
+        parts.append(f"row groups of {len(before)} slices without log files, by their statistics")
+    return "; ".join(parts) or "nothing"
+
+
+def _cost(scan: ExplainedScan) -> str:
+    """Count tasks, and bytes of the files that they open, of which they read some columns."""
+    base = sum(_base_bytes(task) for task in scan.scans)
+    logs = sum(log.size for task in scan.scans for log in task.file_slice.log_files)
+    other = sum(size for task in scan.changes for _, size in task.cdc_files)
+    parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
+    if other:
+        parts.append(f"{other:,} of change files")
+    tasks = "1 Spark task" if len(scan.groups) == 1 else f"{len(scan.groups)} Spark tasks"
+    return f"{tasks}; at most {', '.join(parts)}"
+
+
+def _base_bytes(task: ScanTask) -> int:
+    base = task.file_slice.base_file
+    if base is None:
+        return 0
+    if task.byte_range is None:
+        return base.size
+    begin, end = task.byte_range
+    return min(end, base.size) - begin
+
+
+def _listing(scan: ExplainedScan) -> str:
+    view = scan.planner.view
+    line = view.listing.summary()
+    partitions = view.config.metadata_partitions
+    if partitions and not scan.planner.options.use_metadata_table:
+        return f"{line}; the metadata table ({', '.join(partitions)}) is turned off"
+    return line if partitions else f"{line}; the table has no metadata table that may be read"
+
+
+def _changes(tasks: Sequence[CdcTask]) -> str:
+    counts = Counter(task.source.value for task in tasks)
+    return ", ".join(f"{count} x {source}" for source, count in counts.most_common()) or "none"
+
+
+def _merge(planner: SlicePlanner, slices: Sequence[FileSlice]) -> str:
+    if not any(s.log_files for s in slices):
+        return "none needed: no slice has log files"
+    if planner.options.skip_merge:
+        return "skipped: base rows and log rows as they are"
+    rule = planner.context.rule
+    parts = [rule.payload_class or rule.merge_strategy_id or rule.mode.value]
+    if rule.ordering_fields:
+        parts.append(f"by {', '.join(rule.ordering_fields)}")
+    if rule.partial_update_mode:
+        parts.append(rule.partial_update_mode)
+    if rule.delete_field:
+        parts.append(f"deletes where {rule.delete_field} = {rule.delete_marker}")
+    return ", ".join(parts)

@@ -1,0 +1,233 @@
+"""The metadata table of a table: whether it may be read, and the slices of its partitions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
+from hudi_pyspark.format.hashes import java_hash_codes
+from hudi_pyspark.format.timeline.instant import Action
+from hudi_pyspark.options.indexes import Index
+from hudi_pyspark.planning.metadata_table.entries import MetadataSlice
+from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.table.listing import DirectoryListing
+from hudi_pyspark.table.table_services import known_restores, known_rollbacks
+from hudi_pyspark.table.timeline import CommittedTimes
+from hudi_pyspark.table.view import open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from hudi_pyspark.planning.metadata_table.entries import Entries
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.view import TableView
+
+UNPARTITIONED = "."  # names the only partition of a table without partition columns
+FILES = "files"
+RECORD_INDEX = Index.RECORD_INDEX.value
+_FOLDER = f"{METADATA_FOLDER}/metadata"
+_OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
+_FILE_ID_NUMBER = re.compile(r"^[a-z_-]+-([0-9]{4})-0$")  # not of partitioned record indexes
+_INITIAL_INSTANTS = "00000000000000"
+
+
+@dataclass(frozen=True, eq=False)
+class MetadataTable:
+    """The metadata table as of the moment when it was opened.
+
+    Attributes:
+        table: the table that it describes.
+        view: its own timeline and files.
+    """
+
+    table: TableView
+    view: TableView
+    _indexes: dict[str, list[MetadataSlice]] = field(default_factory=dict)  # by partition
+
+    @classmethod
+    def open(cls, table: TableView) -> MetadataTable:
+        """Open the metadata table of a table.
+
+        Raises:
+            CorruptTableError: there is none, although the table's properties require one.
+        """
+        location = table.storage.describe(_FOLDER)
+        try:
+            opened = open_table(table.storage.at(location))
+        except TableNotFoundError as error:
+            raise CorruptTableError(
+                f"{location} is not a table, although hoodie.table.metadata.partitions requires one"
+            ) from error
+        # Its properties name no partition columns, yet its records lie in folders.
+        in_folders = replace(opened.config, partition_fields=("partition",))
+        listing = DirectoryListing(opened.storage, in_folders)
+        return cls(table, replace(opened, listing=listing))
+
+    @cached_property
+    def missing_commits(self) -> list[str]:
+        """The requested times of the table's commits that it lacks, in order.
+
+        Each commit of the table is one of the metadata table, too, and completes there first.
+        """
+        known = {instant.requested_time for instant in self.view.timeline.completed}
+        # Commits before its own timeline are in its base files.
+        first = min((time for time in known if not time.startswith(_INITIAL_INSTANTS)), default="")
+        times = (commit.requested_time for commit in self.table.commits)
+        return [time for time in times if time >= first and time not in known]
+
+    def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
+        """Return the slices of one of its partitions, by file id.
+
+        Args:
+            partition: its name.
+            check_files: look, in the metadata of its commits, for files that are missing.
+
+        Raises:
+            MissingFileError: a file is not on the storage.
+        """
+        slices = self._checked(partition) if check_files else self._listed(partition)
+        return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
+
+    def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
+        """Yield the entries with some keys, slice by slice; see `MetadataSlice.find`.
+
+        Args:
+            partition: one whose slices share keys by their hash codes: an index.
+            keys: in any order.
+
+        Raises:
+            CorruptTableError: files are missing or cannot be read.
+        """
+        slices = self._index(partition)
+        numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
+        if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):
+            codes = np.abs(java_hash_codes(keys).astype(np.int64)) % len(slices)
+            for number, metadata_slice in enumerate(slices):
+                mine = [keys[row] for row in np.flatnonzero(codes == number).tolist()]
+                if mine:
+                    yield metadata_slice.find(mine)
+        else:
+            yield from (metadata_slice.find(keys) for metadata_slice in slices)
+
+    def find_prefixes(self, partition: str, prefixes: Sequence[str]) -> Iterator[list[Entries]]:
+        """Yield the entries whose keys begin with some prefixes, slice by slice.
+
+        Args:
+            partition: an index.
+            prefixes: in any order.
+
+        Raises:
+            CorruptTableError: files are missing or cannot be read.
+        """
+        return (found.find_prefixes(prefixes) for found in self._index(partition))
+
+    def _index(self, partition: str) -> list[MetadataSlice]:
+        """Return the slices of an index, which keep what they have read.
+
+        Raises:
+            CorruptTableError: it has none, so that nothing would be found in it.
+        """
+        if partition not in self._indexes:
+            self._indexes[partition] = self.slices(partition, check_files=True)
+        if not self._indexes[partition]:
+            location = self.view.storage.describe(partition)
+            raise CorruptTableError(
+                f"{location} has no files, although hoodie.table.metadata.partitions names it"
+            )
+        return self._indexes[partition]
+
+    def _listed(self, partition: str) -> list[FileSlice]:
+        until = self.view.last_instant
+        groups = self.view.groups.of([partition], {})
+        slices = [self.view.slices.merged(group, until) for group in groups]
+        return [s for s in slices if s is not None and not s.is_empty]
+
+    def _checked(self, partition: str) -> list[FileSlice]:
+        slices = self.view.file_slices(check_files=False, choice=_OnePartition(partition))
+        for file_slice in slices:
+            self._check_files(file_slice)
+        return slices
+
+    def _check_files(self, file_slice: FileSlice) -> None:
+        """Check that no file is missing that was written since the partition was last rebuilt.
+
+        A partition that is dropped leaves its commits behind. Up to table version 7 a missing log
+        file may have been appended to another one.
+
+        Raises:
+            MissingFileError: a file is not on the storage.
+        """
+        base = file_slice.base_file
+        logs = file_slice.log_files if self.view.config.log_file_has_one_commit else ()
+        missing = [(log.path, log.instant_time) for log in logs if not log.is_listed]
+        if base is not None and not base.is_listed:
+            missing.append((base.path, base.instant_time))
+        built_at = self._built_at(file_slice.partition_path) if missing else ""
+        for path, time in missing:
+            if (self.view.history.completion_time(time) or time) >= built_at:
+                raise MissingFileError.since_commit(self.view.storage.describe(path), time)
+
+    def _built_at(self, partition: str) -> str:
+        """Return the completion time of the commit that last built a partition; "" if unknown."""
+        return max(
+            (
+                commit.completion_time or commit.requested_time
+                for commit in self.view.commits
+                if commit.requested_time.startswith(_INITIAL_INSTANTS)
+                and partition in self.view.commit_metadata[commit.requested_time].write_stats
+            ),
+            default="",
+        )
+
+    def _valid_among(self, times: Collection[str]) -> CommittedTimes:
+        """Return the valid instants, given those that are asked about.
+
+        It is written before the table commits. Instants that the table rolled back since count,
+        too, since the rollback itself follows; they are looked up only where they matter.
+        """
+        if all(time in self._valid for time in times):
+            return self._valid
+        rolled_back: set[str] = set()
+        for _, rollback, _ in known_rollbacks(self.table, archived=False):
+            rolled_back.update(rollback.rolled_back_times)
+        for _, restore in known_restores(self.table):
+            rolled_back.update(restore.rolled_back_times)
+        return replace(self._valid, times=self._valid.times | rolled_back)
+
+    @cached_property
+    def _valid(self) -> CommittedTimes:
+        """The instants that are valid whatever was rolled back."""
+        table, own = self.table.timeline, self.view.timeline
+        valid = {i.requested_time for i in table.completed}
+        pending = {i.requested_time for i in table.pending}
+        for instant in own.completed:
+            time = instant.requested_time
+            if instant.action in (Action.ROLLBACK, Action.RESTORE) or time.startswith(
+                _INITIAL_INSTANTS
+            ):
+                valid.add(time)
+            elif instant.action in (Action.DELTA_COMMIT, Action.COMMIT):
+                is_own = len(time) == _OWN_INSTANT_LENGTH or self.table.config.layout > 1
+                if is_own and time not in pending:
+                    valid.add(time)
+        # Instants before the active timeline of the table have committed, or were rolled back.
+        first = min((i.requested_time for i in table.instants), default="")
+        return CommittedTimes(frozenset(valid), first, frozenset(pending))
+
+
+@dataclass(frozen=True, slots=True)
+class _OnePartition:
+    """A choice of one partition by its name."""
+
+    name: str
+
+    def choose(self, partition_paths: Sequence[str]) -> list[str]:
+        return [path for path in partition_paths if path == self.name]
+
+    def may_contain(self, folder: str) -> bool:
+        return folder == self.name

@@ -1,0 +1,151 @@
+"""Choice of columns: those that the caller wants, and those that the merge needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
+from hudi_pyspark.reading.merge.payload import PAYLOAD_FIELDS
+from hudi_pyspark.table.schema import (
+    DELETED_COLUMN,
+    META_COLUMNS,
+    OPERATION_COLUMN,
+    RECORD_KEY_COLUMN,
+    resolve_schema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.table.merge_mode import MergeRule
+    from hudi_pyspark.table.view import TableView
+
+
+def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -> pa.Schema:
+    """Return all columns that a scan may return.
+
+    A folder made by the timestamp-based key generator is a formatted time, not the column's value:
+    taken from the path, the column is text, as in Apache Hudi. With the custom key generator it
+    keeps its type.
+
+    Args:
+        view: the table.
+        as_of: instant whose schema it is; None for the latest.
+        values_from_path: partition values are taken from the path.
+
+    Raises:
+        UnsupportedTableError: the table has no schema yet.
+        UnsupportedTypeError: a column has a type without counterpart.
+    """
+    schema = resolve_schema(view, as_of)
+    if not (values_from_path and view.config.key_generator == "TIMESTAMP"):
+        return schema
+    formatted = view.config.partition_fields
+    return pa.schema([f.with_type(pa.string()) if f.name in formatted else f for f in schema])
+
+
+def result_schema(
+    table_schema: pa.Schema, columns: Sequence[str] | None, *, include_meta_columns: bool
+) -> pa.Schema:
+    """Return the columns of the answer, in the order of `columns`; all of the table by default.
+
+    Raises:
+        InvalidOptionError: a column that the table does not have.
+    """
+    if columns is None:
+        hidden = () if include_meta_columns else (*META_COLUMNS, OPERATION_COLUMN)
+        return pa.schema([field for field in table_schema if field.name not in hidden])
+    unknown = [name for name in columns if name not in table_schema.names]
+    if unknown:
+        raise InvalidOptionError(
+            f"the table has no column {', '.join(map(repr, unknown))}; it has "
+            f"{', '.join(table_schema.names)}"
+        )
+    return pa.schema([table_schema.field(name) for name in columns])
+
+
+def with_columns(table_schema: pa.Schema, result: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """Return the result's columns, and after them those of the names that are not among them."""
+    missing = [table_schema.field(name) for name in names if name not in result.names]
+    return pa.schema([*result, *missing])
+
+
+def with_whole(table_schema: pa.Schema, schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """Return the columns of a schema, those of the names with all of their nested fields."""
+    return pa.schema(
+        table_schema.field(field.name) if field.name in names else field for field in schema
+    )
+
+
+def merge_schema(
+    table_schema: pa.Schema,
+    result: pa.Schema,
+    rule: MergeRule,
+    key_fields: Sequence[str] = (),
+    merger: PayloadMerger | None = None,
+) -> pa.Schema:
+    """Return the result's columns, and after them all others that merging log files needs.
+
+    A table without meta columns gets a record key column, to be made from its key fields.
+
+    Raises:
+        CorruptTableError: an ordering field that the table schema does not have.
+    """
+    missing = [n for n in rule.ordering_fields if _top_level(n, table_schema) is None]
+    if missing:
+        raise CorruptTableError(
+            f"ordering field {', '.join(missing)} (hoodie.table.ordering.fields or "
+            "hoodie.table.precombine.field) does not exist in the table schema"
+        )
+    needed = merge_columns(table_schema, rule, key_fields, merger)
+    extra = [
+        table_schema.field(name)
+        for name in needed
+        if name in table_schema.names and name not in result.names
+    ]
+    if key_fields:
+        extra.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
+    return pa.schema([*result, *extra])
+
+
+def merge_columns(
+    table_schema: pa.Schema,
+    rule: MergeRule,
+    key_fields: Sequence[str],
+    merger: PayloadMerger | None,
+) -> list[str]:
+    """Return the columns that merging looks at, each once; some may not be in the table schema.
+
+    Raises:
+        CorruptTableError: the payload class needs a column that the table schema does not have.
+    """
+    fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
+    needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
+    needed += [name for field in fields if (name := _top_level(field, table_schema))]
+    needed += _payload_columns(table_schema, rule, merger)
+    return list(dict.fromkeys(needed))
+
+
+def _payload_columns(
+    table_schema: pa.Schema, rule: MergeRule, merger: PayloadMerger | None
+) -> Sequence[str]:
+    """Return the columns that the payload class looks at."""
+    if merger is not None:
+        return merger.columns if merger.columns is not None else table_schema.names
+    columns = PAYLOAD_FIELDS.get(rule.payload_name, ())
+    missing = [name for name in columns if name not in table_schema.names]
+    if missing:
+        raise CorruptTableError(
+            f"payload class {rule.payload_class} needs the column {', '.join(missing)}, which does "
+            "not exist in the table schema"
+        )
+    return columns
+
+
+def _top_level(name: str, schema: pa.Schema) -> str | None:
+    """Return the column that holds a field of that dotted name; None if the schema has none."""
+    candidates = (name, name.partition(".")[0])
+    return next((c for c in candidates if c in schema.names), None)

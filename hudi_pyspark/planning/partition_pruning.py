@@ -1,0 +1,205 @@
+"""A filter to the partitions whose rows can pass it, chosen before their files are listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.filter.bounds import Bounds, may_match
+from hudi_pyspark.filter.predicate import columns_of, conjuncts, holds
+from hudi_pyspark.planning.partition_values import (
+    decided_by_path,
+    path_type,
+    resolve_partition_values,
+)
+from hudi_pyspark.table.listing import PartitionChoice
+from hudi_pyspark.table.partition import NULL_PARTITION_VALUE, partition_folders, partition_scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.table.config import TableConfig
+
+
+class QueryChoice(PartitionChoice, Protocol):
+    """The partitions that a query needs, and why it needs no others."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Say what has left out partitions."""
+
+
+_AFTER_SLASH = "0"  # the character that follows the slash
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionPruner:
+    """Chooses partitions by the values that their paths give to rows.
+
+    Attributes:
+        predicate: the filter.
+        config: the table's properties.
+        schema: the table's columns.
+        always_from_path: the path decides all partition values.
+    """
+
+    predicate: Predicate
+    config: TableConfig
+    schema: pa.Schema
+    always_from_path: bool
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Say what has left out partitions."""
+        return ["partitions by their paths, before their files are listed"]
+
+    def choose(self, partition_paths: Sequence[str]) -> list[str]:
+        """Return the partitions that can have rows for which the filter is true, in their order."""
+        if not self._parts:
+            return list(partition_paths)
+        known = self._known(partition_paths)
+        return [
+            path
+            for path, can_pass in zip(partition_paths, known, strict=True)
+            if can_pass or (can_pass is None and self._can_pass(path))
+        ]
+
+    def may_contain(self, folder: str) -> bool:
+        """Return whether a folder can be or contain a partition that is chosen.
+
+        Args:
+            folder: relative to the base path.
+        """
+        fields = self.config.partition_fields
+        folders = [folder] if len(fields) == 1 else folder.split("/")
+        if not self._parts or len(folders) > len(fields):
+            return True
+        texts = dict(zip(fields, folders, strict=False))
+        decided = [*texts] if self.always_from_path else self._decided(folder)
+        bounds = {name: self._folder_bounds(name, texts[name]) for name in decided if name in texts}
+        return all(may_match(part, bounds.get) for part in self._parts)
+
+    @cached_property
+    def _parts(self) -> tuple[Predicate, ...]:
+        """The parts of the filter that compare partition columns only."""
+        fields = {name for name in self.config.partition_fields if name in self.schema.names}
+        return tuple(part for part in conjuncts(self.predicate) if columns_of(part) <= fields)
+
+    def _decided(self, path: str) -> list[str]:
+        names = [name for name in self.config.partition_fields if name in self.schema.names]
+        return decided_by_path(names, path, self.config, self.schema, self.config.ordering_fields)
+
+    def _can_pass(self, path: str) -> bool:
+        try:
+            values = resolve_partition_values(
+                path,
+                self.config,
+                self.schema,
+                always_from_path=self.always_from_path,
+                ordering_fields=self.config.ordering_fields,
+            )
+        except CorruptTableError:
+            return True  # to be refused where it has files
+        return values.narrow(self.predicate)[0]
+
+    def _known(self, paths: Sequence[str]) -> list[bool | None]:
+        """Decide about all paths at once; None for those that have to be looked at singly.
+
+        Paths of plain text, whose values need no decoding, are the rule.
+        """
+        fields = self.config.partition_fields
+        folders = [partition_folders(path, self.config) for path in paths]
+        plain = [
+            number
+            for number, path in enumerate(paths)
+            if len(folders[number]) == len(fields)
+            and "%" not in path
+            and NULL_PARTITION_VALUE not in path
+        ]
+        verdicts: list[bool | None] = [None] * len(paths)
+        if not plain or self.config.slash_separated_dates:
+            return verdicts
+        values = pa.table(self._plain_values([folders[number] for number in plain]))
+        parts = [part for part in self._parts if columns_of(part) <= set(values.schema.names)]
+        if parts:
+            masks = [holds(part, values) for part in parts]
+            passes = np.logical_and.reduce(masks).tolist()
+            for number, can_pass in zip(plain, passes, strict=True):
+                if not can_pass or len(parts) == len(self._parts):
+                    verdicts[number] = can_pass
+        return verdicts
+
+    def _plain_values(self, folders: Sequence[Sequence[str]]) -> dict[str, pa.Array]:
+        """Return the values of the columns that paths of plain text decide."""
+        decided = set(self._decided(""))
+        columns = {}
+        for index, name in enumerate(self.config.partition_fields):
+            if name in decided:
+                texts = pa.array([f[index].removeprefix(f"{name}=") for f in folders], pa.string())
+                kind = self.schema.field(name).type
+                if pa.types.is_string(kind):
+                    columns[name] = texts
+                elif pa.types.is_integer(kind):
+                    try:
+                        columns[name] = texts.cast(kind)
+                    except pa.ArrowInvalid:
+                        continue  # some are not numbers
+        return columns
+
+    def _folder_bounds(self, name: str, folder: str) -> Bounds | None:
+        """Return bounds of the column's values below a folder; None if they are not known."""
+        kind = path_type(self.schema.field(name))
+        try:
+            value = partition_scalar(name, folder, kind, self.config)
+        except CorruptTableError:
+            return None
+        if not value.is_valid:
+            return None
+        if not pa.types.is_string(kind) or self.config.url_encode_partitions:
+            return Bounds.of(value)
+        # Where slashes are not encoded, the value may go on in the folders below.
+        beyond = pa.scalar(value.as_py() + _AFTER_SLASH)
+        return Bounds(value, beyond, may_be_null=False, may_have_value=True)
+
+
+@dataclass(frozen=True, eq=False)
+class StatisticsPruner:
+    """Chooses partitions by their paths, and then by their statistics.
+
+    Attributes:
+        by_path: chooses by the paths; None for all.
+        by_statistics: returns those of some partitions that their statistics do not rule out.
+        statistics_notes: what the statistics have done so far.
+    """
+
+    by_path: PartitionPruner | None
+    by_statistics: Callable[[Sequence[str]], Sequence[str]]
+    statistics_notes: Sequence[str]
+    _chosen: dict[str, bool] = field(default_factory=dict)  # by path; each is looked up once
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Say what has left out partitions."""
+        by_path = self.by_path.notes if self.by_path is not None else []
+        return [*by_path, *self.statistics_notes]
+
+    def choose(self, partition_paths: Sequence[str]) -> list[str]:
+        """Return the partitions that can have rows for which the filter is true, in their order."""
+        paths = list(partition_paths)
+        if self.by_path is not None:
+            paths = self.by_path.choose(paths)
+        unknown = [path for path in paths if path not in self._chosen]
+        if unknown:
+            kept = set(self.by_statistics(unknown))
+            self._chosen.update((path, path in kept) for path in unknown)
+        return [path for path in paths if self._chosen[path]]
+
+    def may_contain(self, folder: str) -> bool:
+        """Return whether a folder can be or contain a partition that is chosen."""
+        return self.by_path is None or self.by_path.may_contain(folder)

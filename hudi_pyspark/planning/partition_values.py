@@ -1,0 +1,214 @@
+"""Values of partition columns: from the path, or from the data files if it cannot hold them.
+
+A global index may leave a row whose partition value changed in its old folder. Apache Hudi 1.x
+shows the folder's value for such a row, so that pruning by the path and the rows agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import any_of, repeat
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.filter.bounds import Bounds, may_match
+from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds
+from hudi_pyspark.format.avro.schema import MILLISECONDS
+from hudi_pyspark.table.partition import partition_folders, partition_scalars
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.table.config import TableConfig
+
+_EMPTY = pa.scalar("")
+_NULL = pa.scalar(None, pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionValues:
+    """Where the partition columns of one file slice take their values from.
+
+    Attributes:
+        columns: the table's partition columns.
+        path_values: column and value, for all columns that the path has a value for. They fill in
+            where a file lacks the column.
+        from_path: columns whose value is the path's, whatever the files hold.
+        null_or_empty: text columns whose folder means null or the empty text: the file says which
+            of the two a row has.
+        never_read: columns that are not read from the files at all.
+    """
+
+    columns: tuple[str, ...] = ()
+    path_values: tuple[tuple[str, pa.Scalar], ...] = ()
+    from_path: tuple[str, ...] = ()
+    null_or_empty: tuple[str, ...] = ()
+    never_read: tuple[str, ...] = ()
+
+    @property
+    def constants(self) -> dict[str, pa.Scalar]:
+        """The path's value by column."""
+        return dict(self.path_values)
+
+    def show(self, rows: pa.Table) -> pa.Table:
+        """Return the rows with the partition values that the answer has.
+
+        Args:
+            rows: as merged; may lack partition columns.
+        """
+        constants = self.constants
+        for name in self.from_path:
+            if name in rows.schema.names and name not in self.never_read:
+                kind = rows.schema.field(name).type
+                rows = _replace(rows, name, repeat(constants[name].cast(kind), rows.num_rows))
+        for name in self.null_or_empty:
+            if name in rows.schema.names:
+                is_empty = pc.equal(rows.column(name), _EMPTY)
+                rows = _replace(rows, name, pc.if_else(is_empty, _EMPTY, _NULL))
+        return rows
+
+    def is_as_stored(self, name: str) -> bool:
+        """Return whether a column's values are those that the files hold, if they hold it."""
+        return name not in self.from_path and name not in self.null_or_empty
+
+    def narrow(self, predicate: Predicate | None) -> tuple[bool, Predicate | None]:
+        """Evaluate the parts of a filter that the path decides.
+
+        Returns:
+            Whether rows of the slice can pass the filter, and the parts that remain to evaluate.
+        """
+        known = {name: value for name, value in self.path_values if name in self.from_path}
+        remaining = []
+        for part in conjuncts(predicate):
+            if columns_of(part) <= known.keys():
+                if not holds(part, _one_row(known, columns_of(part))).all():
+                    return False, None
+            elif may_match(part, self._bounds):
+                remaining.append(part)
+            else:
+                return False, None
+        return True, conjunction(remaining)
+
+    def _bounds(self, name: str) -> Bounds | None:
+        if name in self.null_or_empty:
+            return Bounds(_EMPTY, _EMPTY, may_be_null=True, may_have_value=True)
+        if name not in self.from_path:
+            return None
+        value = self.constants[name]
+        if not value.is_valid:
+            return Bounds(None, None, may_be_null=True, may_have_value=False)
+        return Bounds.of(value)
+
+
+def resolve_partition_values(
+    partition_path: str,
+    config: TableConfig,
+    schema: pa.Schema,
+    *,
+    always_from_path: bool,
+    ordering_fields: Collection[str] = (),
+    read_for_merge: Collection[str] = (),
+) -> PartitionValues:
+    """Decide, for the slices of one partition, which partition columns come from its path.
+
+    Args:
+        partition_path: relative to the base path.
+        config: the table's properties.
+        schema: the table's columns.
+        always_from_path: the path decides in all cases.
+        ordering_fields: names of fields whose stored values order records: they are shown, too.
+        read_for_merge: columns whose stored values the merge needs.
+
+    Raises:
+        CorruptTableError: the path has to decide, and does not parse.
+    """
+    names = [name for name in config.partition_fields if name in schema.names]
+    types = {name: path_type(schema.field(name)) for name in names}
+    try:
+        values = partition_scalars(partition_path, config, types)
+    except CorruptTableError:
+        if always_from_path:
+            raise
+        return PartitionValues(columns=config.partition_fields)
+    if always_from_path:
+        # Files of such a table may hold the columns all the same, null (rewritten by a merge).
+        given = tuple(values)
+        return PartitionValues(config.partition_fields, tuple(values.items()), given, (), given)
+    certain = decided_by_path(names, partition_path, config, schema, ordering_fields)
+    ambiguous = tuple(n for n in certain if not values[n].is_valid and pa.types.is_string(types[n]))
+    from_path = tuple(n for n in certain if n not in ambiguous)
+    return PartitionValues(
+        columns=config.partition_fields,
+        path_values=tuple(values.items()),
+        from_path=from_path,
+        null_or_empty=ambiguous,
+        never_read=tuple(n for n in from_path if n not in read_for_merge),
+    )
+
+
+def stored_partition_values(partition: PartitionValues) -> PartitionValues:
+    """Return the same values for files that lack the columns; other files keep their own."""
+    return PartitionValues(partition.columns, partition.path_values)
+
+
+def decided_by_path(
+    names: Iterable[str],
+    partition_path: str,
+    config: TableConfig,
+    schema: pa.Schema,
+    ordering_fields: Collection[str],
+) -> list[str]:
+    """Return the columns whose value the text of their folder gives without loss.
+
+    Args:
+        names: the table's partition columns.
+        partition_path: or the beginning of one.
+        config: the table's properties.
+        schema: the table's columns.
+        ordering_fields: names of fields whose stored values order records.
+    """
+    folders = partition_folders(partition_path, config)
+    unclear: set[str] = set()
+    if not config.url_encode_partitions:  # a value itself may hold what looks like an escape
+        of_fields = zip(config.partition_fields, folders, strict=False)
+        unclear = {name for name, folder in of_fields if unquote(folder) != folder}
+    return [
+        name
+        for name in names
+        if name not in unclear
+        and name not in config.timestamp_partition_fields
+        and name not in ordering_fields
+        and _is_exact(schema.field(name).type)
+    ]
+
+
+# Whether the text of a value in a path is the whole value.
+_is_exact = any_of(
+    pa.types.is_string,
+    pa.types.is_integer,
+    pa.types.is_boolean,
+    pa.types.is_date,
+    pa.types.is_decimal,
+    pa.types.is_floating,
+)
+
+
+def path_type(field: pa.Field) -> pa.DataType:
+    """Return the type of the number that a partition path shows."""
+    if pa.types.is_timestamp(field.type) and (field.metadata or {}).items() >= MILLISECONDS.items():
+        return pa.timestamp("ms", field.type.tz)
+    return field.type
+
+
+def _one_row(values: dict[str, pa.Scalar], names: Iterable[str]) -> pa.Table:
+    return pa.table({name: repeat(values[name], 1) for name in names})
+
+
+def _replace(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
+    index = rows.schema.get_field_index(name)
+    return rows.set_column(index, rows.schema.field(index), column)

@@ -1,0 +1,305 @@
+"""The kinds of queries: each knows its schema, file slices, tasks and explanation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.options.instant_text import local_now, resolve_as_of
+from hudi_pyspark.options.option_table import QueryType
+from hudi_pyspark.planning.changes import CdcTask, cdc_schema, check_changes, plan_changes
+from hudi_pyspark.planning.commit_range import (
+    last_commit,
+    range_slices,
+    resolve_range,
+    whole_slices,
+)
+from hudi_pyspark.planning.slice_tasks import plan
+from hudi_pyspark.table.schema import resolve_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
+    from hudi_pyspark.planning.commit_range import CommitRange
+    from hudi_pyspark.planning.partition_pruning import QueryChoice
+    from hudi_pyspark.planning.slice_planner import SlicePlanner
+    from hudi_pyspark.planning.slice_tasks import ScanTask
+    from hudi_pyspark.reading.read_task import ReadTask
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.view import TableView
+
+
+@dataclass(frozen=True, eq=False)
+class Query(ABC):
+    """What a scan reads of a table; files are listed when its slices or tasks are asked for."""
+
+    view: TableView
+    choice: QueryChoice | None = field(default=None, kw_only=True)  # partitions; None: all
+    is_ordered: ClassVar[bool] = False  # the order of the tasks is that of the answer
+
+    def choosing(self, choice: QueryChoice | None) -> Query:
+        """Return the same query of some partitions only; changes do not depend on them."""
+        return replace(self, choice=choice)
+
+    @property
+    def reads_latest_rows(self) -> bool:
+        """Whether the answer is made of the table's rows as they are now."""
+        return False
+
+    @property
+    def title(self) -> str:
+        """The query in a few words, e.g. ``snapshot of /table``."""
+        return f"{QueryType.INCREMENTAL.value} of {self.view.storage.describe('')}"
+
+    @property
+    def schema_instant(self) -> str | None:
+        """Instant whose schema the answer has; None for the latest."""
+        return None
+
+    @property
+    @abstractmethod
+    def slices(self) -> Sequence[FileSlice] | None:
+        """File slices that the answer is made of; None if it is made of changes."""
+
+    def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
+        """Return all columns that the answer may have."""
+        return table_schema
+
+    def pinned_instant(self) -> str | None:
+        """Return the instant as of which the query has this answer for good; None if there is none.
+
+        Raises:
+            HudiError: as for `slices`.
+        """
+        return None
+
+    @abstractmethod
+    def tasks(
+        self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
+    ) -> Sequence[ReadTask]:
+        """Plan the query.
+
+        Args:
+            planner: of the same table and options.
+            result: columns of the answer; changes always have all of theirs.
+            predicate: only rows of the answer for which it is true; None for all.
+
+        Raises:
+            MissingFileError: a committed file is not on the storage.
+            IncrementalRangeError: a range cannot be answered, because its files are gone.
+            UnsupportedTableError: a slice that cannot be read correctly.
+        """
+
+    @abstractmethod
+    def instants(self, tasks: Sequence[ReadTask]) -> str:
+        """Return which instants the answer covers, in words."""
+
+
+def resolve_query(view: TableView, options: ReadOptions) -> Query:
+    """Resolve instants and ranges on the table's timeline.
+
+    Raises:
+        TimeTravelError: the state at that instant cannot be answered.
+        IncrementalRangeError: commits of the range are gone, or not completed yet.
+        UnsupportedTableError: the table does not have what the query needs.
+    """
+    if options.incremental is None:
+        as_of = (
+            resolve_as_of(options.as_of, view, local_now()) if options.as_of is not None else None
+        )
+        return SnapshotQuery(view, as_of, options.query_type is QueryType.READ_OPTIMIZED)
+    if options.incremental.is_cdc:
+        check_changes(view, options.incremental)
+        return ChangesQuery(view, options.incremental)
+    return RangeQuery(view, options.incremental, resolve_range(view, options.incremental))
+
+
+@dataclass(frozen=True, eq=False)
+class SnapshotQuery(Query):
+    """The rows of a table as of an instant, or those of its base files alone."""
+
+    as_of: str | None  # None for the latest
+    read_optimized: bool
+
+    @property
+    def reads_latest_rows(self) -> bool:
+        """Whether the answer is made of the table's rows as they are now."""
+        return self.as_of is None and not self.read_optimized
+
+    @property
+    def title(self) -> str:
+        """The query in a few words."""
+        kind = QueryType.READ_OPTIMIZED if self.read_optimized else QueryType.SNAPSHOT
+        when = f" as of {self.as_of}" if self.as_of else ""
+        return f"{kind.value} of {self.view.storage.describe('')}{when}"
+
+    @property
+    def schema_instant(self) -> str | None:
+        """Instant whose schema the answer has; None for the latest."""
+        return self.as_of
+
+    @cached_property
+    def slices(self) -> Sequence[FileSlice]:
+        """File slices that the answer is made of.
+
+        Raises:
+            MissingFileError: a committed file is not on the storage.
+            IncrementalRangeError: files of the range are gone, and it must not fall back.
+        """
+        return self.view.file_slices(
+            self.as_of, read_optimized=self.read_optimized, choice=self.choice
+        )
+
+    def tasks(
+        self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
+    ) -> Sequence[ScanTask]:
+        """Plan the query; see `Query.tasks`.
+
+        Raises:
+            HudiError: as there.
+        """
+        until = self.as_of if self.as_of is not None else self.view.last_instant
+        slices = self.slices
+        if self.as_of is None:
+            slices = planner.narrowed(slices, predicate, by_key=self.reads_latest_rows)
+        slices = planner.with_sources(slices)
+        return plan(slices, planner.context, result=result, until=until, predicate=predicate)
+
+    def pinned_instant(self) -> str | None:
+        """Return the instant as of which the query has this answer for good; None if there is none.
+
+        Raises:
+            HudiError: as for `slices`.
+        """
+        if self.as_of is not None:
+            return self.as_of
+        last = self.view.last_instant
+        try:
+            as_of = resolve_as_of(last, self.view, local_now())
+        except HudiError:  # an older instant is pending, so its commit may still join the answer
+            return None
+        same = replace(self, as_of=as_of)
+        is_same = resolve_schema(self.view, as_of) == resolve_schema(self.view)
+        return as_of if is_same and list(same.slices) == list(self.slices) else None
+
+    def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
+        """Return which instants the answer covers, in words."""
+        if self.as_of:
+            return f"up to {self.as_of}, inclusive (requested times)"
+        last = self.view.last_instant
+        return f"latest, {last}" if last else "no commit yet"
+
+
+@dataclass(frozen=True, eq=False)
+class RangeQuery(Query):
+    """The rows that a range of commits wrote."""
+
+    options: IncrementalOptions
+    commit_range: CommitRange  # as it is known before files are listed
+
+    @property
+    def schema_instant(self) -> str | None:
+        """Instant whose schema the answer has; None for the latest."""
+        commits = self.commit_range.commits
+        return commits[-1] if self.options.use_end_schema and commits else None
+
+    @property
+    def slices(self) -> Sequence[FileSlice]:
+        """File slices that the answer is made of.
+
+        Raises:
+            MissingFileError: a committed file is not on the storage.
+            IncrementalRangeError: files of the range are gone, and it must not fall back.
+        """
+        return self._range_and_slices[1]
+
+    def tasks(
+        self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
+    ) -> Sequence[ScanTask]:
+        """Plan the query; see `Query.tasks`.
+
+        Raises:
+            HudiError: as there.
+        """
+        commit_range, slices = self._range_and_slices
+        reads_range = bool(commit_range.commits) and not commit_range.full_scan
+        return plan(
+            planner.with_sources(slices),
+            planner.context,
+            result=result,
+            until=last_commit(self.view, commit_range) if reads_range else self.view.last_instant,
+            commit_range=commit_range,
+            predicate=predicate,
+            whole_slices=self._whole_slices(commit_range, slices),
+        )
+
+    def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
+        """Return which instants the answer covers, in words."""
+        return str(self._range_and_slices[0])
+
+    @cached_property
+    def _range_and_slices(self) -> tuple[CommitRange, Sequence[FileSlice]]:
+        return range_slices(self.view, self.commit_range, self.options, self.choice)
+
+    def _whole_slices(
+        self, commit_range: CommitRange, slices: Sequence[FileSlice]
+    ) -> Mapping[tuple[str, str], FileSlice]:
+        """Return the full slices whose top the range's log files may be.
+
+        Only tables from version 8 on have partial updates in their log files.
+        """
+        config = self.view.config
+        if not config.is_merge_on_read or config.layout == 1:
+            return {}
+        with_logs = [file_slice for file_slice in slices if file_slice.log_files]
+        whole = whole_slices(self.view, commit_range, with_logs)
+        return {(s.partition_path, s.file_id): s for s in whole}
+
+
+@dataclass(frozen=True, eq=False)
+class ChangesQuery(Query):
+    """The changes of a range of commits, each with the images of its row (CDC)."""
+
+    options: IncrementalOptions
+    is_ordered: ClassVar[bool] = True
+
+    @property
+    def slices(self) -> None:
+        """None, since the answer is made of changes."""
+        return None
+
+    def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
+        """Return the columns of changes."""
+        return cdc_schema(table_schema, as_struct=self.options.cdc_as_struct)
+
+    def tasks(
+        self,
+        planner: SlicePlanner,
+        result: pa.Schema,  # noqa: ARG002  (changes have all of their columns)
+        predicate: Predicate | None,
+    ) -> Sequence[CdcTask]:
+        """Plan the query; see `Query.tasks`.
+
+        Raises:
+            HudiError: as there.
+        """
+
+        def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
+            slices, context = planner.with_sources(slices), planner.context
+            return plan(slices, context, result=schema, until=until, from_files=True)
+
+        schema = planner.table_schema
+        tasks = plan_changes(self.view, self.options, schema, plan_whole)
+        return [replace(task, predicate=predicate) for task in tasks]
+
+    def instants(self, tasks: Sequence[ReadTask]) -> str:
+        """Return which instants the answer covers, in words."""
+        times = sorted({task.instant for task in tasks if isinstance(task, CdcTask)})
+        return f"commits {times[0]} to {times[-1]}, both inclusive" if times else "no commit"

@@ -1,0 +1,335 @@
+"""File slices to tasks: pure, without storage, clock or Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cache
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.columns.nested_fields import narrow_fields
+from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.filter.keys_of_predicate import wanted_record_keys
+from hudi_pyspark.filter.predicate import top_level_columns
+from hudi_pyspark.options.option_table import RangeMerge
+from hudi_pyspark.planning.needed_columns import (
+    merge_columns,
+    merge_schema,
+    with_columns,
+    with_whole,
+)
+from hudi_pyspark.planning.partition_values import (
+    PartitionValues,
+    resolve_partition_values,
+    stored_partition_values,
+)
+from hudi_pyspark.reading.base_files.base_file import check_readable
+from hudi_pyspark.reading.merge.custom_merger import find_merger
+from hudi_pyspark.reading.merge.payload import check_supported
+from hudi_pyspark.table.bootstrap import is_skeleton
+from hudi_pyspark.table.live_blocks import BlockFilter
+from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hudi_pyspark.columns.schema_evolution import SchemaOnRead
+    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.options.read_options import ReadOptions
+    from hudi_pyspark.planning.commit_range import CommitRange
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.merge_mode import MergeRule
+    from hudi_pyspark.table.timeline import CommittedTimes
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPlan:
+    """All that the tasks of a plan have in common; picklable."""
+
+    options: ReadOptions
+    result: pa.Schema  # columns of the answer
+    rule: MergeRule
+    block_filter: BlockFilter
+    key_fields: tuple[str, ...] = ()  # make up the record key if the files do not hold it
+    merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
+    schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
+    commit_range: CommitRange | None = None  # only rows that these commits wrote; None for all
+    record_keys: tuple[str, ...] | None = None  # no other keys can pass the filter; None: any
+    # For a commit range: rows that other commits wrote take part in the merge, too.
+    merges_whole_table: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTask:
+    """One file slice to read; small and picklable."""
+
+    file_slice: FileSlice
+    shared: SharedPlan
+    working: pa.Schema  # the result's columns and those that the filter and the merge need
+    partition: PartitionValues
+    predicate: Predicate | None = None  # only rows for which it is true; None for all
+    byte_range: tuple[int, int] | None = None  # part of a base file without logs; None for all
+    # For a commit range: the full slice, needed to complete partial updates.
+    whole_slice: FileSlice | None = None
+
+    @property
+    def options(self) -> ReadOptions:
+        """The options that all tasks of the plan share."""
+        return self.shared.options
+
+    def part(self, byte_range: tuple[int, int]) -> ScanTask:
+        """Return the read of a part of the base file; a plan may have very many."""
+        return ScanTask(
+            self.file_slice,
+            self.shared,
+            self.working,
+            self.partition,
+            self.predicate,
+            byte_range,
+            self.whole_slice,
+        )
+
+    def narrowed(self, wanted: pa.Schema) -> ScanTask:
+        """Return the read of fewer columns of the answer.
+
+        Args:
+            wanted: columns; those that the answer does not have are left out. Structs may lack
+                nested fields that are not wanted.
+        """
+        shared = self.shared
+        merges = bool(self.file_slice.log_files)
+        needed = _needed_columns(self.working, shared, self.predicate, merges=merges)
+        columns = pa.schema(f for f in self.working if f.name in needed or f.name in wanted.names)
+        whole = _whole_columns(columns, shared, needed, merges=merges)
+        result = pa.schema(f for f in shared.result if f.name in wanted.names)
+        return replace(
+            self,
+            shared=replace(shared, result=result),
+            working=narrow_fields(columns, wanted, whole=whole),
+        )
+
+    @property
+    def stored_columns(self) -> list[str]:
+        """Names of the working columns whose values are read from the files."""
+        return [n for n in self.working.names if n not in self.partition.never_read]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanContext:
+    """What a scan knows of its table before it chooses file slices.
+
+    Attributes:
+        config: the table's properties.
+        table_schema: all columns of the table.
+        rule: how records are merged.
+        committed: instants that count.
+        options: read options.
+        mergers: users' mergers by payload class.
+        schema_on_read: matches columns by id; None to match them by name.
+    """
+
+    config: TableConfig
+    table_schema: pa.Schema
+    rule: MergeRule
+    committed: CommittedTimes
+    options: ReadOptions
+    mergers: Mapping[str, PayloadMerger] = field(default_factory=dict)
+    schema_on_read: SchemaOnRead | None = None
+
+    @property
+    def key_fields(self) -> tuple[str, ...]:
+        """The fields that make up the record keys of a table whose files do not hold them."""
+        return () if self.config.populate_meta_fields else self.config.record_key_fields
+
+
+def plan(
+    slices: Iterable[FileSlice],
+    context: PlanContext,
+    *,
+    result: pa.Schema,
+    until: str,
+    commit_range: CommitRange | None = None,
+    predicate: Predicate | None = None,
+    whole_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
+    from_files: bool = False,
+) -> list[ScanTask]:
+    """Make one task per file slice, in order of partition path and file id.
+
+    Args:
+        slices: file slices that make up the answer, in any order.
+        context: the table and how to read it.
+        result: columns of the answer; structs may lack nested fields that are not wanted.
+        until: newest instant that the query sees, inclusive.
+        commit_range: only rows that these commits wrote; None for all.
+        predicate: only rows for which it is true; None for all.
+        whole_slices: for a range, the slices below its files, by partition path and file id.
+        from_files: partition columns keep the values that the files hold.
+
+    Raises:
+        UnsupportedTableError: a slice that cannot be read correctly.
+        CorruptTableError: a partition path that the answer needs and that does not parse.
+    """
+    config, table_schema, options = context.config, context.table_schema, context.options
+    merger = find_merger(context.rule, options.payload_merger, context.mergers)
+    narrow = _partition_narrower(context, merger, predicate, from_files=from_files)
+    kept = [file_slice for file_slice in slices if narrow(file_slice.partition_path).is_kept]
+    kept.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
+    for file_slice in kept:
+        _check_base_file(file_slice, config)
+    has_logs = any(file_slice.log_files for file_slice in kept)
+    if has_logs and not options.skip_merge:
+        _check_mergeable(config, context.rule, merger)
+    shared = SharedPlan(
+        options=options,
+        result=result,
+        rule=context.rule,
+        # A log file that has one commit is left out as a whole if that commit does not count.
+        block_filter=BlockFilter(
+            until, None if config.log_file_has_one_commit else context.committed
+        ),
+        key_fields=context.key_fields,
+        merger=merger,
+        schema_on_read=context.schema_on_read,
+        commit_range=commit_range,
+        record_keys=admitted_record_keys(predicate, context, merger),
+        merges_whole_table=(
+            options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
+        ),
+    )
+    unmerged = _working_schema(table_schema, shared, predicate, merges=False)
+    working = unmerged
+    if has_logs:
+        working = _working_schema(table_schema, shared, predicate, merges=True)
+    tasks = []
+    for file_slice in kept:
+        partition = narrow(file_slice.partition_path)
+        task = ScanTask(
+            file_slice=file_slice,
+            shared=shared,
+            working=working if file_slice.log_files else unmerged,
+            partition=partition.values,
+            predicate=partition.predicate,
+            whole_slice=whole_slices.get((file_slice.partition_path, file_slice.file_id)),
+        )
+        tasks.append(task)
+    return tasks
+
+
+def admitted_record_keys(
+    predicate: Predicate | None, context: PlanContext, merger: PayloadMerger | None
+) -> tuple[str, ...] | None:
+    """Return the only record keys that can pass a filter before records are merged; None for any.
+
+    A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files do
+    not hold the key, delete blocks spell it in another way than its fields do.
+    """
+    if merger is not None or context.key_fields:
+        return None
+    return wanted_record_keys(predicate, context.config, context.table_schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _NarrowedPartition:
+    """A partition as a filter leaves it."""
+
+    values: PartitionValues
+    is_kept: bool  # whether its rows can pass the filter
+    predicate: Predicate | None  # what remains of the filter
+
+
+def _partition_narrower(
+    context: PlanContext,
+    merger: PayloadMerger | None,
+    predicate: Predicate | None,
+    *,
+    from_files: bool,
+) -> Callable[[str], _NarrowedPartition]:
+    """Return a function from the path of a partition to what a filter leaves of it.
+
+    Each path is parsed once. Where the same parts of the filter remain, they are one value, in
+    memory and when tasks are pickled.
+    """
+    config, schema = context.config, context.table_schema
+    from_path = context.options.partition_values_from_path or config.drop_partition_columns
+    read_for_merge = merge_columns(schema, context.rule, context.key_fields, merger)
+    remainders: list[Predicate | None] = [predicate, None]
+
+    @cache
+    def narrow(partition_path: str) -> _NarrowedPartition:
+        values = resolve_partition_values(
+            partition_path,
+            config,
+            schema,
+            always_from_path=from_path,
+            ordering_fields=config.ordering_fields,
+            read_for_merge=read_for_merge,
+        )
+        if from_files:
+            values = stored_partition_values(values)
+        is_kept, remaining = values.narrow(predicate)
+        if remaining not in remainders:
+            remainders.append(remaining)
+        return _NarrowedPartition(values, is_kept, remainders[remainders.index(remaining)])
+
+    return narrow
+
+
+def _working_schema(
+    table_schema: pa.Schema, shared: SharedPlan, predicate: Predicate | None, *, merges: bool
+) -> pa.Schema:
+    """Return the columns of the answer, and after them the others that a task needs."""
+    needed = _needed_columns(table_schema, shared, predicate, merges=merges)
+    whole = _whole_columns(table_schema, shared, needed, merges=merges)
+    unmerged = _needed_columns(table_schema, shared, predicate, merges=False)
+    working = with_columns(table_schema, with_whole(table_schema, shared.result, whole), unmerged)
+    if not merges:
+        return working
+    return merge_schema(table_schema, working, shared.rule, shared.key_fields, shared.merger)
+
+
+def _needed_columns(
+    schema: pa.Schema, shared: SharedPlan, predicate: Predicate | None, *, merges: bool
+) -> list[str]:
+    """Return the columns that a task looks at; some may not be in the schema.
+
+    Raises:
+        CorruptTableError: merging needs a column that the schema does not have.
+    """
+    needed = list(top_level_columns(predicate, schema))
+    if shared.commit_range is not None:
+        needed.append(COMMIT_TIME_COLUMN)
+    if merges:
+        needed += merge_columns(schema, shared.rule, shared.key_fields, shared.merger)
+    return list(dict.fromkeys(needed))
+
+
+def _whole_columns(
+    schema: pa.Schema, shared: SharedPlan, needed: list[str], *, merges: bool
+) -> list[str]:
+    """Return the columns that may lack no nested field: a merge may compare any two values."""
+    compares_values = merges and (shared.merger is not None or shared.rule.needs_fold)
+    return schema.names if compares_values else needed
+
+
+def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:
+    base = file_slice.base_file
+    if base is not None:
+        check_readable(base.path)
+        if is_skeleton(file_slice, config):
+            check_readable(base.bootstrap_source)
+
+
+def _check_mergeable(config: TableConfig, rule: MergeRule, merger: PayloadMerger | None) -> None:
+    check_supported(rule, merger)
+    if not config.populate_meta_fields and not config.record_key_fields:
+        raise UnsupportedTableError(
+            "the table has log files, but neither record keys in its files "
+            "(hoodie.populate.meta.fields=false) nor hoodie.table.recordkey.fields, so records "
+            "cannot be matched. Read the base files alone with "
+            "hoodie.datasource.query.type=read_optimized"
+        )

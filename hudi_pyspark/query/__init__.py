@@ -1,1 +1,0 @@
-"""What to read, and how one file slice becomes Arrow batches."""

@@ -1,0 +1,1 @@
+"""From one task to Arrow batches."""

@@ -1,0 +1,187 @@
+"""Base files of any format to Arrow tables, a bounded number of rows at a time.
+
+Those of a metadata-only bootstrap have the table's meta columns, and a source its data columns.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import posixpath
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
+from hudi_pyspark.reading.base_files.hfile import read_hfile_file
+from hudi_pyspark.reading.base_files.lance import LANCE_MISSING, read_lance_file
+from hudi_pyspark.reading.base_files.orc import read_orc_file
+from hudi_pyspark.reading.base_files.parquet import read_parquet_file
+from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.table.schema import META_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hudi_pyspark.storage import Storage
+
+PARQUET = ".parquet"
+_READERS = {
+    ".orc": read_orc_file,
+    ".hfile": read_hfile_file,
+    ".lance": read_lance_file,
+}
+_READABLE = (PARQUET, *_READERS)
+_EVERY_ROW_GROUP = RowGroupFilter()
+_NO_COLUMNS = pa.schema([])
+
+
+def read_base_file(
+    storage: Storage,
+    path: str,
+    columns: Sequence[str],
+    batch_rows: int,
+    row_groups: RowGroupFilter = _EVERY_ROW_GROUP,
+    *,
+    fields: pa.Schema = _NO_COLUMNS,
+) -> Iterator[pa.Table]:
+    """Stream a base file in file order.
+
+    Args:
+        storage: of the table.
+        path: relative to the base path; its extension names the format.
+        columns: names of top-level columns; those that the file lacks are left out.
+        batch_rows: most rows per table.
+        row_groups: which part of a Parquet file is wanted; the other formats are read whole.
+        fields: columns with the nested fields that are wanted. Others may be missing from the
+            tables; all fields of the columns that are not in here are wanted.
+
+    Yields:
+        Tables in the file's own types; without any column they still have their number of rows.
+
+    Raises:
+        MissingFileError: the file is gone.
+        CorruptBaseFileError: it cannot be read as the format of its extension.
+        UnsupportedTableError: its format, or something in it, is not covered.
+        UnsupportedTypeError: it has timestamps that cannot be read from ORC files.
+    """
+    check_readable(path)
+    try:
+        extension = _extension(path)
+        if extension == PARQUET:
+            yield from read_parquet_file(
+                storage, path, columns, batch_rows, row_groups, fields=fields
+            )
+        else:
+            yield from _READERS[extension](storage, path, columns, batch_rows)
+    except FileNotFoundError as error:
+        raise MissingFileError.since_planning(storage.describe(path)) from error
+
+
+def check_readable(path: str) -> None:
+    """Refuse, at plan time, a base file whose format cannot be read.
+
+    Raises:
+        UnsupportedTableError: another extension, or one whose library is not installed.
+    """
+    if path.endswith(PARQUET):
+        return
+    extension = _extension(path)
+    if extension not in _READABLE:
+        raise UnsupportedTableError(
+            f"base file {path} has the extension {extension!r}; supported: {', '.join(_READABLE)}"
+        )
+    if extension == ".lance" and importlib.util.find_spec("lance") is None:
+        raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}")
+
+
+def _extension(path: str) -> str:
+    return posixpath.splitext(path)[1]
+
+
+def read_bootstrap_file(
+    storage: Storage, path: str, source: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """Stream a skeleton file together with the source file that it was made for.
+
+    Args:
+        storage: of the table.
+        path: of the skeleton file, relative to the base path. Its row i belongs to row i of the
+            source file.
+        source: path or URI of the source file.
+        columns: names of top-level columns; those that neither file has are left out.
+        batch_rows: most rows per table.
+
+    Yields:
+        Tables in the order of the files' rows: meta columns, then data columns. Without any column
+        they still have their number of rows.
+
+    Raises:
+        MissingFileError: one of the files is gone.
+        CorruptBaseFileError: one cannot be read, or they differ in their number of rows.
+        UnsupportedTableError: the format of one, or something in it, is not covered.
+    """
+    folder, name = posixpath.split(source)
+    outside = storage.at(folder)
+    meta = [column for column in columns if column in META_COLUMNS]
+    # A source that was a Hudi table itself has meta columns too, which are not this table's.
+    data = [column for column in columns if column not in META_COLUMNS]
+    try:
+        yield from _join_rows(
+            read_base_file(storage, path, meta, batch_rows),
+            _read_source(outside, name, data, batch_rows),
+        )
+    except _UnequalError as error:
+        raise CorruptBaseFileError(
+            storage.describe(path),
+            f"expected as many rows as its bootstrap source {outside.describe(name)} has, "
+            f"found {error}",
+        ) from None
+
+
+def _read_source(
+    storage: Storage, name: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    try:
+        yield from read_base_file(storage, name, columns, batch_rows)
+    except MissingFileError as error:
+        raise MissingFileError.of_bootstrap(storage.describe(name)) from error
+
+
+class _UnequalError(Exception):
+    """One of two streams of rows ends before the other."""
+
+
+def _join_rows(left: Iterator[pa.Table], right: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Join rows by their ordinal; the two streams may be cut into tables of different sizes."""
+    rows = 0
+    left_rest, right_rest = _next_rows(left), _next_rows(right)
+    while left_rest is not None and right_rest is not None:
+        count = min(left_rest.num_rows, right_rest.num_rows)
+        yield _join_columns(left_rest.slice(0, count), right_rest.slice(0, count))
+        rows += count
+        left_rest = _rest(left_rest, count) or _next_rows(left)
+        right_rest = _rest(right_rest, count) or _next_rows(right)
+    if left_rest is not None:
+        raise _UnequalError(f"more than the source's {rows}")
+    if right_rest is not None:
+        raise _UnequalError(f"{rows}, and more in the source")
+
+
+def _next_rows(tables: Iterator[pa.Table]) -> pa.Table | None:
+    return next((table for table in tables if table.num_rows), None)
+
+
+def _rest(table: pa.Table, count: int) -> pa.Table | None:
+    """Return the rows after the first ones; None if there are no more."""
+    # Arrow does not bound the length of a slice without columns by itself.
+    return table.slice(count, table.num_rows - count) if table.num_rows > count else None
+
+
+def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
+    if not right.num_columns:
+        return left
+    if not left.num_columns:
+        return right
+    return pa.Table.from_arrays(
+        [*left.columns, *right.columns], schema=pa.schema([*left.schema, *right.schema])
+    )

@@ -1,0 +1,155 @@
+"""Parquet base files to Arrow tables, a bounded number of rows at a time."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
+from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.format.avro.annotation import annotated_schema
+from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
+from hudi_pyspark.reading.base_files.duplicate_key_column import find_duplicate_key_column
+from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_wanted_rows
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hudi_pyspark.reading.base_files.page_reads import WantedRows
+    from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+    from hudi_pyspark.storage import Storage
+
+_BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
+_log = logging.getLogger(__name__)
+_MOST_BYTES = 64 << 20  # of a table, by the average size of its rows in the footer
+
+
+def read_parquet_file(
+    storage: Storage,
+    path: str,
+    columns: Sequence[str],
+    batch_rows: int,
+    row_groups: RowGroupFilter,
+    *,
+    fields: pa.Schema,
+) -> Iterator[pa.Table]:
+    """Stream the wanted row groups of a Parquet file; see `read_base_file`.
+
+    Raises:
+        CorruptBaseFileError: the file cannot be read.
+        FileNotFoundError: the file is gone.
+    """
+    try:
+        with storage.open_input(path) as file:
+            parquet = open_parquet(
+                file,
+                coerce_int96_timestamp_unit="us",
+                pre_buffer=False,  # would fetch ranges of a Python file in turn: see `prefetch`
+                buffer_size=_BUFFER if storage.is_local else 0,
+            )
+            schema = annotated_schema(parquet.schema_arrow)
+            wanted = [name for name in columns if name in schema.names]
+            groups = row_groups.choose(parquet)
+            _log.debug(
+                "%s: %d of %d row groups, columns %s",
+                path, len(groups), parquet.metadata.num_row_groups, wanted,
+            )  # fmt: skip
+            paged = PagedFile(file, parquet)
+            duplicate = (
+                find_duplicate_key_column(paged, groups, wanted) if storage.is_local else None
+            )
+            needed = [name for name in wanted if name != duplicate]
+            stored = pa.schema([parquet.schema_arrow.field(name) for name in needed])
+            chosen = narrow_fields(stored, fields)
+            leaves = needed if chosen.equals(stored) else leaf_paths(parquet, chosen)
+            for table in _read_row_groups(
+                paged,
+                groups,
+                needed,
+                leaves=leaves,
+                batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
+                rows=row_groups.wanted_rows(parquet.schema_arrow),
+            ):
+                whole = table
+                if duplicate is not None:
+                    whole = table.append_column(duplicate, table.column(RECORD_KEY_COLUMN))
+                # Rows that were picked from pages have all nested fields, others the chosen ones.
+                target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), whole.schema)
+                yield whole.select(wanted).cast(target) if wanted else whole
+    except (FileNotFoundError, MemoryError):
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        problem = f"not readable as Parquet: {error}"
+        raise CorruptBaseFileError(storage.describe(path), problem) from error
+
+
+def _rows_at_once(
+    metadata: pq.FileMetaData, groups: Sequence[int], leaves: Sequence[str], most: int
+) -> int:
+    """Return the rows of a table: the most, or fewer if that would take too much memory."""
+    row_groups = [metadata.row_group(group) for group in groups]
+    if sum(row_group.total_byte_size for row_group in row_groups) <= _MOST_BYTES:
+        return most
+    chunks = [row_group.column(i) for row_group in row_groups for i in range(metadata.num_columns)]
+    size = sum(
+        chunk.total_uncompressed_size for chunk in chunks if is_among(leaves, chunk.path_in_schema)
+    )
+    rows = sum(row_group.num_rows for row_group in row_groups)
+    return max(1, min(most, int(rows * _MOST_BYTES // max(size, 1))))
+
+
+def _reads(file: PagedFile, groups: Sequence[int]) -> list[list[int]]:
+    """Return the row groups of each read: one from another machine, else all."""
+    if file.is_remote:
+        return [[group] for group in groups]
+    return [list(groups)] if groups else []
+
+
+def _read_row_groups(
+    file: PagedFile,
+    groups: Sequence[int],
+    columns: Sequence[str],
+    *,
+    leaves: Sequence[str],
+    batch_rows: int,
+    rows: WantedRows | None,
+) -> Iterator[pa.Table]:
+    """Read columns of some row groups, in file order; rows that are not wanted may be missing.
+
+    Args:
+        file: to read from.
+        groups: ordinals of the row groups.
+        columns: names of top-level columns.
+        leaves: paths of those of their leaf columns that are wanted, or the same names.
+        batch_rows: most rows per table.
+        rows: selects the wanted rows; None for all.
+
+    Raises:
+        pyarrow.ArrowInvalid, OSError: the pages cannot be read, or lack rows.
+    """
+    # Slices are read in parallel, by Spark's tasks or by threads: more threads for the columns of
+    # one would only compete with these.
+    if rows is None:
+        # What is fetched for a read stays in memory as long as that: the columns of a row group.
+        for at_once in _reads(file, groups):
+            file.prefetch(at_once, leaves)
+            count = 0
+            batches = file.parquet.iter_batches(batch_rows, at_once, leaves, use_threads=False)
+            for batch in batches:
+                count += batch.num_rows
+                yield pa.Table.from_batches([batch])
+            check_row_count(file.parquet.metadata, at_once, count)
+        return
+    for group in groups:
+        wanted = read_wanted_rows(file, group, columns, rows)
+        if wanted is None:
+            yield from _read_row_groups(
+                file, [group], columns, leaves=leaves, batch_rows=batch_rows, rows=None
+            )
+            continue
+        for start in range(0, wanted.num_rows, batch_rows):
+            yield wanted.slice(start, batch_rows)

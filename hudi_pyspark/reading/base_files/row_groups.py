@@ -1,0 +1,185 @@
+"""Choice of the row groups of a Parquet base file that have to be read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import is_true
+from hudi_pyspark.filter.bounds import Bounds, may_match
+from hudi_pyspark.filter.keys_of_predicate import keys_array
+from hudi_pyspark.filter.predicate import field_type, holds, top_level_columns
+from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
+from hudi_pyspark.format.parquet.checked_file import chunk_statistics
+from hudi_pyspark.reading.base_files.page_reads import WantedRows
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow.parquet as pq
+
+    from hudi_pyspark.filter.predicate import Predicate
+
+_BLOOM_FILTER = b"org.apache.hudi.bloomfilter"
+_BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"
+_FIRST_KEY, _LAST_KEY = b"hoodie_min_record_key", b"hoodie_max_record_key"
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroupFilter:
+    """Filter that leaves out row groups of a base file by the facts in its footer."""
+
+    predicate: Predicate | None = None  # rows for which it is not true are not wanted
+    types: pa.Schema | None = None  # types in which the predicate compares
+    # Column to its name in the file; any others come from elsewhere. None: the same names.
+    stored_names: Mapping[str, str] | None = None
+    record_keys: tuple[str, ...] | None = None  # rows with other keys are not wanted; None for all
+    byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
+
+    def choose(self, file: pq.ParquetFile) -> list[int]:
+        """Return the ordinals of the row groups to read, in file order."""
+        metadata = file.metadata
+        groups = list(range(metadata.num_row_groups))
+        if self.byte_range is not None:
+            begin, end = self.byte_range
+            groups = [g for g in groups if begin <= _middle(metadata.row_group(g)) < end]
+        if self.record_keys is not None and not self._has_keys(metadata):
+            return []
+        if self.predicate is None or self.types is None:
+            return groups
+        columns = _columns_by_path(file)
+        return [g for g in groups if self._may_match(self.predicate, file, g, columns)]
+
+    def wanted_rows(self, schema: pa.Schema) -> WantedRows | None:
+        """Return the condition that selects the wanted rows of a file.
+
+        Args:
+            schema: of the file.
+
+        Returns:
+            None for all rows, or if the file's columns cannot decide it.
+        """
+        keys = keys_array(self.record_keys)
+        if keys is not None:
+            if not _has_column(schema, RECORD_KEY_COLUMN, keys.type):
+                return None
+            return WantedRows(
+                (RECORD_KEY_COLUMN,),
+                lambda rows: is_true(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys)),
+            )
+        predicate, types = self.predicate, self.types
+        if predicate is None or types is None:
+            return None
+        names = top_level_columns(predicate, types)
+        # Where a column is promoted or renamed on the way, the predicate is for what it becomes.
+        if not all(
+            name in types.names
+            and self._stored_name(name) == name
+            and _has_column(schema, name, types.field(name).type)
+            for name in names
+        ):
+            return None
+        return WantedRows(tuple(names), lambda rows: holds(predicate, rows))
+
+    def _has_keys(self, metadata: pq.FileMetaData) -> bool:
+        """Decide whether one of the record keys may be in the file."""
+        assert self.record_keys is not None  # the caller has checked
+        footer = metadata.metadata or {}
+        keys = _keys_in_range(self.record_keys, footer)
+        if _BLOOM_FILTER not in footer or not keys:
+            return bool(keys)
+        kind = footer.get(_BLOOM_FILTER_KIND, b"SIMPLE").decode()
+        try:
+            bloom = BloomFilter.parse(footer[_BLOOM_FILTER].decode(), kind)
+        except BloomFilterError:
+            return True
+        return bool(bloom.may_contain(keys).any())
+
+    def _may_match(
+        self,
+        predicate: Predicate,
+        file: pq.ParquetFile,
+        group: int,
+        columns: Mapping[str, int],
+    ) -> bool:
+        rows = file.metadata.row_group(group).num_rows
+
+        def bounds_of(name: str) -> Bounds | None:
+            stored = self._stored_name(name)
+            if stored is None or stored not in columns:
+                return None
+            kind = field_type(file.schema_arrow, stored)
+            # A column that is promoted on the way may be ordered in another way afterwards.
+            if kind is None or self.types is None or kind != field_type(self.types, name):
+                return None
+            statistics = chunk_statistics(file.metadata, group, columns[stored])
+            return statistics and _bounds(statistics, rows, kind)
+
+        return may_match(predicate, bounds_of)
+
+    def _stored_name(self, name: str) -> str | None:
+        """Return the dotted path in the file; None if the values are not read from there."""
+        if self.stored_names is None:
+            return name
+        head, dot, rest = name.partition(".")
+        if name in self.stored_names:
+            return self.stored_names[name]
+        stored = self.stored_names.get(head)
+        return f"{stored}{dot}{rest}" if stored is not None else None
+
+
+def _keys_in_range(keys: Sequence[str], footer: Mapping[bytes, bytes]) -> list[str]:
+    """Return the record keys between the first and the last one of a file, as Hudi wrote them.
+
+    Only keys in ASCII are left out: Java orders other ones in another way than their bytes.
+    """
+    first, last = footer.get(_FIRST_KEY, b""), footer.get(_LAST_KEY, b"")
+    if not (first and last and first.isascii() and last.isascii()):
+        return list(keys)
+    return [key for key in keys if not key.isascii() or first <= key.encode() <= last]
+
+
+def _has_column(schema: pa.Schema, name: str, kind: pa.DataType) -> bool:
+    """Decide whether a file has one column of that name, and in that type."""
+    return len(schema.get_all_field_indices(name)) == 1 and schema.field(name).type == kind
+
+
+def _columns_by_path(file: pq.ParquetFile) -> dict[str, int]:
+    """Map dotted paths to ordinals of the leaf columns; without paths that two of them share."""
+    paths = [file.schema.column(i).path for i in range(len(file.schema))]
+    counts = Counter(paths)
+    return {path: i for i, path in enumerate(paths) if counts[path] == 1}
+
+
+def _middle(row_group: pq.RowGroupMetaData) -> int:
+    """Return the byte that decides which part of the file a row group belongs to."""
+    first = row_group.column(0)
+    starts = [first.data_page_offset]
+    if first.dictionary_page_offset is not None:
+        starts.append(first.dictionary_page_offset)
+    size = sum(row_group.column(i).total_compressed_size for i in range(row_group.num_columns))
+    return int(min(starts) + size // 2)
+
+
+def _bounds(statistics: pq.Statistics, rows: int, kind: pa.DataType) -> Bounds:
+    nulls = statistics.null_count if statistics.has_null_count else None
+    low = high = None
+    if statistics.has_min_max:
+        try:
+            low, high = (pa.scalar(v, kind) for v in (statistics.min, statistics.max))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            low = high = None
+    if (
+        low is not None
+        and high is not None
+        and pa.types.is_floating(kind)
+        and isnan(low.as_py() + high.as_py())
+    ):
+        low = high = None  # parquet-mr marks a NaN like this
+    return Bounds(low, high, may_be_null=nulls != 0, may_have_value=nulls != rows)

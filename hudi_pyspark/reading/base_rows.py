@@ -1,0 +1,109 @@
+"""Base file of a task to the rows that the task works on."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.schema_evolution import conform, stored_columns
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.filter.keys_of_predicate import keys_array
+from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
+from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.reading.log_records.record_key import with_record_key
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.planning.slice_tasks import ScanTask
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.file_group import BaseFile
+
+
+def read_base_rows(
+    task: ScanTask, storage: Storage, predicate: Predicate | None = None
+) -> Iterator[pa.Table]:
+    """Read the rows of a task's base file, in file order.
+
+    Args:
+        task: names the columns, and the record keys that are wanted.
+        storage: of the table.
+        predicate: row groups, and pages, in which it cannot be true are left out.
+
+    Yields:
+        Tables of the task's working schema; none without a base file.
+
+    Raises:
+        MissingFileError: the file is gone.
+        CorruptBaseFileError: the file cannot be read.
+        CorruptTableError: the file lacks a partition column that its path does not have either.
+        SchemaEvolutionError: a column cannot be promoted to the table's type.
+        UnsupportedTableError: the format of the file, or something in it, is not covered.
+    """
+    base = task.file_slice.base_file
+    if base is None:
+        return
+    shared = task.shared
+    stored = stored_columns(shared.schema_on_read, task.stored_columns, base.instant_time)
+    filterable = {name: stored[name] for name in stored if task.partition.is_as_stored(name)}
+    row_groups = RowGroupFilter(
+        predicate, task.working, filterable, shared.record_keys, _part_to_read(task)
+    )
+    keys = keys_array(shared.record_keys)
+    columns, batch_rows = list(stored.values()), task.options.batch_rows
+    # With schema on read the file may have other names for the nested fields.
+    fields = task.working if shared.schema_on_read is None else pa.schema([])
+    for stored_table in _read_stored(base, storage, columns, batch_rows, row_groups, fields=fields):
+        table = stored_table
+        if shared.schema_on_read is not None:
+            table = shared.schema_on_read.rename(stored_table, stored, base.instant_time)
+        _check_partition_columns(task, table, base.path)
+        rows = conform(table, task.working, task.partition.constants, source=base.path)
+        if task.file_slice.log_files:
+            rows = with_record_key(rows, shared.key_fields)
+            if keys is not None:
+                rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys))
+        yield rows
+
+
+def _read_stored(
+    base: BaseFile,
+    storage: Storage,
+    columns: Sequence[str],
+    batch_rows: int,
+    row_groups: RowGroupFilter,
+    *,
+    fields: pa.Schema,
+) -> Iterator[pa.Table]:
+    """Read the columns under their stored names, from the base file and its bootstrap source."""
+    if base.bootstrap_source:
+        source = base.bootstrap_source
+        return read_bootstrap_file(storage, base.path, source, columns, batch_rows)
+    return read_base_file(storage, base.path, columns, batch_rows, row_groups, fields=fields)
+
+
+def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None:
+    wanted = task.stored_columns
+    known = {*table.schema.names, *task.partition.constants}
+    missing = [n for n in task.partition.columns if n in wanted and n not in known]
+    if missing:
+        raise CorruptTableError(
+            f"{path}: partition column {', '.join(missing)} is not in the file, and cannot be "
+            f"taken from the partition path {task.file_slice.partition_path!r}"
+        )
+
+
+def _part_to_read(task: ScanTask) -> tuple[int, int] | None:
+    """Return the bytes of a task; the last part of a file goes on to its end, whatever its size.
+
+    The size was recorded by the writer, where files come from the metadata table.
+    """
+    base = task.file_slice.base_file
+    if task.byte_range is None or base is None or task.byte_range[1] < base.size:
+        return task.byte_range
+    return task.byte_range[0], sys.maxsize

@@ -1,0 +1,297 @@
+"""Decoder of log blocks: their records with the marks that the merge needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_true
+from hudi_pyspark.columns.schema_evolution import conform, stored_columns
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.format.log.data_block import OnlyRows, block_schema, decode_data_block
+from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_delete_block
+from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.format.log.record_positions import decode_positions
+from hudi_pyspark.reading.log_records.ordering import (
+    OrderingValues,
+    comparable,
+    comparable_ordering,
+    ordering_field,
+)
+from hudi_pyspark.reading.log_records.record_key import with_record_key
+from hudi_pyspark.reading.log_records.records import (
+    ALL_COLUMNS,
+    NO_ROW,
+    ColumnSets,
+    LogRecords,
+    Marks,
+)
+from hudi_pyspark.table.schema import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from hudi_pyspark.columns.schema_evolution import SchemaOnRead
+    from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup
+    from hudi_pyspark.reading.log_records.records import Mask, Rows
+    from hudi_pyspark.table.merge_mode import MergeRule
+
+_DELETING_OPERATIONS = ("D", "-U")
+# Wrapper of the ordering value that a writer puts into a delete block, by the column's type.
+_WRAPPERS = {
+    pa.int32(): (OrderingWrapper.INT,),
+    pa.int64(): (OrderingWrapper.LONG, OrderingWrapper.TIME_MICROS),
+    pa.float32(): (OrderingWrapper.FLOAT,),
+    pa.float64(): (OrderingWrapper.DOUBLE,),
+    pa.bool_(): (OrderingWrapper.BOOLEAN,),
+    pa.string(): (OrderingWrapper.STRING,),
+    pa.date32(): (OrderingWrapper.DATE, OrderingWrapper.LOCAL_DATE, OrderingWrapper.INT),
+    pa.timestamp("us", "UTC"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
+    pa.timestamp("us"): (OrderingWrapper.TIMESTAMP_MICROS, OrderingWrapper.LONG),
+}
+
+
+class PositionsMissing(Exception):
+    """A log block lacks usable positions, and its record keys are not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogDecoder:
+    """Decoder of the data and delete blocks of a slice, for the columns of a schema.
+
+    Without a record key column in the schema, only row positions identify the records.
+    """
+
+    schema: pa.Schema  # columns to decode, in the table's types; has the ordering fields' columns
+    constants: Mapping[str, pa.Scalar]  # partition columns that files may lack
+    rule: MergeRule  # names ordering fields and delete markers
+    positions_of: str | None  # instant of the base file whose row positions count; None to use keys
+    columns: Sequence[str]  # those of the schema that files may hold; others are constants
+    key_fields: Sequence[str] = ()  # make up the record key in a table without meta columns
+    schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
+    wanted_keys: pa.Array | None = None  # records of other keys are left out; None for all
+    column_sets: ColumnSets = field(default_factory=ColumnSets)  # of all blocks decoded so far
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether record keys are decoded."""
+        return RECORD_KEY_COLUMN in self.schema.names
+
+    def decode(self, block: LogBlock) -> LogRecords:
+        """Decode the records of one block.
+
+        Raises:
+            CorruptLogBlockError: the block does not decode.
+            CorruptTableError: a record has no record key, or an ordering field does not exist.
+            SchemaEvolutionError: a column cannot be promoted to the table's type.
+            UnsupportedTableError: an ordering field has a type without an order in Hudi.
+            PositionsMissing: the schema has no record key, and the block no usable positions.
+        """
+        if block.block_type is LogBlockType.DELETE_BLOCK:
+            return self._decode_deletes(block)
+        instant = block.instant_time or ""
+        stored = stored_columns(self.schema_on_read, self.columns, instant)
+        decoded = decode_data_block(block, list(stored.values()), self._only_rows())
+        if self.schema_on_read is not None:
+            decoded = self.schema_on_read.rename(decoded, stored, instant)
+        rows = conform(decoded, self.schema, self.constants, source=_place(block))
+        rows = self._with_wanted_keys(with_record_key(rows, self.key_fields))
+        keys, length = self._keys(block, rows), rows.num_rows
+        marks = Marks(
+            is_delete=deleting_rows(rows, self.rule),
+            has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
+            has_other_class=np.zeros(length, np.bool_),
+            columns=np.full(length, self._column_set(block, stored), np.int32),
+            ordering=comparable_ordering(rows, self.rule.ordering_fields),
+        )
+        positions = self._positions(block, length)
+        return LogRecords(rows, np.arange(length), keys, positions, marks, self.column_sets)
+
+    def concatenate(self, parts: Sequence[LogRecords]) -> LogRecords:
+        """Join the records of all parts, which may be none, in their order."""
+        return LogRecords.concat([self._no_records(), *parts])
+
+    def _no_records(self) -> LogRecords:
+        rows = self.schema.empty_table()
+        return LogRecords(
+            rows=rows,
+            row=np.empty(0, np.int64),
+            keys=pa.nulls(0, pa.string()),
+            positions=None if self.has_keys else np.empty(0, np.int64),
+            marks=Marks.of_rows(comparable_ordering(rows, self.rule.ordering_fields)),
+            column_sets=self.column_sets,
+        )
+
+    def _decode_deletes(self, block: LogBlock) -> LogRecords:
+        records = decode_delete_block(block.content, path=block.path, offset=block.offset)
+        length = len(records.record_keys)
+        if records.record_keys.null_count:
+            raise CorruptTableError(f"{_place(block)}: a deleted record without record key")
+        names = self.rule.ordering_fields
+        ordering, has_other_class = delete_ordering(records, self.schema, names)
+        deleted = LogRecords(
+            rows=self.schema.empty_table(),
+            row=np.full(length, NO_ROW, np.int64),
+            keys=records.record_keys,
+            positions=self._positions(block, length),
+            marks=Marks(
+                is_delete=np.ones(length, np.bool_),
+                has_default_ordering=np.asarray(records.is_commit_time) | (not names),
+                has_other_class=has_other_class,
+                columns=np.full(length, ALL_COLUMNS, np.int32),
+                ordering=ordering,
+            ),
+            column_sets=self.column_sets,
+        )
+        if self.wanted_keys is None:
+            return deleted
+        is_wanted = is_true(pc.is_in(deleted.keys, value_set=self.wanted_keys))
+        return replace(deleted.take(np.flatnonzero(is_wanted)), positions=None)
+
+    def _column_set(self, block: LogBlock, stored: Mapping[str, str]) -> int:
+        """Return the number of the set of columns that a block's rows have.
+
+        A block of partial updates has the columns of its own schema; any other counts as whole.
+        """
+        if not block.is_partial:
+            return ALL_COLUMNS
+        names = {f.name for f in block_schema(block).fields}
+        # No update changes the columns that come from the path.
+        return self.column_sets.number(frozenset(n for n in stored if stored[n] in names))
+
+    def _keys(self, block: LogBlock, rows: pa.Table) -> pa.Array:
+        if not self.has_keys:
+            return pa.nulls(rows.num_rows, pa.string())
+        keys = as_one_array(rows.column(RECORD_KEY_COLUMN))
+        if keys.null_count:
+            raise CorruptTableError(f"{_place(block)}: a record without record key")
+        return keys
+
+    def _positions(self, block: LogBlock, length: int) -> Rows | None:
+        """Return the row positions of a block's records, if there is one for each of them."""
+        text = block.record_positions_text
+        base = self.positions_of
+        if text and base is not None and block.positions_base_instant == base:
+            positions = decode_positions(text, length, path=block.path, offset=block.offset)
+            if positions is not None and len(positions) == length:
+                return positions
+        if not self.has_keys and length:
+            raise PositionsMissing
+        return None
+
+    def _only_rows(self) -> OnlyRows | None:
+        if self.wanted_keys is None or not self.has_keys or self.key_fields:
+            return None
+        return OnlyRows(RECORD_KEY_COLUMN, self.wanted_keys)
+
+    def _with_wanted_keys(self, rows: pa.Table) -> pa.Table:
+        if self.wanted_keys is None or not self.has_keys:
+            return rows
+        return rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=self.wanted_keys))
+
+
+def _place(block: LogBlock) -> str:
+    return f"{block.path} at byte {block.offset}"
+
+
+def deleting_rows(rows: pa.Table, rule: MergeRule) -> Mask:
+    """Return the rows of a data block that delete their key.
+
+    Args:
+        rows: of the block.
+        rule: names the column and the value that mark a delete.
+
+    Raises:
+        CorruptTableError: the delete field is nested, and its column does not have it.
+    """
+    deletes = np.zeros(rows.num_rows, np.bool_)
+    if DELETED_COLUMN in rows.schema.names and pa.types.is_boolean(
+        rows.schema.field(DELETED_COLUMN).type
+    ):
+        deletes |= is_true(rows.column(DELETED_COLUMN))
+    if OPERATION_COLUMN in rows.schema.names:
+        deletes |= is_true(pc.is_in(rows.column(OPERATION_COLUMN), pa.array(_DELETING_OPERATIONS)))
+    if {rule.delete_field, rule.delete_field.partition(".")[0]} & set(rows.schema.names):
+        marked = field_array(rows, rule.delete_field, role="delete field")
+        deletes |= is_true(pc.equal(pc.cast(marked, pa.string()), rule.delete_marker))
+    return deletes
+
+
+def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:
+    """Return the rows whose ordering value is the Integer 0: no field, null, or 0 as int."""
+    if not fields:
+        return np.ones(rows.num_rows, np.bool_)
+    if len(fields) > 1:
+        return np.zeros(rows.num_rows, np.bool_)
+    values = ordering_field(rows, fields[0])
+    default = is_null(values)
+    if pa.types.is_int32(values.type):
+        default = default | is_true(pc.equal(values, 0))
+    return default
+
+
+def delete_ordering(
+    records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
+) -> tuple[OrderingValues, npt.NDArray[np.bool_]]:
+    """Make the ordering values of deleted records comparable with those of rows.
+
+    Args:
+        records: of a delete block.
+        schema: of the rows.
+        names: ordering fields, dotted for nested ones.
+
+    Returns:
+        The values, null where one does not fit its column, and a mask of the records that have a
+        value of another Java class than the column.
+
+    Raises:
+        CorruptTableError: an ordering field does not exist in the schema.
+        UnsupportedTableError: an ordering field has a type without an order in Hudi.
+    """
+    length = len(records.record_keys)
+    groups_of_field: Sequence[Sequence[OrderingGroup]] = [records.ordering]
+    if len(names) > 1:
+        array_ordering = records.array_ordering
+        groups_of_field = array_ordering.fields if array_ordering else [()] * len(names)
+    has_other_class = np.zeros(length, np.bool_)
+    fields = []
+    for name, groups in zip(names, groups_of_field, strict=False):
+        kind = ordering_field(schema.empty_table(), name).type
+        values = pa.nulls(length, kind)
+        for group in groups:
+            if group.wrapper not in _wrappers(kind):
+                has_other_class[np.asarray(group.rows)] = True
+            values = _scatter(values, group, kind)
+        fields.append(comparable(values, name))
+    return OrderingValues(tuple(fields), length), has_other_class
+
+
+def _wrappers(kind: pa.DataType) -> tuple[OrderingWrapper, ...]:
+    return (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(kind) else _WRAPPERS.get(kind, ())
+
+
+def _scatter(values: pa.Array, group: OrderingGroup, kind: pa.DataType) -> pa.Array:
+    """Put a group's values at its rows; values that do not fit the type become null."""
+    converted = _to_column_type(group.values, kind)
+    if converted is None:
+        return values
+    mask = np.zeros(len(values), np.bool_)
+    mask[np.asarray(group.rows)] = True
+    return pc.replace_with_mask(values, pa.array(mask), converted)
+
+
+def _to_column_type(values: pa.Array, kind: pa.DataType) -> pa.Array | None:
+    try:
+        if pa.types.is_date32(kind) and pa.types.is_int32(values.type):
+            return values.cast(kind)
+        if pa.types.is_timestamp(kind) and pa.types.is_int64(values.type):
+            return values.cast(pa.timestamp("us")).cast(kind)
+        return pc.cast(values, kind, safe=not pa.types.is_floating(kind))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None

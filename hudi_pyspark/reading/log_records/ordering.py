@@ -1,0 +1,153 @@
+"""Ordering values, which decide which of two records of a key is the newer one.
+
+Hudi compares ordering values in Java; here they become Arrow arrays whose own order is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import field_array, is_null, is_true
+from hudi_pyspark.errors import UnsupportedTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderingValues:
+    """Ordering values of some records, one comparable array per ordering field.
+
+    Without fields all values are equal. Null is smaller than every value, except that an int column
+    reads null as 0 (Hudi's default ordering value is the Integer 0).
+    """
+
+    fields: tuple[pa.Array, ...]
+    length: int
+
+    @classmethod
+    def concat(cls, parts: Sequence[OrderingValues]) -> OrderingValues:
+        """Join the values of several parts, which have the same fields."""
+        arrays = zip(*(part.fields for part in parts), strict=True)
+        return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
+
+    def take(self, rows: npt.NDArray[np.int64]) -> OrderingValues:
+        """Return the values of some records, in that order."""
+        indices = pa.array(rows)
+        return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
+
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """Return integers in the order of the values, equal where the values are."""
+        if not self.fields:
+            return np.zeros(self.length, np.int64)
+        return reduce(_combine_ranks, (_rank(f) for f in self.fields))
+
+    def older_than(self, other: OrderingValues) -> Mask:
+        """Return, row by row, whether this value is smaller than the other."""
+        older = np.zeros(self.length, np.bool_)
+        tied = np.ones(self.length, np.bool_)
+        for mine, theirs in zip(self.fields, other.fields, strict=True):
+            smaller, equal = _compare(mine, theirs)
+            older |= tied & smaller
+            tied &= equal
+        return older
+
+
+def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
+    """Return the ordering values of a table's rows.
+
+    Args:
+        table: holds every ordering field's top-level column.
+        fields: names, dotted for nested fields.
+
+    Raises:
+        CorruptTableError: a field does not exist in the table schema.
+        UnsupportedTableError: a field has a type without an order in Hudi.
+    """
+    return OrderingValues(
+        tuple(comparable(ordering_field(table, name), name) for name in fields), table.num_rows
+    )
+
+
+def ordering_field(table: pa.Table, name: str) -> pa.Array:
+    """Return the values of an ordering field as they are in the table.
+
+    Raises:
+        CorruptTableError: the field does not exist in the table schema.
+    """
+    return field_array(table, name, role="ordering field")
+
+
+def comparable(values: pa.Array, name: str) -> pa.Array:
+    """Return values in a type whose Arrow order is Hudi's order.
+
+    Raises:
+        UnsupportedTableError: the type has no order in Hudi.
+    """
+    kind = values.type
+    if pa.types.is_int32(kind):
+        return pc.fill_null(values, pa.scalar(0, kind)).cast(pa.int64())
+    if pa.types.is_int64(kind) or pa.types.is_string(kind) or pa.types.is_decimal(kind):
+        return values
+    if pa.types.is_timestamp(kind):
+        return values.cast(pa.int64())
+    if pa.types.is_date32(kind):
+        return values.cast(pa.int32()).cast(pa.int64())
+    if pa.types.is_boolean(kind):
+        return values.cast(pa.int8()).cast(pa.int64())
+    if pa.types.is_floating(kind):
+        return _floating_order(values.cast(pa.float64()))
+    raise UnsupportedTableError(
+        f"ordering field {name!r} is of type {kind}, which Apache Hudi cannot order either. "
+        "Read the base files alone with hoodie.datasource.query.type=read_optimized"
+    )
+
+
+def _floating_order(values: pa.Array) -> pa.Array:
+    """Convert doubles to integers in the order of ``Double.compareTo``: -0.0 < 0.0, NaN last."""
+    numbers = np.where(np.isnan(filled := _numbers(values)), np.nan, filled)
+    bits = numbers.view(np.int64)
+    ordered = np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
+    return pa.array(ordered, mask=is_null(values))
+
+
+def _numbers(values: pa.Array) -> npt.NDArray[np.float64]:
+    return np.asarray(pc.fill_null(values, 0.0), np.float64)
+
+
+def _rank(values: pa.Array) -> npt.NDArray[np.int64]:
+    if pa.types.is_int64(values.type) and not values.null_count:
+        return np.asarray(values)
+    ranks = np.array(pc.rank(values, sort_keys="ascending", tiebreaker="dense"), np.int64)
+    ranks[is_null(values)] = 0  # below the lowest rank, which is 1
+    return ranks
+
+
+def _combine_ranks(
+    first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Rank pairs: the first field decides, the second breaks its ties."""
+    order = np.lexsort((second, first))
+    changes = np.ones(len(order), np.int64)
+    changes[1:] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(changes)
+    return ranks
+
+
+def _compare(left: pa.Array, right: pa.Array) -> tuple[Mask, Mask]:
+    """Return masks of the rows where the left value is smaller, and where both are equal."""
+    left_null, right_null = is_null(left), is_null(right)
+    smaller = is_true(pc.less(left, right))
+    equal = is_true(pc.equal(left, right))
+    return smaller | (left_null & ~right_null), equal | (left_null & right_null)

@@ -1,0 +1,262 @@
+"""Records as parallel arrays, one entry per record, and the sets of columns that they have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.columns.arrays import as_one_array
+from hudi_pyspark.reading.log_records.ordering import OrderingValues
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Mask = npt.NDArray[np.bool_]
+    Rows = npt.NDArray[np.int64]
+    SetNumbers = npt.NDArray[np.int32]
+
+NO_ROW = -1
+ALL_COLUMNS = -1  # number of the set of all columns
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Properties by which a merge decides between records; all arrays are parallel.
+
+    What is done with all of them (take, concatenate, spill) is written here and nowhere else.
+    """
+
+    ordering: OrderingValues
+    is_delete: Mask
+    has_default_ordering: Mask  # the Integer 0, with which Hudi marks a missing ordering value
+    has_other_class: Mask  # delete whose ordering value has another Java class than the column
+    columns: SetNumbers  # number of the set of columns that the row has, ALL_COLUMNS for all
+
+    @classmethod
+    def of_rows(cls, ordering: OrderingValues) -> Marks:
+        """Mark rows that delete nothing and have all columns."""
+        no = np.zeros(ordering.length, np.bool_)
+        return cls(ordering, no, no, no, np.full(ordering.length, ALL_COLUMNS, np.int32))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Marks]) -> Marks:
+        """Join the marks of several parts, at least one."""
+        arrays = zip(*(part.arrays() for part in parts), strict=True)
+        ordering = OrderingValues.concat([part.ordering for part in parts])
+        return cls(ordering, *map(np.concatenate, arrays))
+
+    @classmethod
+    def from_spill_columns(cls, columns: Sequence[pa.Array], length: int) -> Marks:
+        """Restore what `to_spill_columns` returned."""
+        count = len(fields(cls)) - 1  # ordering values follow, one array per ordering field
+        ordering = OrderingValues(tuple(columns[count:]), length)
+        return cls(ordering, *map(np.asarray, columns[:count]))
+
+    def to_spill_columns(self) -> list[pa.Array]:
+        """Return all arrays in the types of Arrow."""
+        return [*map(pa.array, self.arrays()), *self.ordering.fields]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        size: int = sum(array.nbytes for array in [*self.arrays(), *self.ordering.fields])
+        return size
+
+    @property
+    def is_commit_time_delete(self) -> Mask:
+        """Deletes that beat every older record."""
+        return self.is_delete & self.has_default_ordering
+
+    def take(self, indices: Rows) -> Marks:
+        """Return the marks of some records, in that order."""
+        return Marks(self.ordering.take(indices), *(a[indices] for a in self.arrays()))
+
+    def arrays(self) -> list[npt.NDArray[Any]]:
+        """List all arrays but the ordering values."""
+        return [getattr(self, array.name) for array in fields(self)[1:]]
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records with their rows side by side, ready to be merged with others pair by pair."""
+
+    rows: pa.Table  # all null where there is no row
+    has_row: Mask  # False for the keys of delete blocks
+    marks: Marks
+
+    def __len__(self) -> int:
+        return len(self.has_row)
+
+    @classmethod
+    def of_rows(cls, rows: pa.Table, ordering: OrderingValues) -> Records:
+        """Wrap rows that delete nothing, whatever their columns say."""
+        return cls(rows, np.ones(len(rows), np.bool_), Marks.of_rows(ordering))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Records]) -> Records:
+        """Join several parts, at least one."""
+        return cls(
+            pa.concat_tables([part.rows for part in parts]),
+            np.concatenate([part.has_row for part in parts]),
+            Marks.concat([part.marks for part in parts]),
+        )
+
+    def take(self, indices: Rows) -> Records:
+        """Return some of the records, in that order."""
+        rows = self.rows.take(pa.array(indices))
+        return Records(rows, self.has_row[indices], self.marks.take(indices))
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecords:
+    """Records of a slice's log files, in the order in which they apply.
+
+    A record is a row of a data block or a key of a delete block. The arrays are parallel; `rows` is
+    dense, so that rows are copied only when they are needed.
+    """
+
+    rows: pa.Table  # of the schema that the merge works on; data rows only
+    row: Rows  # ordinal in `rows`, NO_ROW for a record of a delete block
+    keys: pa.Array  # record keys, string; null where only positions identify the records
+    positions: Rows | None  # row ordinal in the base file; None to merge by key
+    marks: Marks
+    column_sets: ColumnSets  # to which `marks.columns` refers
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @classmethod
+    def of(
+        cls, records: Records, keys: pa.Array, positions: Rows | None, column_sets: ColumnSets
+    ) -> LogRecords:
+        """Give records their keys, or positions, in the same order."""
+        row = np.where(records.has_row, np.arange(len(records)), NO_ROW)
+        return cls(records.rows, row, keys, positions, records.marks, column_sets)
+
+    @classmethod
+    def concat(cls, parts: Sequence[LogRecords]) -> LogRecords:
+        """Join parts of one slice, at least one.
+
+        Positions count only if all records have them: otherwise all are merged by key.
+        """
+        first = parts[0]
+        starts = np.cumsum([0, *(part.rows.num_rows for part in parts[:-1])])
+        positions = [part.positions for part in parts if part.positions is not None]
+        count = sum(map(len, parts))
+        # Parts without records need no positions.
+        is_by_key = sum(map(len, positions)) < count or not positions
+        return cls(
+            rows=pa.concat_tables([p.rows for p in parts if p.rows.num_rows] or [first.rows]),
+            row=np.concatenate(
+                [
+                    np.where(part.row == NO_ROW, NO_ROW, part.row + start)
+                    for part, start in zip(parts, starts, strict=True)
+                ]
+            ),
+            keys=pa.concat_arrays([part.keys for part in parts]),
+            positions=None if is_by_key else np.concatenate(positions),
+            marks=Marks.concat([part.marks for part in parts]),
+            column_sets=first.column_sets,
+        )
+
+    @classmethod
+    def from_spill_table(
+        cls, table: pa.Table, schema: pa.Schema, column_sets: ColumnSets
+    ) -> LogRecords:
+        """Restore what `to_spill_table` returned.
+
+        Args:
+            table: all or some rows of it.
+            schema: of the records' rows.
+            column_sets: of the slice.
+        """
+        has_row, keys, positions, *marks = map(as_one_array, table.columns[len(schema) :])
+        records = Records(
+            pa.Table.from_arrays(table.columns[: len(schema)], schema=schema),
+            np.asarray(has_row),
+            Marks.from_spill_columns(marks, table.num_rows),
+        )
+        has_positions = not pa.types.is_null(positions.type)
+        return cls.of(records, keys, np.asarray(positions) if has_positions else None, column_sets)
+
+    def to_spill_table(self) -> pa.Table:
+        """Return the records as one table: a row for each, its columns by ordinal."""
+        records = self.records(np.arange(len(self)))
+        arrays = [
+            *records.rows.columns,
+            pa.array(records.has_row),
+            self.keys,
+            pa.nulls(len(self)) if self.positions is None else pa.array(self.positions),
+            *records.marks.to_spill_columns(),
+        ]
+        return pa.Table.from_arrays(arrays, names=[str(place) for place in range(len(arrays))])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        arrays = [self.rows, self.row, self.keys, self.marks]
+        size: int = sum(array.nbytes for array in arrays)
+        return size + (self.positions.nbytes if self.positions is not None else 0)
+
+    def take(self, indices: Rows) -> LogRecords:
+        """Return some of the records, in that order; they share all rows."""
+        return LogRecords(
+            self.rows,
+            self.row[indices],
+            self.keys.take(pa.array(indices)),
+            self.positions[indices] if self.positions is not None else None,
+            self.marks.take(indices),
+            self.column_sets,
+        )
+
+    def records(self, indices: Rows) -> Records:
+        """Return some of the records with their rows, in that order."""
+        row = self.row[indices]
+        rows = self.rows.take(pa.array(row, mask=row == NO_ROW))
+        return Records(rows, row != NO_ROW, self.marks.take(indices))
+
+    def without_unused_rows(self) -> LogRecords:
+        """Return the same records with a copy of the rows that they refer to, and no others."""
+        records = self.records(np.arange(len(self)))
+        return LogRecords.of(records, self.keys, self.positions, self.column_sets)
+
+
+class ColumnSets:
+    """Numbers the sets of columns that occur in a slice: few, however many records.
+
+    Grows as blocks are decoded and records merged; a number never changes its meaning.
+    """
+
+    def __init__(self) -> None:
+        self._sets: list[frozenset[str]] = []
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def number(self, names: frozenset[str]) -> int:
+        """Return the number of a set; a new set gets the next one."""
+        if names not in self._sets:
+            self._sets.append(names)
+        return self._sets.index(names)
+
+    def lacking(self, name: str, numbers: SetNumbers) -> npt.NDArray[np.bool_]:
+        """Return, for each of some sets, whether it lacks a column."""
+        # The last entry, which -1 indexes, is that of ALL_COLUMNS.
+        table = np.array([*(name not in names for names in self._sets), False], np.bool_)
+        return table[numbers]
+
+    def union(self, first: SetNumbers, second: SetNumbers) -> SetNumbers:
+        """Return the number of the union of two sets, pair by pair."""
+        pairs, inverse = np.unique(np.stack((first, second)), axis=1, return_inverse=True)
+        unions = [self._union(int(a), int(b)) for a, b in pairs.T]
+        return np.array(unions, np.int32)[inverse.reshape(-1)]
+
+    def _union(self, first: int, second: int) -> int:
+        if ALL_COLUMNS in (first, second):
+            return ALL_COLUMNS
+        return self.number(self._sets[first] | self._sets[second])

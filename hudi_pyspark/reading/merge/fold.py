@@ -1,0 +1,195 @@
+"""First phase of a merge: the log records of each key become one, oldest to newest.
+
+Where the winner is always one whole record, this is a sort. Where it takes values from the loser,
+one round merges the next record of every key that still has one: all keys at once, as many rounds
+as the most frequent key has records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.errors import UnsupportedMergeError
+from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
+from hudi_pyspark.reading.merge.custom_merger import merge_pairs
+from hudi_pyspark.reading.merge.payload import decide
+from hudi_pyspark.table.merge_mode import RecordMergeMode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from hudi_pyspark.reading.log_records.records import ColumnSets, Mask, Rows
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.table.merge_mode import MergeRule
+
+    # Older and newer records, pair by pair of the same key, to the merged ones.
+    PairMerge: TypeAlias = Callable[[Records, Records], Records]
+
+
+def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = None) -> LogRecords:
+    """Fold the log records of each key into one.
+
+    Records that were written later may follow: folding the result with them gives the same as
+    folding all at once.
+
+    Args:
+        log: a slice's log records, or the oldest of them.
+        rule: which record of a key wins, and what it takes from the others.
+        merger: a user's function for payload classes that Apache Hudi does not have.
+
+    Returns:
+        One record per key. Its rows may be those of all log records.
+
+    Raises:
+        UnsupportedMergeError: partial updates in the log of a table with a rule of its own.
+        InvalidOptionError: the user's function returned something else than merged rows.
+    """
+    codes, keys, positions = _identify(log)
+    if not winners_take_values(log, rule):
+        winners = _find_winners(codes, log, rule)
+        row, marks = log.row[winners], log.marks.take(winners)
+        return replace(log, row=row, keys=keys, positions=positions, marks=marks)
+    if rule.needs_fold and len(log.column_sets):
+        # Apache Hudi's payload classes do not know of them, and a partial update mode counts only
+        # until the first of them in the log: no table is known that shows what comes out.
+        named = rule.payload_class or rule.merge_strategy_id or rule.partial_update_mode
+        raise UnsupportedMergeError(
+            f"the log files hold partial updates (MERGE INTO, UPDATE), and the table merges by "
+            f"{named}: the two together are not covered. Run a compaction with Apache Hudi"
+        )
+    merge_pair = pair_merge(rule, log.column_sets, merger)
+    folded, order = fold_in_rounds(codes, log.records, merge_pair)
+    return LogRecords.of(folded.take(np.argsort(order)), keys, positions, log.column_sets)
+
+
+def winners_take_values(log: LogRecords, rule: MergeRule) -> bool:
+    """Decide whether a winner may take values from the record that it beats."""
+    return rule.needs_fold or len(log.column_sets) > 0
+
+
+def pair_merge(rule: MergeRule, sets: ColumnSets, merger: PayloadMerger | None) -> PairMerge:
+    """Return the function that merges older and newer records by a table's rule.
+
+    Args:
+        rule: of the table.
+        sets: sets of columns of the slice's records; those of merged records are added.
+        merger: a user's function, used instead of the rule.
+    """
+    if merger is not None:
+        return lambda older, newer: merge_pairs(merger, older, newer, rule)
+    return lambda older, newer: decide(older, newer, rule, sets).apply(older, newer)
+
+
+def fold_in_rounds(
+    codes: Rows, records: Callable[[Rows], Records], merge_pair: PairMerge
+) -> tuple[Records, Rows]:
+    """Fold the records of each key in rounds, oldest to newest.
+
+    Args:
+        codes: per record, in order of arrival, the number of its key, from 0 on without gaps.
+        records: returns the records at some places.
+        merge_pair: merges older and newer records, pair by pair.
+
+    Returns:
+        One record per key, and the codes of their keys.
+    """
+    arrival = np.argsort(codes, kind="stable")
+    counts = np.bincount(codes)
+    first = np.concatenate(([0], np.cumsum(counts)[:-1])) if len(counts) else counts
+    # Keys with many records come first, so that those still to be merged are always a prefix.
+    keys = np.argsort(-counts, kind="stable")
+    counts, first = counts[keys], first[keys]
+    state = records(arrival[first])
+    for turn in range(1, int(counts.max(initial=0))):
+        open_keys = int(np.searchsorted(-counts, -turn, side="left"))
+        newer = records(arrival[first[:open_keys] + turn])
+        merged = merge_pair(_slice(state, 0, open_keys), newer)
+        state = Records.concat([merged, _slice(state, open_keys, len(state))])
+    return state, keys
+
+
+def _slice(records: Records, start: int, stop: int) -> Records:
+    return records.take(np.arange(start, stop))
+
+
+def _identify(log: LogRecords) -> tuple[Rows, pa.Array, Rows | None]:
+    """Number the keys: the number of each record's key, and keys and positions by that number."""
+    if log.positions is not None:
+        positions, codes = np.unique(log.positions, return_inverse=True)
+        return codes.astype(np.int64), pa.nulls(len(positions), pa.string()), positions
+    encoded = pc.dictionary_encode(log.keys)
+    return np.asarray(encoded.indices).astype(np.int64), encoded.dictionary, None
+
+
+def _find_winners(codes: Rows, log: LogRecords, rule: MergeRule) -> Rows:
+    """Return, for each code from 0 on, the record that is newer than all others."""
+    if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
+        return _last_of_each(codes)
+    return _newest_of_each(codes, log)
+
+
+def _last_of_each(codes: Rows) -> Rows:
+    """Return, for each code from 0 on, the last record that has it."""
+    last = np.empty(int(codes.max()) + 1 if len(codes) else 0, np.int64)
+    last[codes] = np.arange(len(codes))
+    return last
+
+
+def _newest_of_each(codes: Rows, log: LogRecords) -> Rows:
+    """Return, for each code from 0 on, the record that wins in event-time order."""
+    candidates = _after_resets(codes, log)
+    ranks = log.marks.ordering.ranks()[candidates]
+    order = np.lexsort((candidates, ranks, codes[candidates]))
+    sorted_codes = codes[candidates][order]
+    is_last = np.ones(len(order), np.bool_)
+    is_last[:-1] = sorted_codes[1:] != sorted_codes[:-1]
+    return candidates[order[is_last]]
+
+
+def _after_resets(codes: Rows, log: LogRecords) -> Rows:
+    """Return the records that still matter after deletes that beat everything before them.
+
+    A delete without ordering value beats every older record of its key and loses against any newer
+    row; further delete-block records right after it change nothing. A delete-block record whose
+    ordering value has another Java class than the column beats every older record, too.
+    """
+    everything = np.arange(len(codes))
+    commit_time = log.marks.is_commit_time_delete
+    if not commit_time.any() and not log.marks.has_other_class.any():
+        return everything
+    count = int(codes.max()) + 1
+    last_commit_time = _last_where(commit_time, codes, count)[codes]
+    is_candidate = everything >= last_commit_time
+    # The first row after such a delete replaces it; delete-block records in between change nothing.
+    is_row = log.row != NO_ROW
+    first_row = _first_where(is_row & (everything > last_commit_time), codes, count)[codes]
+    has_reset = last_commit_time != NO_ROW
+    is_reset_itself = everything == last_commit_time
+    replaced = has_reset & (first_row < len(codes))
+    is_candidate &= ~(is_reset_itself & replaced)
+    is_candidate &= ~(has_reset & ~is_reset_itself & (everything < first_row))
+    other_class = log.marks.has_other_class & ~commit_time & is_candidate
+    last_other_class = _last_where(other_class, codes, count)[codes]
+    return everything[is_candidate & (everything >= last_other_class)]
+
+
+def _last_where(mask: Mask, codes: Rows, count: int) -> Rows:
+    """Return the last record of the mask for each code, NO_ROW if there is none."""
+    last = np.full(count, NO_ROW, np.int64)
+    rows = np.flatnonzero(mask)
+    last[codes[rows]] = rows
+    return last
+
+
+def _first_where(mask: Mask, codes: Rows, count: int) -> Rows:
+    """Return the first record of the mask for each code, the number of records if there is none."""
+    first = np.full(count, len(codes), np.int64)
+    rows = np.flatnonzero(mask)[::-1]
+    first[codes[rows]] = rows
+    return first

@@ -1,0 +1,299 @@
+"""Base tables and log records to merged tables.
+
+The merge has two phases. First the log records of a key are folded, oldest to newest, into one
+winner (`fold.py`); then that winner meets the base row. This is not the same as taking the greatest
+ordering value of all: a delete without ordering value beats everything before it, including what
+would beat the base row later (see "Worked consequences" in the tests' oracle).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import as_one_array
+from hudi_pyspark.columns.json_text import json_text
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.reading.log_records.ordering import comparable_ordering
+from hudi_pyspark.reading.log_records.records import NO_ROW, Records
+from hudi_pyspark.reading.merge.fold import fold_log, pair_merge, winners_take_values
+from hudi_pyspark.table.merge_mode import RecordMergeMode
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from hudi_pyspark.reading.log_records.records import LogRecords, Mask, Rows
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.reading.merge.fold import PairMerge
+    from hudi_pyspark.table.merge_mode import MergeRule
+
+    RowFilter = Callable[[pa.Table], Mask]
+
+
+def merge(
+    base: Iterable[pa.Table],
+    log: LogRecords,
+    rule: MergeRule,
+    *,
+    batch_rows: int,
+    merger: PayloadMerger | None = None,
+    takes_part: RowFilter | None = None,
+) -> Iterator[pa.Table]:
+    """Merge a slice.
+
+    Args:
+        base: tables of the log records' schema, in file order; consumed one at a time.
+        log: the slice's log records.
+        rule: which record of a key wins, and what it takes from the others.
+        batch_rows: most rows of a table that is made of log records.
+        merger: a user's function for payload classes that Apache Hudi does not have.
+        takes_part: which rows of a base table are merged; the others are left out, but count where
+            log records name row positions. None for all.
+
+    Yields:
+        The rows of each base table that are left, then the log rows that met no base row.
+
+    Raises:
+        CorruptTableError: a base row without record key.
+        UnsupportedMergeError: partial updates in the log of a table with a rule of its own.
+        InvalidOptionError: the user's function returned something else than merged rows.
+    """
+    winners = fold_log(log, rule, merger)
+    matcher = BaseRowMatcher(winners, takes_part)
+    if winners_take_values(log, rule):
+        merge_pair = pair_merge(rule, log.column_sets, merger)
+        yield from _merge_pairs(base, winners, matcher, merge_pair, rule, batch_rows=batch_rows)
+    else:
+        yield from _merge_whole_records(base, winners, matcher, rule, batch_rows=batch_rows)
+
+
+def changed_rows(
+    before: Iterable[pa.Table],
+    log: LogRecords,
+    rule: MergeRule,
+    *,
+    merger: PayloadMerger | None = None,
+) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
+    """List the inserts, updates and deletes that log records make to the rows of a slice.
+
+    Args:
+        before: tables of the log records' schema: the slice as it was.
+        log: the log records of one commit.
+        rule: which record of a key wins.
+        merger: a user's function for payload classes that Apache Hudi does not have.
+
+    Yields:
+        ``i``, ``u`` or ``d``, the rows before (None for inserts) and after (None for deletes). A
+        record that loses against the base row changes nothing and does not appear.
+
+    Raises:
+        CorruptTableError: a base row without record key.
+        UnsupportedMergeError: partial updates in the log of a table with a rule of its own.
+        InvalidOptionError: the user's function returned something else than merged rows.
+    """
+    winners = fold_log(log, rule, merger)
+    matcher = BaseRowMatcher(winners)
+    merge_pair = pair_merge(rule, log.column_sets, merger)
+    for table in before:
+        touched, merged = _merge_match(matcher.match(table), winners, merge_pair, rule)
+        is_delete = merged.marks.is_delete
+        yield "d", touched.filter(pa.array(is_delete)), None
+        is_update = pa.array(~is_delete & _differs(touched, merged.rows))
+        yield "u", touched.filter(is_update), merged.rows.filter(is_update)
+    yield "i", None, winners.rows.take(pa.array(_unmet_rows(winners, matcher)))
+
+
+def unmerged(
+    base: Iterable[pa.Table], log: Iterable[LogRecords], *, batch_rows: int
+) -> Iterator[pa.Table]:
+    """Chain all base rows and all rows of data blocks, including those that mark deletes.
+
+    This is what ``skip_merge`` reads.
+
+    Args:
+        base: consumed one at a time.
+        log: the records of each block, consumed one at a time.
+        batch_rows: most rows of a table that is made of log records.
+    """
+    yield from base
+    for records in log:
+        for start in range(0, records.rows.num_rows, batch_rows):
+            yield records.rows.slice(start, batch_rows).combine_chunks()
+
+
+def _merge_whole_records(
+    base: Iterable[pa.Table],
+    winners: LogRecords,
+    matcher: BaseRowMatcher,
+    rule: MergeRule,
+    *,
+    batch_rows: int,
+) -> Iterator[pa.Table]:
+    """Run the second phase where either the base row or the log record stays as it is."""
+    is_left = ~winners.marks.is_delete  # and no base row has won over it so far
+    for table in base:
+        match = matcher.match(table)
+        base_wins = _base_wins(match, winners, rule)
+        is_left[match.winners[base_wins]] = False
+        yield _without(match.table, match.rows[~base_wins])
+    yield from _select_rows(winners.rows, winners.row[is_left], batch_rows)
+
+
+def _base_wins(match: Match, winners: LogRecords, rule: MergeRule) -> Mask:
+    """Return, for each match, whether the base row wins over the log record."""
+    if rule.mode is not RecordMergeMode.EVENT_TIME_ORDERING or not len(match.rows):
+        return np.zeros(len(match.rows), np.bool_)
+    base_ordering = comparable_ordering(match.table, rule.ordering_fields).take(match.rows)
+    marks = winners.marks.take(match.winners)
+    return marks.ordering.older_than(base_ordering) & ~marks.is_commit_time_delete
+
+
+def _select_rows(rows: pa.Table, ordinals: Rows, batch_rows: int) -> Iterator[pa.Table]:
+    """Yield some log rows in log order; never all at once, since a slice may have gigabytes."""
+    is_selected = np.zeros(rows.num_rows, np.bool_)
+    is_selected[ordinals] = True
+    for start in range(0, rows.num_rows, batch_rows):
+        mask = pa.array(is_selected[start : start + batch_rows])
+        table = rows.slice(start, batch_rows).filter(mask).combine_chunks()
+        if table.num_rows:
+            yield table
+
+
+def _merge_pairs(
+    base: Iterable[pa.Table],
+    winners: LogRecords,
+    matcher: BaseRowMatcher,
+    merge_pair: PairMerge,
+    rule: MergeRule,
+    *,
+    batch_rows: int,
+) -> Iterator[pa.Table]:
+    """Run the second phase where the winner takes values from the loser."""
+    for table in base:
+        match = matcher.match(table)
+        yield _without(match.table, match.rows)
+        _, merged = _merge_match(match, winners, merge_pair, rule)
+        yield merged.rows.filter(pa.array(~merged.marks.is_delete))
+    left = _unmet_rows(winners, matcher)
+    for start in range(0, len(left), batch_rows):
+        yield winners.rows.take(pa.array(left[start : start + batch_rows]))
+
+
+def _merge_match(
+    match: Match, winners: LogRecords, merge_pair: PairMerge, rule: MergeRule
+) -> tuple[pa.Table, Records]:
+    """Return the base rows that meet a log record, and the merged records of both."""
+    touched = match.table.take(pa.array(match.rows))
+    older = Records.of_rows(touched, comparable_ordering(touched, rule.ordering_fields))
+    newer = winners.records(match.winners)
+    # Java classes are compared among log records only.
+    marks = replace(newer.marks, has_other_class=np.zeros(len(newer), np.bool_))
+    return touched, merge_pair(older, replace(newer, marks=marks))
+
+
+def _unmet_rows(winners: LogRecords, matcher: BaseRowMatcher) -> Rows:
+    """Return the ordinals of log rows that have met no base row and are not deletes."""
+    is_row = (winners.row != NO_ROW) & ~winners.marks.is_delete
+    unmet: Rows = winners.row[is_row & ~matcher.is_met]
+    return unmet
+
+
+def _without(table: pa.Table, rows: Rows) -> pa.Table:
+    """Return the table without some rows."""
+    if not len(rows):
+        return table
+    is_kept = np.ones(table.num_rows, np.bool_)
+    is_kept[rows] = False
+    return table.filter(pa.array(is_kept))
+
+
+def _differs(older: pa.Table, newer: pa.Table) -> Mask:
+    """Return the rows that are not the same cell by cell."""
+    if not older.num_rows:
+        return np.zeros(0, np.bool_)
+    texts = [json_text(as_one_array(t.to_struct_array())) for t in (older, newer)]
+    return np.asarray(pc.not_equal(*texts))
+
+
+class Match(NamedTuple):
+    """Base rows, and which of them meet a log record; the two arrays are parallel."""
+
+    table: pa.Table  # the rows that take part in the merge
+    rows: Rows  # ordinals in the table
+    winners: Rows  # ordinals of the log records that they meet
+
+
+class BaseRowMatcher:
+    """Stateful matcher of a slice: takes its base tables in file order.
+
+    It counts the rows that it has seen, since positions are those of the file, and remembers which
+    log records have met their row.
+
+    Args:
+        winners: log records, one per key.
+        takes_part: which rows of a base table are merged; None for all.
+    """
+
+    def __init__(self, winners: LogRecords, takes_part: RowFilter | None = None) -> None:
+        self._keys = winners.keys
+        self._positions = winners.positions
+        self._takes_part = takes_part
+        self._rows_before = 0
+        self.is_met = np.zeros(len(winners), np.bool_)  # per log record, so far
+
+    def match(self, table: pa.Table) -> Match:
+        """Match the next base table.
+
+        A log record meets one base row only: of duplicate keys in a base file, the first.
+
+        Raises:
+            CorruptTableError: a row without record key.
+        """
+        if self._positions is not None:
+            rows, winners = self._match_positions(self._positions, table.num_rows)
+            if self._takes_part is not None:
+                takes_part = self._takes_part(table)
+                is_left = takes_part[rows]
+                rows, winners = (np.cumsum(takes_part) - 1)[rows[is_left]], winners[is_left]
+                table = table.filter(pa.array(takes_part))
+        else:
+            if self._takes_part is not None:
+                table = table.filter(pa.array(self._takes_part(table)))
+            rows, winners = self._match_keys(table)
+        is_new = ~self.is_met[winners]
+        self.is_met[winners] = True
+        return Match(table, rows[is_new], winners[is_new])
+
+    def _match_positions(self, positions: Rows, length: int) -> tuple[Rows, Rows]:
+        first_row, self._rows_before = self._rows_before, self._rows_before + length
+        begin, end = np.searchsorted(positions, (first_row, first_row + length))
+        return positions[begin:end] - first_row, np.arange(begin, end)
+
+    def _match_keys(self, table: pa.Table) -> tuple[Rows, Rows]:
+        """Return the first row of each log record that the table has, and these records."""
+        keys = as_one_array(table.column(RECORD_KEY_COLUMN))
+        if keys.null_count:
+            raise CorruptTableError(
+                "a base file has a record without record key, so log records cannot be matched"
+            )
+        # The value set is hashed anew for each table, so it had better be the smaller side: with
+        # a million log records that is ten times faster.
+        if len(keys) < len(self._keys):
+            first_rows = _index_in(self._keys, keys)
+            winners = np.flatnonzero(first_rows != NO_ROW)
+            return first_rows[winners], winners
+        indices = _index_in(keys, self._keys)
+        rows = np.flatnonzero(indices != NO_ROW)
+        winners, first = np.unique(indices[rows], return_index=True)
+        return rows[first], winners
+
+
+def _index_in(values: pa.Array, value_set: pa.Array) -> Rows:
+    """Return, for each value, its first index in the set, or NO_ROW."""
+    indices = pc.index_in(values, value_set=value_set)
+    return np.asarray(pc.fill_null(indices, NO_ROW)).astype(np.int64)

@@ -1,0 +1,311 @@
+"""Rules of the merge: one function for each merge mode and payload class.
+
+Each takes the older and the newer record of some keys, pair by pair, and decides. Names are those
+of Apache Hudi's payload classes, whose method ``combineAndGetUpdateValue`` the functions follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import as_one_array, is_null, is_true
+from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
+from hudi_pyspark.reading.log_records.ordering import (
+    OrderingValues,
+    comparable_ordering,
+    ordering_field,
+)
+from hudi_pyspark.reading.merge.decision import (
+    DEBEZIUM_UNAVAILABLE,
+    PARTIAL_UPDATE_MODES,
+    Decision,
+    equals_marker,
+    fill_by_mode,
+    fill_missing_columns,
+)
+from hudi_pyspark.table.merge_mode import (
+    EVENT_TIME_STRATEGY,
+    PAYLOAD_STRATEGY,
+    RecordMergeMode,
+)
+from hudi_pyspark.table.schema import META_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hudi_pyspark.reading.log_records.records import ColumnSets, Mask, Records
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.table.merge_mode import MergeRule
+
+    Decide = Callable[[Records, Records, MergeRule], Decision]
+
+OPERATION_FIELD = "_change_operation_type"
+DMS_OPERATION_FIELD = "Op"
+MYSQL_SEQUENCE_FIELD = "_event_seq"
+POSTGRES_LSN_FIELD = "_event_lsn"
+
+
+def check_supported(rule: MergeRule, merger: PayloadMerger | None) -> None:
+    """Refuse tables whose log files cannot be merged correctly.
+
+    Raises:
+        UnsupportedMergeError: names the property, its value, and what can be done.
+    """
+    if rule.partial_update_mode not in ("", *PARTIAL_UPDATE_MODES):
+        raise UnsupportedMergeError(
+            f"hoodie.table.partial.update.mode is {rule.partial_update_mode!r}; known: "
+            f"{', '.join(PARTIAL_UPDATE_MODES)}"
+        )
+    if rule.mode is not RecordMergeMode.CUSTOM or merger is not None:
+        return
+    by_payload = rule.merge_strategy_id in ("", PAYLOAD_STRATEGY, EVENT_TIME_STRATEGY)
+    if not (by_payload and rule.payload_name in PAYLOADS):
+        named = rule.payload_class or f"merge strategy {rule.merge_strategy_id}"
+        raise UnsupportedMergeError(
+            f"the table has log files whose records are merged by {named}, Java code that cannot "
+            "run here. Give the same rule in Python with hudi_pyspark.register_payload(...), read "
+            "the base files alone with hoodie.datasource.query.type=read_optimized, or run a "
+            f"compaction with Apache Hudi. Covered: {', '.join(PAYLOADS)}"
+        )
+
+
+def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:
+    """Decide which of two records wins by the table's rule, and what it takes from the other.
+
+    Raises:
+        CorruptTableError: a payload class needs a value that a record does not have.
+    """
+    if rule.mode is RecordMergeMode.CUSTOM:
+        return _custom(older, newer, rule)
+    if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
+        decision = commit_time(older, newer, rule)
+    else:
+        decision = event_time(older, newer, rule)
+    if len(sets):
+        return fill_missing_columns(older, newer, decision, sets)
+    if rule.partial_update_mode:
+        mode, properties = rule.partial_update_mode, dict(rule.merge_properties)
+        decision = fill_by_mode(older, newer, decision, mode, properties)
+    return decision
+
+
+def commit_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """Decide by COMMIT_TIME_ORDERING: the newer record wins."""
+    return Decision.pick(older, newer, np.ones(len(older), np.bool_))
+
+
+def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """Decide by EVENT_TIME_ORDERING: the greater ordering value wins, the newer record on a tie.
+
+    A delete without ordering value beats what is older and is beaten by any newer row; a
+    delete-block record behind it changes nothing. A delete-block record whose ordering value has
+    another Java class beats what is older.
+    """
+    wins = ~newer.marks.ordering.older_than(older.marks.ordering)
+    wins |= newer.marks.is_commit_time_delete | newer.marks.has_other_class
+    wins = np.where(older.marks.is_commit_time_delete, newer.has_row, wins)
+    return Decision.pick(older, newer, wins)
+
+
+def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """Let a payload class decide, unless there is no older row or a delete beats everything."""
+    decision = PAYLOADS[rule.payload_name](older, newer, rule)
+    unconditional = ~older.has_row
+    unconditional |= older.marks.is_commit_time_delete | newer.marks.is_commit_time_delete
+    is_new_delete = decision.is_delete & ~newer.marks.is_delete
+    return Decision(
+        newer_wins=decision.newer_wins | unconditional,
+        filled={name: mask & ~unconditional for name, mask in decision.filled.items()},
+        is_delete=np.where(unconditional, newer.marks.is_delete, decision.is_delete),
+        columns=decision.columns,
+        # Where only the payload says "delete", nothing is left to be compared with the base row
+        # later. A row that was flagged as a delete keeps its values.
+        without_row=is_new_delete & decision.newer_wins & ~unconditional,
+        ordering_fields=decision.ordering_fields,
+    )
+
+
+def overwrite_with_latest(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """Decide like OverwriteWithLatestAvroPayload: the newer record wins."""
+    return Decision.pick(older, newer, np.ones(len(older), np.bool_))
+
+
+def default_payload(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """Decide like DefaultHoodieRecordPayload and EventTimeAvroPayload.
+
+    The greater ordering value wins, the newer record on a tie.
+
+    Raises:
+        CorruptTableError: the ordering field does not exist.
+    """
+    wins = ~newer.marks.ordering.older_than(older.marks.ordering) | _is_unordered(older, rule)
+    return Decision.pick(older, newer, wins)
+
+
+def first_value(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """Decide like FirstValueAvroPayload.
+
+    The greater ordering value wins, the older record on a tie.
+
+    Raises:
+        CorruptTableError: the ordering field does not exist.
+    """
+    wins = older.marks.ordering.older_than(newer.marks.ordering) | _is_unordered(older, rule)
+    return Decision.pick(older, newer, wins)
+
+
+def _is_unordered(records: Records, rule: MergeRule) -> Mask:
+    """Return the rows whose only ordering field is null: a payload class prefers the newer one."""
+    if len(rule.ordering_fields) != 1:
+        return np.zeros(len(records), np.bool_)
+    values = ordering_field(records.rows, rule.ordering_fields[0])
+    return is_null(values) & records.has_row
+
+
+def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """Decide like OverwriteNonDefaultsWithLatestAvroPayload.
+
+    The newer record wins; where it has a column's default, it takes the older value.
+    """
+    decision = overwrite_with_latest(older, newer, rule)
+    kept = ~newer.marks.is_delete & newer.has_row
+    filled = {
+        name: mask & kept
+        for name in newer.rows.schema.names
+        if (mask := _is_default(newer.rows, name, rule)).any()
+    }
+    return replace(decision, filled=filled)
+
+
+def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """Decide like PartialUpdateAvroPayload.
+
+    The greater ordering value wins, and takes the other value where it has null. A newer delete
+    deletes whatever its ordering value; meta columns are always those of the newer record.
+
+    Raises:
+        CorruptTableError: the ordering field does not exist.
+    """
+    deletes = newer.marks.is_delete | ~newer.has_row
+    wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
+    wins |= _of_other_class(older, newer) | _is_unordered(older, rule)
+    merges = ~deletes & (wins | ~older.marks.is_delete)
+    filled = {}
+    for name in newer.rows.schema.names:
+        if name in META_COLUMNS:
+            mask = ~wins
+        else:
+            # Only nulls: unlike OverwriteNonDefaults..., it does not look at the schema's defaults.
+            open_values = (is_null(records.rows.column(name)) for records in (newer, older))
+            mask = np.where(wins, *open_values) & merges
+        if mask.any():
+            filled[name] = mask
+    decision = Decision.pick(older, newer, wins)
+    return replace(decision, filled=filled, ordering_fields=rule.ordering_fields)
+
+
+def _of_other_class(older: Records, newer: Records) -> Mask:
+    """Return the pairs whose ordering values do not compare in Java: a null is the Integer 0."""
+    differs = np.zeros(len(older), np.bool_)
+    for one, other in zip(older.marks.ordering.fields, newer.marks.ordering.fields, strict=True):
+        differs |= is_null(one) != is_null(other)
+    return differs
+
+
+def aws_dms(older: Records, newer: Records, rule: MergeRule) -> Decision:
+    """Decide like AWSDmsAvroPayload: the newer record wins; ``Op`` D or d deletes."""
+    decision = overwrite_with_latest(older, newer, rule)
+    deletes = _operation_is(newer, DMS_OPERATION_FIELD, "d") | ~newer.has_row
+    return replace(decision, is_delete=decision.is_delete | deletes)
+
+
+def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """Decide like MySqlDebeziumAvroPayload.
+
+    The later position in the binary log wins; operation d deletes.
+
+    Raises:
+        CorruptTableError: a row has no position, or one that does not parse.
+    """
+    older_sequence, newer_sequence = _mysql_sequence(older), _mysql_sequence(newer)
+    if (newer.has_row & is_null(newer.rows.column(MYSQL_SEQUENCE_FIELD))).any():
+        raise CorruptTableError(f"a log record has no {MYSQL_SEQUENCE_FIELD}, so it has no order")
+    return _debezium(older, newer, newer_sequence.older_than(older_sequence))
+
+
+def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
+    """Decide like PostgresDebeziumAvroPayload.
+
+    The greater LSN wins, and takes the older values where TOAST left out its own.
+
+    Apache Hudi 1.1 and later leave the marker text of such values in the result on tables before
+    version 9; here they are filled, as by 0.15 and on version 9.
+    """
+    fields = (POSTGRES_LSN_FIELD,)
+    older_lsn = comparable_ordering(older.rows, fields)
+    newer_lsn = comparable_ordering(newer.rows, fields)
+    decision = _debezium(older, newer, newer_lsn.older_than(older_lsn))
+    kept = decision.newer_wins & ~decision.is_delete
+    filled = {}
+    for name in newer.rows.schema.names:
+        toasted = equals_marker(newer.rows.column(name), DEBEZIUM_UNAVAILABLE) & kept
+        if toasted.any():
+            filled[name] = toasted
+    return replace(decision, filled=filled)
+
+
+def _debezium(older: Records, newer: Records, is_late: Mask) -> Decision:
+    decision = Decision.pick(older, newer, ~is_late | ~newer.has_row)
+    deletes = _operation_is(newer, OPERATION_FIELD, "d") | ~newer.has_row
+    return replace(decision, is_delete=decision.is_delete | (decision.newer_wins & deletes))
+
+
+def _mysql_sequence(records: Records) -> OrderingValues:
+    """Parse ``file.position`` into two numbers; null is smaller than all others."""
+    column = as_one_array(records.rows.column(MYSQL_SEQUENCE_FIELD))
+    parts = pc.extract_regex(column, r"^(?P<file>[0-9]+)\.(?P<position>[0-9]+)$")
+    bad = is_null(parts) & ~is_null(column)
+    if bad.any():
+        text = column[int(bad.argmax())].as_py()
+        raise CorruptTableError(f"{MYSQL_SEQUENCE_FIELD} is {text!r}; expected <file>.<position>")
+    fields = tuple(pc.struct_field(parts, [i]).cast(pa.int64()) for i in range(2))
+    return OrderingValues(fields, len(records))
+
+
+def _operation_is(records: Records, field: str, operation: str) -> Mask:
+    if field not in records.rows.schema.names:
+        return np.zeros(len(records), np.bool_)
+    text = pc.utf8_lower(records.rows.column(field))
+    return is_true(pc.equal(text, operation))
+
+
+def _is_default(rows: pa.Table, name: str, rule: MergeRule) -> Mask:
+    """Return the rows where a column has its default: null, unless the schema has another."""
+    default: pa.Scalar | None = dict(rule.column_defaults).get(name)
+    column = rows.column(name)
+    if default is None:
+        return is_null(column)
+    return is_true(pc.equal(column, default))
+
+
+PAYLOADS: Mapping[str, Decide] = {
+    "OverwriteWithLatestAvroPayload": overwrite_with_latest,
+    "DefaultHoodieRecordPayload": default_payload,
+    "EventTimeAvroPayload": default_payload,
+    "FirstValueAvroPayload": first_value,
+    "OverwriteNonDefaultsWithLatestAvroPayload": overwrite_non_defaults,
+    "PartialUpdateAvroPayload": partial_update,
+    "AWSDmsAvroPayload": aws_dms,
+    "MySqlDebeziumAvroPayload": mysql_debezium,
+    "PostgresDebeziumAvroPayload": postgres_debezium,
+}
+PAYLOAD_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "AWSDmsAvroPayload": (DMS_OPERATION_FIELD,),
+    "MySqlDebeziumAvroPayload": (OPERATION_FIELD, MYSQL_SEQUENCE_FIELD),
+    "PostgresDebeziumAvroPayload": (OPERATION_FIELD, POSTGRES_LSN_FIELD),
+}

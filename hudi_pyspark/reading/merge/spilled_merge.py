@@ -1,0 +1,231 @@
+"""Log records of a slice, loaded into memory or, past a limit, onto local disk.
+
+On disk they are in buckets by a hash of their key (or by position in the base file, where that is
+what identifies them), and then so are the base rows. All records of a key are in one bucket, in
+order of arrival, so the slice is merged some buckets at a time, and each pass is a merge like any
+other.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.columns.arrays import as_one_array
+from hudi_pyspark.reading.log_records.records import LogRecords
+from hudi_pyspark.reading.merge.fold import fold_log
+from hudi_pyspark.reading.merge.spill_file import BUCKETS, Buckets, SpillFile, key_buckets
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
+
+    from hudi_pyspark.format.log.log_block import LogBlock
+    from hudi_pyspark.reading.log_records.decoder import LogDecoder
+    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.reading.merge.spill_file import MemoryLimits
+
+    LoadedLog: TypeAlias = "LogInMemory | LogOnDisk"
+
+_T = TypeVar("_T")
+_Sized = TypeVar("_Sized", LogRecords, pa.Table)
+
+
+def load_log(
+    blocks: Sequence[LogBlock],
+    decoder: LogDecoder,
+    memory: MemoryLimits,
+    merger: PayloadMerger | None = None,
+) -> LoadedLog:
+    """Decode the log records of a slice; the blocks are not needed afterwards.
+
+    Args:
+        blocks: data and delete blocks of the slice, oldest first.
+        decoder: of the slice's blocks.
+        memory: how much memory the records may take.
+        merger: a user's function for payload classes that Apache Hudi does not have.
+
+    Returns:
+        The records, to be closed by the caller.
+
+    Raises:
+        PositionsMissing: the decoder reads no keys, and a block has no usable positions.
+        CorruptTableError: a block does not decode.
+        SpillError: the local disk is full, or cannot be used.
+    """
+    parts = map(decoder.decode, blocks)
+    first_parts, are_all = _up_to(parts, memory.records)
+    if are_all:
+        return LogInMemory(decoder.concatenate(first_parts))
+    by_position = all(part.positions is not None for part in first_parts if len(part))
+    with ExitStack() as on_error:
+        file = on_error.enter_context(closing(SpillFile(memory.folder)))
+        log = LogOnDisk(file, decoder, memory, merger, by_position=by_position)
+        if not log.add(chain(_drain(first_parts), parts)):
+            # A block without usable positions, after others that had them: all go by key then.
+            file.clear()
+            by_key = replace(decoder, positions_of=None)
+            log = LogOnDisk(file, by_key, memory, merger, by_position=False)
+            log.add(map(by_key.decode, blocks))
+        on_error.pop_all()
+        return log
+
+
+@dataclass(frozen=True, slots=True)
+class LogInMemory:
+    """Log records of a slice that is merged in one pass."""
+
+    records: LogRecords
+
+    def merge(
+        self,
+        base: Iterable[pa.Table],
+        merge_pass: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
+    ) -> Iterator[_T]:
+        """Merge base rows with the log records; see `LogOnDisk.merge`."""
+        return merge_pass(base, self.records)
+
+    def close(self) -> None:
+        """Do nothing: the records go when nothing refers to them."""
+
+
+@dataclass(frozen=True)
+class LogOnDisk:
+    """Log records of a slice in a spill file, in buckets by their keys or by their positions."""
+
+    file: SpillFile  # closed with this object
+    decoder: LogDecoder  # of the records
+    memory: MemoryLimits  # how much of them may be in memory
+    merger: PayloadMerger | None  # a user's, for payload classes that Apache Hudi does not have
+    by_position: bool  # whether positions identify the records, or their keys
+
+    @cached_property
+    def _buckets(self) -> Buckets:
+        return Buckets(self.file, BUCKETS)
+
+    def add(self, parts: Iterable[LogRecords]) -> bool:
+        """Put records into their buckets.
+
+        Returns:
+            False if some records lack the position that is to identify them.
+
+        Raises:
+            SpillError: the disk is full.
+        """
+        return all(map(self._add, _group(parts, self.memory.group)))
+
+    def _add(self, parts: Sequence[LogRecords]) -> bool:
+        log = self.decoder.concatenate(parts)
+        if not self.by_position:
+            by_key = replace(log, positions=None)
+            self._buckets.add(by_key.to_spill_table(), key_buckets(log.keys))
+        elif log.positions is not None:
+            self._buckets.add(log.to_spill_table(), log.positions % BUCKETS)
+        return not self.by_position or log.positions is not None or not len(log)
+
+    def merge(
+        self,
+        base: Iterable[pa.Table],
+        merge_pass: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
+    ) -> Iterator[_T]:
+        """Merge base rows with the log records, some buckets at a time.
+
+        Args:
+            base: tables of the decoder's schema, in file order; consumed one at a time.
+            merge_pass: merges base tables with log records; called with some of both at a time.
+
+        Yields:
+            The results of all calls.
+
+        Raises:
+            SpillError: the disk is full.
+        """
+        count = self._count_passes()
+        base_rows = self._spill(base, count)
+        for number in range(count):
+            buckets = range(number, BUCKETS, count)
+            if not (self._buckets.are_empty(buckets) and base_rows.are_empty([number])):
+                # No name for the log records here: it would keep them while the next are loaded.
+                yield from merge_pass(base_rows.tables([number]), self._load(buckets, count))
+
+    def close(self) -> None:
+        """Remove the spill file."""
+        self.file.close()
+
+    def _count_passes(self) -> int:
+        """Choose a power of two: few enough to be quick, and enough to fit each into memory."""
+        sizes = self._buckets.sizes()
+        count = 1
+        while count < BUCKETS and sizes.reshape(-1, count).sum(0).max() > self.memory.one_pass:
+            count *= 2
+        return count
+
+    def _spill(self, base: Iterable[pa.Table], count: int) -> Buckets:
+        buckets = Buckets(self.file, count)
+        rows_before = 0
+        for group in _group(base, self.memory.group):
+            table = pa.concat_tables(group)
+            if self.by_position:
+                numbers = np.arange(rows_before, rows_before + table.num_rows)
+            else:
+                numbers = key_buckets(as_one_array(table.column(RECORD_KEY_COLUMN)))
+            buckets.add(table, numbers % count)
+            rows_before += table.num_rows
+        return buckets
+
+    def _load(self, buckets: Sequence[int], count: int) -> LogRecords:
+        """Load the records of a pass; where a few keys have very many, these come folded."""
+        decoder = self.decoder
+        parts: list[LogRecords] = []
+        size, limit = 0, self.memory.records
+        for table in self._buckets.tables(buckets):
+            parts.append(LogRecords.from_spill_table(table, decoder.schema, decoder.column_sets))
+            size += parts[-1].nbytes
+            if size > limit:
+                folded = fold_log(decoder.concatenate(parts), decoder.rule, self.merger)
+                parts = [folded.without_unused_rows()]
+                size = parts[0].nbytes
+                limit = max(limit, 2 * size)
+        log = decoder.concatenate(parts)
+        if log.positions is None:
+            return log
+        # A pass has one in `count` base rows, and counts them by itself.
+        return replace(log, positions=log.positions // count)
+
+
+def _up_to(parts: Iterator[LogRecords], limit: int) -> tuple[list[LogRecords], bool]:
+    """Take parts until they are larger than a limit; return them, and whether these are all."""
+    taken, size = [], 0
+    for part in parts:
+        taken.append(part)
+        size += part.nbytes
+        if size > limit:
+            return taken, False
+    return taken, True
+
+
+def _drain(parts: list[LogRecords]) -> Iterator[LogRecords]:
+    """Yield the parts in order, and remove each from the list."""
+    parts.reverse()
+    while parts:
+        yield parts.pop()
+
+
+def _group(tables: Iterable[_Sized], size: int) -> Iterator[list[_Sized]]:
+    """Yield tables in groups of at least so many bytes; the last one may have fewer."""
+    group, nbytes = [], 0
+    for table in tables:
+        group.append(table)
+        nbytes += table.nbytes
+        if nbytes >= size:
+            yield group
+            group, nbytes = [], 0
+    if group:
+        yield group

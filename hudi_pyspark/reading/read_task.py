@@ -1,0 +1,29 @@
+"""Reading of a task of any kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.planning.changes import CdcTask
+from hudi_pyspark.reading.changes import read_changes
+from hudi_pyspark.reading.slice_reader import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeAlias
+
+    import pyarrow as pa
+
+    from hudi_pyspark.planning.slice_tasks import ScanTask
+    from hudi_pyspark.storage import Storage
+
+    ReadTask: TypeAlias = ScanTask | CdcTask
+
+
+def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
+    """Yield the rows of a file slice, or the changes that a commit made to a file group.
+
+    Raises:
+        HudiError: a file is missing, damaged, or not readable as the table's schema asks.
+    """
+    return read_changes(task, storage) if isinstance(task, CdcTask) else read(task, storage)

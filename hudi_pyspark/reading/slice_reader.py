@@ -1,0 +1,273 @@
+"""Pipeline of a read: one task to Arrow tables.
+
+Base rows come from `base_rows`, log records from `log_records`; `merge` merges them. Log records
+find their base rows by record key. Positions, where log blocks have them, identify the row even if
+the base file has its key twice, and save reading the keys.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.filter.keys_of_predicate import keys_array
+from hudi_pyspark.filter.predicate import matching, top_level_columns
+from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.reading.base_rows import read_base_rows
+from hudi_pyspark.reading.log_records.decoder import LogDecoder, PositionsMissing
+from hudi_pyspark.reading.merge.merge import changed_rows, merge, unmerged
+from hudi_pyspark.reading.merge.spill_file import MemoryLimits
+from hudi_pyspark.reading.merge.spilled_merge import load_log
+from hudi_pyspark.table.live_blocks import SliceBlocks
+from hudi_pyspark.table.log_file import LogFiles
+from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from hudi_pyspark.planning.commit_range import CommitRange
+    from hudi_pyspark.planning.slice_tasks import ScanTask
+    from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
+    from hudi_pyspark.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class _MergeSides:
+    """Both sides of a slice's merge: the log records, loaded, and the base rows."""
+
+    log: LoadedLog  # to be closed
+    base: Iterable[pa.Table]  # of the same schema; read when it is iterated
+    task: ScanTask  # of the slice that both belong to
+
+
+def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+    """Read one file slice.
+
+    Yields:
+        Tables of the task's result schema, in no promised order of rows. Stop iterating to stop
+        reading.
+
+    Raises:
+        HudiError: a file is missing, damaged, or not readable as the table's schema asks.
+    """
+    for table in slice_tables(task, storage):
+        rows = matching(task.predicate, task.partition.show(table))
+        if task.shared.commit_range is not None:
+            rows = rows.filter(pa.array(_is_written(task.shared.commit_range, rows)))
+        yield rows.select(task.shared.result.names)
+
+
+def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+    """Read the rows of a slice, with the columns that the task works on.
+
+    Yields:
+        Tables of the task's working schema, or without its record key. Rows for which the task's
+        predicate is not true may be among them.
+
+    Raises:
+        HudiError: see `read`.
+    """
+    if not task.file_slice.log_files:
+        yield from read_base_rows(task, storage, task.predicate)
+    elif task.options.skip_merge:
+        yield from _unmerged_tables(task, storage)
+    else:
+        yield from _merged_tables(task, storage)
+
+
+def changes_of_log(
+    task: ScanTask, storage: Storage, before: Iterable[pa.Table]
+) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
+    """List the changes that the log files of a task make to rows of a slice; see `changed_rows`.
+
+    Raises:
+        HudiError: see `read`.
+    """
+    with closing(_load_log(task, storage)) as log:
+        rule, merger = task.shared.rule, task.shared.merger
+        yield from log.merge(before, partial(changed_rows, rule=rule, merger=merger))
+
+
+def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+    with closing(LogFiles(storage)) as files:
+        blocks = read_live_blocks(task, storage, files)
+        if _lacks_older_values(task, blocks):
+            yield from _unmerged_tables(_on_whole_slice(task), storage)
+            return
+        base = read_base_rows(task, storage, task.predicate)
+        log = map(log_decoder(task).decode, blocks)
+        yield from unmerged(base, log, batch_rows=task.options.batch_rows)
+
+
+def _merged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+    sides = _load_sides(task, storage)
+    shared = sides.task.shared
+    merge_pass = partial(
+        merge, rule=shared.rule, batch_rows=shared.options.batch_rows, merger=shared.merger
+    )
+    if shared.commit_range is not None and not shared.merges_whole_table:
+        # As in Apache Hudi, base rows that a range's commits did not write have no part in its
+        # merge: a compaction, a clustering or an insert into a small file may have copied them into
+        # the range's files, where they could beat a record of the range.
+        merge_pass = partial(merge_pass, takes_part=partial(_is_written, shared.commit_range))
+    with closing(sides.log) as log:
+        yield from log.merge(sides.base, merge_pass)
+
+
+def _load_sides(task: ScanTask, storage: Storage) -> _MergeSides:
+    # Blocks and log files are let go of here, before the merge begins.
+    with closing(LogFiles(storage)) as files:
+        blocks = read_live_blocks(task, storage, files)
+        if _lacks_older_values(task, blocks):
+            return _load_sides(_on_whole_slice(task), storage)
+        return _load_merge_sides(task, blocks, storage)
+
+
+def _load_log(task: ScanTask, storage: Storage) -> LoadedLog:
+    with closing(LogFiles(storage)) as files:
+        return load_log_records(task, read_live_blocks(task, storage, files))
+
+
+def _lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
+    """Decide whether a range's files have partial updates, and not the values these leave alone."""
+    return task.whole_slice is not None and any(
+        block.is_partial and block.block_type is not LogBlockType.DELETE_BLOCK for block in blocks
+    )
+
+
+def _on_whole_slice(task: ScanTask) -> ScanTask:
+    assert task.whole_slice is not None  # see `_lacks_older_values`
+    shared = replace(task.shared, merges_whole_table=True)
+    return replace(task, file_slice=task.whole_slice, whole_slice=None, shared=shared)
+
+
+def _is_written(commit_range: CommitRange, rows: pa.Table) -> npt.NDArray[np.bool_]:
+    """Return the rows that the commits of a range wrote."""
+    return commit_range.contains(rows.column(COMMIT_TIME_COLUMN))
+
+
+def _load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Storage) -> _MergeSides:
+    """Choose how log records find their base rows, and load them accordingly.
+
+    Base rows are left out by their keys only. Those that the predicate rules out otherwise may
+    still beat a log record, lend it values, or, where a base file has a key twice, be the one of
+    the two that is replaced.
+
+    Args:
+        task: of a slice with log files.
+        blocks: live blocks of these files; not needed afterwards.
+        storage: of the table.
+
+    Raises:
+        HudiError: a file is missing, damaged, or not readable as the table's schema asks.
+    """
+    if task.shared.record_keys is not None and _has_positions(task, blocks, any):
+        # Positions identify one of several rows with the same key, and keys do not. Where no key
+        # occurs twice, both identify the same row.
+        rows = list(read_base_rows(task, storage))
+        if not _has_duplicates(rows):
+            return _MergeSides(load_log_records(_by_key(task), blocks), rows, task)
+        task = replace(task, shared=replace(task.shared, record_keys=None))
+    if _needs_no_keys(task, blocks):
+        without_keys = _without_keys(task)
+        try:
+            log = load_log_records(without_keys, blocks)
+        except PositionsMissing:
+            pass  # a block has more or fewer positions than records, which its header does not say
+        else:
+            return _MergeSides(log, read_base_rows(without_keys, storage), task)
+    return _MergeSides(load_log_records(task, blocks), read_base_rows(task, storage), task)
+
+
+def _has_positions(
+    task: ScanTask, blocks: Sequence[LogBlock], any_or_all: Callable[[Iterable[bool]], bool]
+) -> bool:
+    """Decide whether any or all log blocks have the positions of their records in the base file."""
+    base = task.file_slice.base_file
+    return (
+        base is not None
+        and task.options.use_record_positions
+        and any_or_all(
+            bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
+            for block in blocks
+        )
+    )
+
+
+def _has_duplicates(tables: Sequence[pa.Table]) -> bool:
+    """Decide whether two of the rows have the same record key."""
+    keys = [key for table in tables for key in table.column(RECORD_KEY_COLUMN).to_pylist()]
+    return len(set(keys)) < len(keys)
+
+
+def _by_key(task: ScanTask) -> ScanTask:
+    options = replace(task.options, use_record_positions=False)
+    return replace(task, shared=replace(task.shared, options=options))
+
+
+def _needs_no_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
+    """Decide, by the headers of the log blocks, whether record keys need not be read."""
+    wanted = [*task.shared.result.names, *top_level_columns(task.predicate, task.working)]
+    return (
+        bool(blocks)
+        and task.shared.merger is None
+        and task.shared.record_keys is None
+        and RECORD_KEY_COLUMN not in wanted
+        and _has_positions(task, blocks, all)
+    )
+
+
+def _without_keys(task: ScanTask) -> ScanTask:
+    columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
+    shared = replace(task.shared, key_fields=())
+    return replace(task, working=pa.schema(columns), shared=shared)
+
+
+def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[LogBlock]:
+    """Return the log blocks of a slice that the query sees; see `SliceBlocks.read`."""
+    blocks = SliceBlocks(
+        task.file_slice.log_files,
+        task.shared.block_filter,
+        task.options.on_damage,
+        most_bytes_in_memory=_memory(task).files,
+    )
+    return blocks.read(storage, files)
+
+
+def log_decoder(task: ScanTask) -> LogDecoder:
+    """Return the decoder of log blocks to the columns that the task works on."""
+    base, shared = task.file_slice.base_file, task.shared
+    by_position = base is not None and task.options.use_record_positions
+    return LogDecoder(
+        task.working,
+        task.partition.constants,
+        shared.rule,
+        positions_of=base.instant_time if base is not None and by_position else None,
+        columns=task.stored_columns,
+        key_fields=shared.key_fields,
+        schema_on_read=shared.schema_on_read,
+        wanted_keys=keys_array(shared.record_keys),
+    )
+
+
+def load_log_records(task: ScanTask, blocks: Sequence[LogBlock]) -> LoadedLog:
+    """Decode blocks of a task, into memory or onto local disk; see `load_log`.
+
+    Raises:
+        PositionsMissing: the task has no record key, and a block has no usable positions.
+        CorruptTableError: a block does not decode.
+        SpillError: the local disk is full, or cannot be used.
+    """
+    return load_log(blocks, log_decoder(task), _memory(task), task.shared.merger)
+
+
+def _memory(task: ScanTask) -> MemoryLimits:
+    return MemoryLimits.resolve(task.options.merge_memory, task.options.spill_folder, os.environ)

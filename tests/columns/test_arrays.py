@@ -1,0 +1,41 @@
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_true
+from hudi_pyspark.errors import CorruptTableError
+
+NESTED = pa.table(
+    {
+        "a": pa.array([{"b": {"c": 1}}, {"b": None}, None]),
+        "a.x": pa.array([7, 8, 9]),
+    }
+)
+
+
+def test_dotted_name_reaches_a_nested_field():
+    assert field_array(NESTED, "a.b.c").to_pylist() == [1, None, None]
+
+
+def test_column_of_that_very_name_comes_first():
+    assert field_array(NESTED, "a.x").to_pylist() == [7, 8, 9]
+
+
+@pytest.mark.parametrize("name", ["b", "a.q", "a.b.c.d", "a.x.y"])
+def test_absent_field_is_named(name):
+    with pytest.raises(CorruptTableError, match=f"sort field '{name}' does not exist"):
+        field_array(NESTED, name, role="sort field")
+
+
+@pytest.mark.parametrize("chunks", [[], [[]], [["a"], [], ["b", None]]], ids=["none", "1", "3"])
+def test_chunks_become_one_array(chunks):
+    column = pa.chunked_array(chunks, pa.string())
+    array = as_one_array(column)
+    assert isinstance(array, pa.StringArray)
+    assert array.to_pylist() == column.to_pylist()
+
+
+@pytest.mark.parametrize("chunks", [[[True, None], [False]], [[True, None, False]]], ids=["2", "1"])
+def test_null_is_not_true(chunks):
+    column = pa.chunked_array(chunks, pa.bool_())
+    assert is_true(column).tolist() == [True, False, False]
+    assert is_null(column).tolist() == [False, True, False]

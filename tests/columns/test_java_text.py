@@ -1,0 +1,72 @@
+import math
+
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark.columns.java_text import java_double_text, java_float_text
+
+# As the documentation of java.lang.Double and java.lang.Float has them, or follows from its rules:
+# shortest digits that identify the value, at least one after the point, "E" outside [10^-3, 10^7).
+DOUBLES = [
+    (0.0, "0.0"),
+    (-0.0, "-0.0"),
+    (1.0, "1.0"),
+    (-1.0, "-1.0"),
+    (0.1, "0.1"),
+    (100.0, "100.0"),
+    (123456.789, "123456.789"),
+    (0.001, "0.001"),
+    (0.00123, "0.00123"),
+    (0.0009999, "9.999E-4"),
+    (1e-5, "1.0E-5"),
+    (9999999.0, "9999999.0"),
+    (9999999.999, "9999999.999"),
+    (1e7, "1.0E7"),
+    (-12345678.0, "-1.2345678E7"),
+    (1e21, "1.0E21"),
+    (3.141592653589793, "3.141592653589793"),
+    (1 / 3, "0.3333333333333333"),
+    (0.1 + 0.2, "0.30000000000000004"),
+    (1.7976931348623157e308, "1.7976931348623157E308"),  # Double.MAX_VALUE
+    (2.2250738585072014e-308, "2.2250738585072014E-308"),  # Double.MIN_NORMAL
+    (5e-324, "4.9E-324"),  # Double.MIN_VALUE
+    (9007199254740993.0, "9.007199254740992E15"),
+    (math.inf, "Infinity"),
+    (-math.inf, "-Infinity"),
+    (math.nan, "NaN"),
+]
+FLOATS = [
+    (0.0, "0.0"),
+    (-0.0, "-0.0"),
+    (1.0, "1.0"),
+    (0.1, "0.1"),
+    (1.1, "1.1"),
+    (-2.5, "-2.5"),
+    (0.001, "0.001"),
+    (0.0001, "1.0E-4"),
+    (3.1415927, "3.1415927"),
+    (1 / 3, "0.33333334"),
+    (16777216.0, "1.6777216E7"),
+    (9999999.0, "9999999.0"),
+    (1e10, "1.0E10"),
+    (3.4028234663852886e38, "3.4028235E38"),  # Float.MAX_VALUE
+    (1.401298464324817e-45, "1.4E-45"),  # Float.MIN_VALUE
+    (math.inf, "Infinity"),
+    (-math.inf, "-Infinity"),
+    (math.nan, "NaN"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), DOUBLES, ids=[text for _, text in DOUBLES])
+def test_double_reads_as_in_java(value, text):
+    assert java_double_text(pa.array([value, None])).to_pylist() == [text, None]
+
+
+@pytest.mark.parametrize(("value", "text"), FLOATS, ids=[text for _, text in FLOATS])
+def test_float_reads_as_in_java(value, text):
+    assert java_float_text(pa.array([value, None], pa.float32())).to_pylist() == [text, None]
+
+
+def test_nothing_stays_nothing():
+    assert java_double_text(pa.array([], pa.float64())).type == pa.string()
+    assert java_float_text(pa.array([], pa.float32())).equals(pa.array([], pa.string()))

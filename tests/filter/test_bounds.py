@@ -1,0 +1,71 @@
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark.filter.bounds import Bounds, may_match
+from hudi_pyspark.filter.sql_text import parse_filter
+
+SCHEMA = pa.schema(
+    {"id": pa.int64(), "name": pa.string(), "fare": pa.float64(), "day": pa.date32()}
+)
+
+
+def bounds(kind, low, high, *, nulls=False, values=True):
+    first, last = (None if end is None else pa.scalar(end, kind) for end in (low, high))
+    return Bounds(first, last, may_be_null=nulls, may_have_value=values)
+
+
+KNOWN = {
+    "id": bounds(pa.int64(), 10, 20),
+    "name": bounds(pa.string(), "f", "m", nulls=True),
+    "fare": bounds(pa.float64(), 1.0, 2.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("id = 9", False),
+        ("id = 10", True),
+        ("id = 15", True),
+        ("id < 10", False),
+        ("id <= 10", True),
+        ("id > 20", False),
+        ("id >= 20", True),
+        ("id != 15", True),
+        ("id > 20.5", False),
+        ("id IN (1, 2, 30)", False),
+        ("id IN (1, 15)", True),
+        ("id NOT IN (15)", True),
+        ("id IS NULL", False),
+        ("id IS NOT NULL", True),
+        ("name IS NULL", True),
+        ("name LIKE 'g%'", True),
+        ("name LIKE 'z%'", False),
+        ("name LIKE 'a%'", False),
+        ("name LIKE '%a'", True),
+        ("name NOT LIKE 'z%'", True),
+        ("fare = 3", False),
+        ("fare < 1", False),
+        # Bounds do not tell of NaN, which is greater than all.
+        ("fare > 3", True),
+        ("id = 9 OR name = 'g'", True),
+        ("id = 9 AND name = 'g'", False),
+        ("id = 9 OR name = 'z'", False),
+        ("day = '2024-01-01'", True),
+    ],
+)
+def test_rows_within_bounds_may_match(text, may):
+    assert may_match(parse_filter(text, SCHEMA), KNOWN.get) is may
+
+
+def test_constant_column_cannot_differ_from_its_value():
+    constant = {"id": bounds(pa.int64(), 5, 5)}
+    assert not may_match(parse_filter("id != 5", SCHEMA), constant.get)
+    assert may_match(parse_filter("id != 6", SCHEMA), constant.get)
+
+
+def test_column_of_nulls_matches_nothing_but_null():
+    nulls = {"id": bounds(pa.int64(), None, None, nulls=True, values=False)}
+    assert not may_match(parse_filter("id != 5", SCHEMA), nulls.get)
+    assert not may_match(parse_filter("id IS NOT NULL", SCHEMA), nulls.get)
+    assert may_match(parse_filter("id IS NULL", SCHEMA), nulls.get)

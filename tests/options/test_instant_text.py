@@ -1,0 +1,167 @@
+import time
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from hudi_pyspark.errors import FutureInstantError, InvalidInstantError, TimeTravelError
+from hudi_pyspark.options.instant_text import local_now, parse_instant, resolve_as_of
+from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.table.view import TableView
+from tests.table.tiny_table import TinyTable
+
+UTC = timezone.utc
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        pytest.param("20240131010203456", "20240131010203456", id="17-digits"),
+        pytest.param("20240131010203", "20240131010203", id="14-digits"),
+        pytest.param("2024-01-31 01:02:03.456", "20240131010203456", id="milliseconds"),
+        pytest.param("2024-01-31 01:02:03", "20240131010203999", id="end-of-the-second"),
+        pytest.param("2024-01-31T01:02:03", "20240131010203999", id="T"),
+        pytest.param("2024-01-31T01:02:03.4560"[:-1], "20240131010203456", id="T-milliseconds"),
+        pytest.param("2024-01-31", "20240131000000000", id="midnight"),
+        pytest.param("2024-02-29", "20240229000000000", id="leap-day"),
+        pytest.param("0001-01-01", "00010101000000000", id="first-year"),
+        pytest.param("2024-12-31 23:59:59", "20241231235959999", id="last-second"),
+    ],
+)
+def test_instant_in_every_form(text, instant):
+    assert parse_instant(text) == instant
+    assert ReadOptions.parse({"as_of": text}).as_of == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "latest",
+        "earliest",
+        "2024-01-31 01:02",
+        "2024-01-31 01:02:03.4",
+        "2024-01-31 01:02:03.456789",
+        "2024-01-31T01:02:03Z",
+        "2024-01-31 01:02:03+01:00",
+        " 2024-01-31",
+        "2024-01-31\n",
+        "2024/01/31",
+        "2024-1-31",
+        "1706662923",
+        "202401310102034567",
+        "2024013101020",
+        "٢٠٢٤٠١٣١٠١٠٢٠٣",
+        "٢٠٢٤-٠١-٣١",  # noqa: RUF001
+    ],
+)
+def test_text_of_another_form_is_no_instant(text):
+    with pytest.raises(
+        InvalidInstantError, match=r"is not an instant\. Accepted: yyyyMMddHHmmssSSS"
+    ):
+        ReadOptions.parse({"as_of": text})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-02-30",
+        "2023-02-29",
+        "2024-13-01",
+        "2024-00-10",
+        "2024-01-32 00:00:00",
+        "2024-01-31 24:00:00",
+        "2024-01-31 01:60:00",
+        "2024-01-31 01:02:62.000",
+        "0000-01-01",
+    ],
+)
+def test_day_or_time_that_does_not_exist_is_no_instant(text):
+    with pytest.raises(InvalidInstantError, match=f"'{text}' is not an instant: "):
+        parse_instant(text)
+
+
+def timeline(*times: str, zone: str = "LOCAL", earliest: str = "") -> TableView:
+    """A table with these commits; the cleaner kept the files from `earliest` on."""
+    table = TinyTable(6, table__timeline__timezone=zone)
+    for instant in times:
+        table.instant(f"{instant}.commit")
+    if earliest:
+        table.instant("000.clean", {"earliestCommitToRetain": earliest})
+    return table.open()
+
+
+NOON = datetime(2024, 6, 15, 12, tzinfo=UTC)
+EASTERN = timezone(timedelta(hours=-4))
+
+
+def resolved(text: str, view: TableView, now: datetime = NOON) -> str:
+    return resolve_as_of(text, view, now)
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "instant"),
+    [
+        pytest.param("2024-01-31", "LOCAL", "20240131000000000", id="local-date-as-it-is"),
+        pytest.param("2024-01-31", "UTC", "20240131040000000", id="date-of-a-utc-timeline"),
+        pytest.param("2024-01-31 01:02:03", "UTC", "20240131010203999", id="time-as-it-is"),
+        pytest.param("20240131010203", "UTC", "20240131010203", id="digits-as-they-are"),
+    ],
+)
+def test_only_a_bare_date_is_converted_and_only_to_utc(text, zone, instant):
+    assert resolved(text, timeline(zone=zone), NOON.astimezone(EASTERN)) == instant
+
+
+@pytest.mark.parametrize(
+    ("day", "instant"),
+    [
+        pytest.param("2024-01-15", "20240114230000000", id="winter"),
+        pytest.param("2024-07-15", "20240714220000000", id="summer"),
+    ],
+)
+def test_date_is_converted_with_the_offset_of_that_day(monkeypatch, day, instant):
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        found = resolved(day, timeline("20990101000000000", zone="UTC"), local_now())
+    time.tzset()
+    assert found == instant
+
+
+def test_present_time_is_that_of_the_clock():
+    before = datetime.now(UTC)
+    now = local_now().astimezone(UTC)
+    assert before <= now <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "times", "zone"),
+    [
+        pytest.param("2024-06-15 12:00:00.000", [], "UTC", id="now"),
+        pytest.param("2024-06-16 01:59:59", [], "LOCAL", id="a-zone-may-be-14-hours-ahead"),
+        pytest.param("2030-01-01", ["20300101000000000"], "UTC", id="last-instant-of-the-table"),
+        pytest.param("20250101000000", ["20300101000000000"], "LOCAL", id="before-the-last"),
+    ],
+)
+def test_instant_that_has_come_is_answered(text, times, zone):
+    assert resolved(text, timeline(*times, zone=zone)) == parse_instant(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "times", "zone", "last"),
+    [
+        pytest.param("2024-06-15 12:00:01.000", [], "UTC", "none", id="utc"),
+        pytest.param("2024-06-16 02:00:00", [], "LOCAL", "none", id="local"),
+        pytest.param(
+            "99991231235959999", ["20240101000000000"], "LOCAL", "20240101000000000", id="far"
+        ),
+    ],
+)
+def test_future_instant_is_refused_and_the_last_one_named(text, times, zone, last):
+    pattern = f"'{text}' is in the future.* The last instant of the table is {last};"
+    with pytest.raises(FutureInstantError, match=pattern):
+        resolved(text, timeline(*times, zone=zone))
+
+
+def test_table_has_the_last_word_on_an_instant():
+    with pytest.raises(TimeTravelError, match="20240131000000000"):
+        resolved("2024-01-31", timeline(earliest="20240201"))

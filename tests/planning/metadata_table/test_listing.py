@@ -1,0 +1,164 @@
+"""Files from the metadata table, beside those in the folders: the same slices, or a fallback."""
+
+import logging
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.planning.metadata_table import listing as listing_module
+from hudi_pyspark.planning.metadata_table.listing import MetadataListing
+from hudi_pyspark.planning.metadata_table.records import listed_files
+from hudi_pyspark.planning.slice_tasks import ScanTask
+from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.storage import ArrowStorage
+from tests.conftest import GOLDEN
+from tests.golden.case import load_cases
+
+INDEXED = "v9_mor_mdt_indexes"
+LISTED = [
+    case.name
+    for case in load_cases(GOLDEN)
+    if "hoodie.table.metadata.partitions=" in (case.folder / "case.json").read_text()
+    or case.name in {INDEXED, "v6_mor_mdt_indexes", "v9_mor_compaction_inline"}
+]
+
+
+def rows_of(scan):
+    return sorted(map(str, scan.to_arrow().to_pylist()))
+
+
+@pytest.fixture
+def path(golden_table, tmp_path):
+    return shutil.copytree(golden_table(INDEXED), tmp_path / "table")
+
+
+@pytest.fixture
+def expected(golden_table):
+    return rows_of(HudiTable(str(golden_table(INDEXED))).scan(use_metadata_table=False))
+
+
+def listing_of(path, **options):
+    text = HudiTable(str(path)).scan(**options).explain()
+    return next(line for line in text.splitlines() if line.startswith("listing"))
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_slices_are_those_of_the_folders(golden_table, name):
+    view = HudiTable(str(golden_table(name))).view
+    by_metadata = view.with_listing(MetadataListing(view))
+    assert by_metadata.listing.summary().startswith("metadata table, ")
+    assert by_metadata.file_slices() == view.file_slices()
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_merged_listing_is_that_of_single_records(golden_table, name):
+    view = HudiTable(str(golden_table(name))).view
+    listing = MetadataListing(view)
+    files = {
+        f"{partition}/{file.name}".lstrip("/"): file.size
+        for partition, entries in listing.files(listing.partitions()).items()
+        for file in entries
+    }
+    assert files == listed_files(view)
+
+
+def test_no_folder_of_a_partition_is_listed(path, expected, monkeypatch):
+    folders = []
+    original = ArrowStorage.list_directory
+
+    def watched(self, directory):
+        folders.append(self.describe(directory))
+        return original(self, directory)
+
+    monkeypatch.setattr(ArrowStorage, "list_directory", watched)
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert folders
+    assert [folder for folder in folders if "/.hoodie" not in folder] == []
+
+
+def test_files_that_it_lacks_are_found_in_their_folder(path, expected, monkeypatch, caplog):
+    original = listing_module._FilesPartition.files
+
+    def without_logs(self, partition_paths):
+        return {
+            partition: [file for file in files if ".log." not in file.name]
+            for partition, files in original(self, partition_paths).items()
+        }
+
+    monkeypatch.setattr(listing_module._FilesPartition, "files", without_logs)
+    with caplog.at_level(logging.WARNING):
+        assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert "the metadata table lacks " in caplog.text
+    assert "it lacks committed files" in listing_of(path)
+
+
+def test_sizes_that_it_lacks_are_those_of_the_folder(path, monkeypatch):
+    original = listing_module._FilesPartition.files
+
+    def without_sizes(self, partition_paths):
+        return {
+            partition: [replace(file, size=0) for file in files]
+            for partition, files in original(self, partition_paths).items()
+        }
+
+    monkeypatch.setattr(listing_module._FilesPartition, "files", without_sizes)
+    view = HudiTable(str(path)).view
+    assert view.with_listing(MetadataListing(view)).file_slices() == view.file_slices()
+
+
+def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monkeypatch):
+    name = "v9_mor_compaction_inline"
+    table = HudiTable(str(golden_table(name)))
+    expected = rows_of(table.scan(query_type="read_optimized", use_metadata_table=False))
+    original = listing_module._FilesPartition.files
+
+    def with_short_sizes(self, partition_paths):
+        return {
+            partition: [replace(file, size=2) for file in files]
+            for partition, files in original(self, partition_paths).items()
+        }
+
+    monkeypatch.setattr(listing_module._FilesPartition, "files", with_short_sizes)
+    scan = HudiTable(str(golden_table(name))).scan(query_type="read_optimized")
+    tasks = [task for task in scan.plan() if isinstance(task, ScanTask)]
+    parts = [task.part(cut) for task in tasks for cut in ((0, 1), (1, 2))]
+    found = [row for part in parts for t in read_task(part, scan.storage) for row in t.to_pylist()]
+    assert sorted(map(str, found)) == expected
+
+
+def test_partition_that_it_lacks_is_found_in_its_folder(path, expected, monkeypatch):
+    whole = vars(listing_module._FilesPartition)["partition_paths"]
+
+    def all_but_the_first(self):
+        return whole.func(self)[1:]
+
+    monkeypatch.setattr(
+        listing_module._FilesPartition, "partition_paths", property(all_but_the_first)
+    )
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"\0" * 5000])
+def test_damaged_one_is_left_aside(path, expected, damage):
+    for file in (path / ".hoodie/metadata/files").glob("*.hfile"):
+        file.write_bytes(damage)
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert "not the metadata table: " in listing_of(path)
+
+
+def test_missing_one_is_left_aside(path, expected):
+    shutil.rmtree(path / ".hoodie/metadata")
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert "is not a table" in listing_of(path)
+
+
+def test_one_that_lags_behind_is_left_aside(path, expected):
+    timeline = path / ".hoodie/metadata/.hoodie/timeline"
+    newest = max(timeline.glob("*.deltacommit"), key=lambda file: file.name)
+    instant = newest.name.split("_")[0]
+    for file in timeline.glob(f"{instant}*"):
+        file.unlink()
+    assert rows_of(HudiTable(str(path)).scan()) == expected
+    assert "lacks commit " in listing_of(path)

@@ -1,0 +1,230 @@
+"""File slices that statistics and the record index rule out: fewer files, the same rows."""
+
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.errors import CorruptTableError, UnsupportedQueryError
+from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
+from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.planning.metadata_table.column_stats import column_bounds
+from hudi_pyspark.planning.metadata_table.listing import MetadataListing
+from hudi_pyspark.planning.metadata_table.table import MetadataTable
+from tests.conftest import GOLDEN
+from tests.damage import set_property
+from tests.planning.metadata_table.indexed import answer_of_hudi, pruned
+
+INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
+WITHOUT = {"use_metadata_table": False, "data_skipping": False}
+
+
+def rows_of(table):
+    return sorted(map(str, table.to_pylist()))
+
+
+@pytest.fixture(params=INDEXED)
+def table(request, golden_table):
+    return HudiTable(str(golden_table(request.param)))
+
+
+def test_every_filter_of_stored_values_finds_the_rows_of_plain_python(table):
+    rows = table.scan().to_arrow().to_pylist()
+    checked = 0
+    for column in rows[0]:
+        values = {row[column] for row in rows if isinstance(row[column], str | int)}
+        for value in sorted(values, key=str)[:8]:
+            literal = (
+                repr(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+            )
+            for sign, keep in (("=", value.__eq__), ("<", value.__gt__), (">=", value.__le__)):
+                found = table.scan(filter=f"`{column}` {sign} {literal}").to_arrow()
+                expected = [r for r in rows if r[column] is not None and keep(r[column]) is True]
+                assert rows_of(found) == sorted(map(str, expected)), (column, sign, value)
+                checked += 1
+    assert checked > 50
+
+
+def test_record_index_leaves_the_file_group_of_a_key(table):
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", record_index="always")
+    assert " file slices by the record index" in pruned(scan)
+    assert len(scan.plan()) == 1
+    assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
+
+
+def test_key_that_no_record_has_opens_no_file(table):
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'", record_index="always")
+    assert scan.plan() == []
+    assert scan.to_arrow().num_rows == 0
+
+
+@pytest.mark.parametrize("partition", ["record_index", "column_stats", "bloom_filters"])
+def test_index_whose_folder_is_missing_is_left_aside(golden_table, tmp_path, partition):
+    path = shutil.copytree(golden_table(INDEXED[1]), tmp_path / "table")
+    shutil.rmtree(path / f".hoodie/metadata/{partition}")
+    table = HudiTable(str(path))
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    text = f"_hoodie_record_key = '{key}'"
+    scan = table.scan(filter=text, record_index="always", data_skipping=partition)
+    assert "not the metadata table's indexes: " in pruned(scan)
+    assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
+
+
+def test_index_without_any_file_is_left_aside(golden_table, tmp_path):
+    """As where the properties name an index that was never built."""
+    path = shutil.copytree(golden_table("v9_mor_compaction_inline"), tmp_path / "table")
+    properties = path / ".hoodie/hoodie.properties"
+    old = HudiTable(str(path)).config.properties["hoodie.table.metadata.partitions"]
+    assert "record_index" not in old
+    set_property(path, "hoodie.table.metadata.partitions", f"{old},record_index")
+    assert "record_index" in properties.read_text()
+    table = HudiTable(str(path))
+    key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", record_index="always")
+    assert "record_index has no files, although" in pruned(scan)
+    assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
+
+
+def test_indexes_can_be_turned_off(table):
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'", record_index="always", **WITHOUT)
+    assert " by the record index" not in pruned(scan)
+    assert len(scan.plan()) > 1
+
+
+def test_time_travel_asks_no_index(table):
+    first = table.inspect.commits()["requested_time"][0].as_py()
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'", as_of=first, record_index="always")
+    assert " by the record index" not in pruned(scan)
+
+
+def test_keys_that_inserts_may_repeat_are_not_looked_up_by_index(golden_table):
+    table = HudiTable(str(golden_table(INDEXED[1])))
+    operations = set(table.inspect.commits()["operation"].to_pylist())
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'")
+    is_safe = operations <= {"UPSERT", "DELETE", "COMPACT", "CLUSTER"}
+    assert ("not the record index" in pruned(scan)) is not is_safe
+
+
+@pytest.mark.parametrize("name", [*INDEXED, "v9_mor_compaction_inline", "v6_mor_part_basic"])
+def test_lookup_finds_the_rows_of_keys(golden_table, name):
+    table = HudiTable(str(golden_table(name)))
+    rows = table.scan().to_arrow().to_pylist()
+    wanted = [row["_hoodie_record_key"] for row in rows[::3]]
+    expected = sorted(str(row) for row in rows if row["_hoodie_record_key"] in wanted)
+    assert rows_of(table.lookup([*wanted, "nobody"])) == expected
+    assert table.lookup(wanted, ["_hoodie_record_key"]).num_columns == 1
+
+
+def test_lookup_takes_the_value_of_a_single_key_field(golden_table):
+    table = HudiTable(str(golden_table(INDEXED[1])))
+    (field,) = table.config.record_key_fields
+    value = table.scan([field]).to_arrow()[0][0].as_py()
+    assert table.lookup([value], [field]).to_pylist() == [{field: value}]
+
+
+def test_lookup_needs_stored_keys(golden_table):
+    table = HudiTable(str(golden_table("v9_mor_no_meta_fields_complex")))
+    with pytest.raises(UnsupportedQueryError, match="filter on its key fields instead"):
+        table.lookup(["1"])
+
+
+def test_metadata_table_is_opened_once_for_files_and_indexes(table, monkeypatch):
+    opened = []
+    original = MetadataTable.open
+
+    def watched(view):
+        opened.append(view)
+        return original(view)
+
+    monkeypatch.setattr(MetadataTable, "open", watched)
+    for value in range(2):
+        scan = table.scan(filter=f"ts > {value}", record_index="always")
+        assert "by column statistics" in pruned(scan)
+    assert len(opened) == 1
+
+
+def test_metadata_table_that_lacks_committed_files_has_no_index_to_rely_upon(table):
+    listing = MetadataListing(table.view)
+    listing.relist(listing.partitions()[0], "a committed file")
+    with pytest.raises(CorruptTableError, match="lacks committed files"):
+        _ = listing.indexed_by
+
+
+@pytest.mark.parametrize(
+    ("zero", "kind"), [(0, pa.int32()), (False, pa.bool_()), (b"\0", pa.decimal128(8, 2))]
+)
+def test_bounds_of_zero_are_those_of_a_footer_without_any(zero, kind):
+    kinds = {"typeOrdinal": 10, "additionalInfo": "8,2"} if isinstance(zero, bytes) else None
+    bound = {"value": zero}
+    statistics = {"minValue": bound, "maxValue": bound, "nullCount": 0, "valueCount": 3}
+    bounds = column_bounds({**statistics, "valueType": kinds}, kind)
+    assert (bounds.low, bounds.high, bounds.may_have_value) == (None, None, True)
+
+
+def test_slices_with_log_files_are_left_out_by_the_statistics_of_all_their_files(golden_table):
+    table = HudiTable(str(golden_table("v9_mor_mdt_indexes")))
+    with_logs = [s for s in table.inspect.file_slices().to_pylist() if s["log_files"]]
+    assert with_logs
+    nothing = table.scan(filter="ts > 99999999999999", data_skipping="column_stats")
+    assert pruned(nothing) == "3 of 5 file slices by column statistics"  # 2 have no log files
+    _, rows = answer_of_hudi("v9_mor_mdt_indexes", folder=GOLDEN)
+    for row in rows:
+        found = table.scan(filter=f"ts = {row['ts']}", data_skipping="column_stats").to_arrow()
+        assert row["id"] in found.column("id").to_pylist()
+
+
+def test_slices_with_log_files_of_appending_versions_are_kept(golden_table):
+    table = HudiTable(str(golden_table("v6_mor_mdt_indexes")))
+    slices = table.inspect.file_slices().to_pylist()
+    alone = sum(not s["log_files"] for s in slices)
+    assert len(slices) - alone > 0
+    nothing = table.scan(filter="ts > 99999999999999", data_skipping="column_stats")
+    assert pruned(nothing) == f"{alone} of {len(slices)} file slices by column statistics"
+
+
+@pytest.mark.parametrize(
+    ("condition", "may_match"),
+    [
+        ("a = 2 AND b = 9", True),  # a partial record may have b, and the base file a
+        ("a = 2 AND b = 20", False),
+        ("a = 5", False),  # between the files' bounds, in none of them
+        ("a = 5 OR b = 9", True),
+        ("c = 1", True),  # without statistics
+    ],
+)
+def test_values_of_a_merged_row_may_come_from_different_files(condition, may_match):
+    def bounds(low, high):
+        is_known = np.ones(len(low), np.bool_)
+        return ColumnBounds(pa.array(low), pa.array(high), ~is_known, is_known)
+
+    # Of each slice the base file and the log file; of the second one both are far above.
+    columns = {
+        "a": bounds([1, 7, 90, 90], [3, 8, 99, 99]),
+        "b": bounds([1, 9, 90, 90], [3, 9, 99, 99]),
+    }
+    schema = pa.schema([(name, pa.int64()) for name in "abc"])
+    predicate = parse_filter(condition, schema)
+    found = may_match_merged(predicate, columns, np.array([0, 0, 1, 1]), 2)
+    assert found.tolist() == [may_match, condition == "c = 1"]
+
+
+def test_file_without_statistics_keeps_its_slice():
+    unknown = pa.nulls(2, pa.int64())
+    column = ColumnBounds(unknown, unknown, np.ones(2, np.bool_), np.ones(2, np.bool_))
+    for condition in ("a = 1", "a IN (1, 2)", "a IS NULL", "a IS NOT NULL", "a < 0"):
+        predicate = parse_filter(condition, pa.schema({"a": pa.int64()}))
+        assert may_match_merged(predicate, {"a": column}, np.array([0, 1]), 2).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "may_have_value"),
+    [(pa.int64(), False), (pa.string(), False), (pa.decimal128(9, 2), True), (pa.binary(), True)],
+)
+def test_values_that_hudi_counts_as_nulls_rule_nothing_out(kind, may_have_value):
+    """Apache Hudi adds bytes and decimals, which it may not compare, to a log's nulls."""
+    counted = {"minValue": None, "maxValue": None, "nullCount": 2, "valueCount": 2}
+    bounds = column_bounds(counted, kind)
+    assert (bounds.may_be_null, bounds.may_have_value) == (True, may_have_value)

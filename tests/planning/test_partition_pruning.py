@@ -1,0 +1,131 @@
+"""Partitions that a filter leaves, against each path's own values and plain Python."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.planning.partition_pruning import PartitionPruner
+from hudi_pyspark.table.config import TableConfig
+
+TEXTS = ["a", "b", "a b", "x=1", "50%", "2024", "10", "9", "ü"]
+SCHEMA = pa.schema([("p", pa.string()), ("q", pa.int32()), ("v", pa.int64())])
+
+
+def config(fields="p,q", **properties):
+    given_properties = {
+        "hoodie.table.name": "t",
+        "hoodie.table.version": "8",
+        "hoodie.table.type": "MERGE_ON_READ",
+        "hoodie.table.partition.fields": fields,
+        "hoodie.table.keygenerator.type": "COMPLEX",
+        **{name.replace("_", "."): value for name, value in properties.items()},
+    }
+    return TableConfig.parse(given_properties)
+
+
+def pruner(text, table=None, schema=SCHEMA, *, always=False):
+    return PartitionPruner(parse_filter(text, schema), table or config(), schema, always)
+
+
+PATHS = ["a/1", "a/2", "b/1", "b/10", "p=a/q=3", "__HIVE_DEFAULT_PARTITION__/1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("p = 'a'", ["a/1", "a/2", "p=a/q=3", "__HIVE_DEFAULT_PARTITION__/1"][:3]),
+        ("q = 1", ["a/1", "b/1", "__HIVE_DEFAULT_PARTITION__/1"]),
+        ("q > 2 and p = 'b'", ["b/10"]),
+        ("q in (2, 3)", ["a/2", "p=a/q=3"]),
+        ("p like 'b%' or q = 2", ["a/2", "b/1", "b/10"]),
+        ("v = 3", PATHS),
+        ("p = 'a' or v = 3", PATHS),
+        ("p is null", ["__HIVE_DEFAULT_PARTITION__/1"]),
+        ("p = ''", ["__HIVE_DEFAULT_PARTITION__/1"]),  # null and "" share a folder
+        ("p = 'c'", []),
+    ],
+)
+def test_partitions_are_chosen_by_their_values(text, expected):
+    assert pruner(text).choose(PATHS) == expected
+
+
+def test_an_int_that_a_path_does_not_hold_is_kept_for_the_files_to_decide():
+    assert pruner("q = 1").choose(["a/x", "a/1", "a/2"]) == ["a/x", "a/1"]
+
+
+def test_path_of_other_depth_is_kept():
+    assert pruner("p = 'b'").choose(["a/1/2", "a/1"]) == ["a/1/2"]
+
+
+def test_value_of_a_single_column_may_span_folders():
+    by_day = pruner("p >= '2024/02'", config("p"))
+    assert by_day.choose(["2024/01/31", "2024/02/01", "2023"]) == ["2024/02/01"]
+    assert by_day.may_contain("2024")
+    assert by_day.may_contain("2024/02")
+    assert not by_day.may_contain("2023")
+    assert not by_day.may_contain("2024/01")
+
+
+def test_folders_are_left_out_level_by_level():
+    wanted = pruner("p = 'a' and q = 1")
+    assert wanted.may_contain("a")
+    assert wanted.may_contain("p=a")
+    assert not wanted.may_contain("b")
+    assert wanted.may_contain("a/1")
+    assert not wanted.may_contain("a/2")
+    assert wanted.may_contain("a/1/deeper")
+
+
+def test_folder_that_is_the_beginning_of_a_value_is_listed():
+    # Without encoding, the value a/b lies in folder a.
+    assert pruner("p = 'a/b'").may_contain("a")
+
+
+def test_encoded_values_are_compared_decoded():
+    encoded = config(**{"hoodie.datasource.write.partitionpath.urlencode": "true"})
+    assert pruner("p = 'a/b'", encoded).choose(["a%2Fb/1", "a/1"]) == ["a%2Fb/1"]
+    assert not pruner("p = 'a/b'", encoded).may_contain("a")
+
+
+def test_timestamps_are_left_to_the_files():
+    schema = pa.schema([("p", pa.timestamp("us", "UTC")), ("q", pa.int32())])
+    chosen = pruner("p = '2024-01-31 00:00:00+00:00'", schema=schema).choose(["1/1", "x/2"])
+    assert chosen == ["1/1", "x/2"]
+
+
+def test_ordering_columns_are_left_to_the_files():
+    ordered = replace(config(), ordering_fields=("q",))
+    assert pruner("q = 1", ordered).choose(["a/1", "a/2"]) == ["a/1", "a/2"]
+
+
+@given(
+    paths=st.lists(st.tuples(st.sampled_from(TEXTS), st.integers(-3, 12)), max_size=20),
+    text=st.sampled_from(
+        ["p = 'a'", "p <> 'a'", "p < 'b'", "q >= 9", "q in (1, 2) or p = '10'", "not p in ('9')"]
+    ),
+    is_hive_style=st.booleans(),
+)
+def test_no_folder_above_a_chosen_partition_is_left_out(paths, text, is_hive_style):
+    shown = "p={}/q={}" if is_hive_style else "{}/{}"
+    names = [shown.format(p, q) for p, q in paths]
+    wanted = pruner(text)
+    chosen = wanted.choose(names)
+    assert chosen == [name for name in names if wanted.choose([name])]  # alone as among others
+    for name in chosen:
+        assert wanted.may_contain(name.split("/")[0])
+        assert wanted.may_contain(name)
+
+
+@given(
+    rows=st.lists(st.tuples(st.sampled_from(["a", "b", "10", "9", "ü"]), st.integers(-3, 12))),
+    p=st.sampled_from(["a", "b", "10", "zz"]),
+    q=st.integers(-3, 12),
+)
+def test_chosen_partitions_are_those_of_plain_python(rows, p, q):
+    names = [f"{a}/{b}" for a, b in rows]
+    expected = [f"{a}/{b}" for a, b in rows if a <= p and b > q]
+    assert pruner(f"p <= '{p}' and q > {q}").choose(names) == expected

@@ -1,0 +1,135 @@
+import decimal
+
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.planning.partition_values import resolve_partition_values
+from hudi_pyspark.table.config import TableConfig
+
+SCHEMA = pa.schema(
+    {
+        "id": pa.int64(),
+        "name": pa.string(),
+        "day": pa.date32(),
+        "fare": pa.decimal128(8, 2),
+        "at": pa.timestamp("us"),
+        "raw": pa.binary(),
+    }
+)
+NULL = "__HIVE_DEFAULT_PARTITION__"
+ENCODED = {"datasource__write__partitionpath__urlencode": "true"}
+FORMATTED = {"table__keygenerator__type": "TIMESTAMP"}
+
+
+def values(path, fields, *, always=False, ordering=(), merged=(), **properties):
+    table = TableConfig.parse(
+        {
+            "hoodie.table.name": "t",
+            "hoodie.table.version": "6",
+            "hoodie.table.partition.fields": fields,
+            **{f"hoodie.{k.replace('__', '.')}": v for k, v in properties.items()},
+        }
+    )
+    return resolve_partition_values(
+        path,
+        table,
+        SCHEMA,
+        always_from_path=always,
+        ordering_fields=ordering,
+        read_for_merge=merged,
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "expected"),
+    [
+        pytest.param("id=7/name=x%2Fy", "id,name", {"id": 7, "name": "x/y"}, id="hive-style"),
+        pytest.param("-3/a b", "id,name", {"id": -3, "name": "a b"}, id="bare"),
+        pytest.param(f"id={NULL}/name=1", "id,name", {"id": None, "name": "1"}, id="null"),
+        pytest.param("1.50", "fare", {"fare": decimal.Decimal("1.50")}, id="decimal"),
+        pytest.param("seven/x", "id,name", {}, id="text-of-another-type"),
+        pytest.param("7", "id,name", {}, id="too-few-folders"),
+    ],
+)
+def test_path_gives_values_in_the_types_of_the_table(path, fields, expected):
+    found = values(path, fields)
+    assert {name: value.as_py() for name, value in found.path_values} == expected
+    assert all(value.type == SCHEMA.field(name).type for name, value in found.path_values)
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "properties", "from_path"),
+    [
+        pytest.param("sf/3", "name,id", {}, ("name", "id"), id="path"),
+        pytest.param("1706662923000000", "at", {}, (), id="timestamp"),
+        pytest.param("x", "raw", {}, (), id="binary"),
+        pytest.param("2024-01", "name", FORMATTED, (), id="formatted-time"),
+        pytest.param("50%", "name", {}, ("name",), id="no-escape"),
+        pytest.param("a%20b", "name", {}, (), id="escape-or-not"),
+        pytest.param("a%20b", "name", ENCODED, ("name",), id="escape"),
+        pytest.param("a%20b/7", "name,id", {}, ("id",), id="escape-in-another-folder"),
+        pytest.param(NULL, "name", {}, (), id="null-or-empty-text"),
+        pytest.param(NULL, "id", {}, ("id",), id="null-number"),
+        pytest.param("x", "id", {}, (), id="does-not-parse"),
+    ],
+)
+def test_path_decides_where_it_can_hold_the_value(path, fields, properties, from_path):
+    assert values(path, fields, **properties).from_path == from_path
+
+
+def test_file_decides_on_an_ordering_column():
+    assert values("sf/3", "name,id", ordering=("id",)).from_path == ("name",)
+
+
+def test_column_that_the_merge_looks_at_is_read_all_the_same():
+    found = values("sf/3", "name,id", merged=("id", "ts"))
+    assert (found.from_path, found.never_read) == (("name", "id"), ("name",))
+
+
+def test_path_that_must_decide_has_to_parse():
+    with pytest.raises(CorruptTableError, match="partition path 'x'"):
+        values("x", "id", always=True)
+
+
+def test_folder_of_null_and_empty_text_shows_what_the_file_has_of_the_two():
+    rows = pa.table({"name": pa.array(["", None, "moved here"])})
+    shown = values(NULL, "name").show(rows)
+    assert shown.column("name").to_pylist() == ["", None, None]
+
+
+def test_rows_that_stay_in_their_folder_show_its_value():
+    rows = pa.table({"id": pa.array([1, 2]), "name": pa.array(["sf", "la"])})
+    # A column that is not read is filled in before.
+    shown = values("sf", "name", merged=("name",)).show(rows)
+    assert shown.to_pydict() == {"id": [1, 2], "name": ["sf", "sf"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "is_kept", "left"),
+    [
+        ("sf", "name = 'la'", False, None),
+        ("sf", "name = 'sf'", True, None),
+        ("sf", "name = 'sf' AND id = 3", True, "id = 3"),
+        ("sf", "name = 'la' AND id = 3", False, None),
+        ("sf", "name = 'la' OR id = 3", True, "name = 'la' OR id = 3"),
+        ("sf", "name IS NULL", False, None),
+        ("sf", "name LIKE 's%' AND NOT name = 'la'", True, None),
+        (NULL, "name = ''", True, "name = ''"),
+        (NULL, "name IS NULL", True, "name IS NULL"),
+        (NULL, "name = 'sf'", False, None),
+        ("a%20b", "name = 'zz'", True, "name = 'zz'"),
+    ],
+)
+def test_filter_is_decided_by_the_path_as_far_as_it_goes(path, text, is_kept, left):
+    kept, rest = values(path, "name").narrow(parse_filter(text, SCHEMA))
+    assert (kept, str(rest) if rest else None) == (is_kept, left)
+
+
+def test_null_number_passes_only_filters_that_are_true_for_null():
+    null = values(NULL, "id")
+    assert null.narrow(parse_filter("id IS NULL", SCHEMA)) == (True, None)
+    assert null.narrow(parse_filter("id != 3", SCHEMA)) == (False, None)
+    assert null.narrow(parse_filter("id = 3 OR name = 'x'", SCHEMA))[0]
+    assert not null.narrow(parse_filter("id = 3 OR id = 4", SCHEMA))[0]

@@ -1,0 +1,220 @@
+"""Rows from some pages are the rows that pyarrow reads from the whole file."""
+
+import datetime as dt
+import io
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.format.parquet.pages import ParquetPagesError
+from hudi_pyspark.reading.base_files import page_reads
+from hudi_pyspark.reading.base_files.page_reads import PagedFile, read_wanted_rows
+from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from tests.reading.base_files.parquet_bytes import keys, parquet_bytes, with_unknown_page
+
+ROWS = 30_000
+KEY = "_hoodie_record_key"
+
+
+def some_table(rows=ROWS):
+    numbers = range(rows)
+    return pa.table(
+        {
+            KEY: keys(rows),
+            "number": pa.array(numbers, pa.int64()),
+            "few": [f"value {i % 7}" if i % 11 else None for i in numbers],
+            "text": [None if i % 13 == 5 else f"{i * 7919 % 104729} " * (i % 9) for i in numbers],
+            "day": [dt.date(2020, 1, 1) + dt.timedelta(i % 900) for i in numbers],
+            "price": pa.array([None if i % 5 == 2 else i for i in numbers]).cast(
+                pa.decimal128(25, 2)
+            ),
+            "place": [
+                None if i % 10 == 3 else {"x": i, "name": {"y": f"n{i}" * (i % 6)}} for i in numbers
+            ],
+            "list": [None if i % 17 == 1 else [f"{i}-{j}" for j in range(i % 5)] for i in numbers],
+            "map": pa.array(
+                [[(f"k{j}", i) for j in range(i % 3)] for i in numbers],
+                pa.map_(pa.string(), pa.int64()),
+            ),
+            "a.b": pa.array(numbers, pa.int32()),
+        }
+    )
+
+
+TABLE = some_table()
+SETTINGS: dict[str, dict[str, object]] = {
+    "gzip": {},
+    "none": {"compression": "none"},
+    "snappy": {"compression": "snappy"},
+    "pages of version 2": {"data_page_version": "2.0"},
+    "no dictionary": {"use_dictionary": False},
+    "dictionary that overflows": {"dictionary_pagesize_limit": 2_000},
+    "delta": {"use_dictionary": False, "column_encoding": {"text": "DELTA_BYTE_ARRAY"}},
+    "row groups": {"row_group_size": 11_000},
+    "int96": {"use_deprecated_int96_timestamps": True},
+    "tiny pages": {"data_page_size": 500, "write_batch_size": 7},
+}
+CHOICES = {
+    "first": [0],
+    "last": [ROWS - 1],
+    "some": [3, 4, 5, 12_000, 12_001, 25_555],
+    "half a row group": list(range(4_000, 6_000, 3)),
+}
+
+
+@cache
+def file_with(settings):
+    return parquet_bytes(TABLE, **SETTINGS[settings])
+
+
+def paged(data):
+    return PagedFile(pa.BufferReader(data), pq.ParquetFile(pa.BufferReader(data)))
+
+
+def pick(data, group, columns, wanted):
+    file = pa.BufferReader(data)
+    parquet = pq.ParquetFile(file)
+    rows = RowGroupFilter(record_keys=tuple(wanted)).wanted_rows(parquet.schema_arrow)
+    return rows and read_wanted_rows(PagedFile(file, parquet), group, columns, rows)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_rows_are_those_of_the_whole_file(settings, choice, monkeypatch):
+    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
+    monkeypatch.setattr(page_reads, "_MOST_PAGES", 1.0)
+    monkeypatch.setattr(page_reads, "_MOST_ROWS", 1.0)
+    data = file_with(settings)
+    wanted = [TABLE[KEY][i].as_py() for i in CHOICES[choice]]
+    whole = pq.ParquetFile(io.BytesIO(data))
+    columns = TABLE.schema.names
+    picked = [pick(data, group, columns, wanted) for group in range(whole.num_row_groups)]
+    assert all(part is not None for part in picked)
+    expected = whole.read().take(pa.array(CHOICES[choice]))
+    assert pa.concat_tables(picked) == expected
+
+
+def test_columns_keep_the_order_that_was_asked_for():
+    data = file_with("gzip")
+    names = ["text", KEY, "number"]
+    assert pick(data, 0, names, [TABLE[KEY][9].as_py()]) == TABLE.select(names).slice(9, 1)
+
+
+def test_other_keys_give_no_row():
+    picked = pick(file_with("gzip"), 0, ["number"], ["none"])
+    assert picked.schema.names == ["number"]
+    assert picked.num_rows == 0
+
+
+def test_only_the_pages_of_the_rows_are_read():
+    class Counting(io.BytesIO):
+        count = 0
+
+        def read(self, size=-1):
+            found = super().read(size)
+            Counting.count += len(found)
+            return found
+
+    data = parquet_bytes(TABLE, use_dictionary=False)
+    file = Counting(data)
+    parquet = pq.ParquetFile(pa.BufferReader(data))
+    picked = page_reads._read_pages(PagedFile(file, parquet), 0, ["text"], np.array([7]))
+    assert picked["text"].to_pylist() == [TABLE["text"][7].as_py()]
+    pages = parquet.metadata.row_group(0).column(3).total_compressed_size
+    assert 0 < Counting.count < pages / 3
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"write_page_index": False}, {"store_schema": True}],
+)
+def test_file_without_what_it_takes_is_left_to_be_read_whole(settings):
+    data = parquet_bytes(TABLE, **settings)
+    assert pick(data, 0, ["number", "text"], [TABLE[KEY][9].as_py()]) is None
+
+
+def test_when_nearly_all_pages_are_wanted_all_are_left_to_be_read():
+    assert pick(file_with("gzip"), 0, ["number", "text"], TABLE[KEY].to_pylist()[::50]) is None
+
+
+def test_rows_are_told_by_a_filter_too():
+    data = file_with("gzip")
+    text = "number BETWEEN 12000 AND 12300 AND few IS NOT NULL"
+    rows = RowGroupFilter(parse_filter(text, TABLE.schema), TABLE.schema)
+    file = pa.BufferReader(data)
+    parquet = pq.ParquetFile(file)
+    wanted = rows.wanted_rows(parquet.schema_arrow)
+    assert wanted is not None
+    picked = read_wanted_rows(PagedFile(file, parquet), 0, ["text", "number", "place"], wanted)
+    ordinals = [i for i in range(12_000, 12_301) if i % 11]
+    assert picked == TABLE.select(["text", "number", "place"]).take(ordinals)
+
+
+@pytest.mark.parametrize(
+    ("types", "names"),
+    [
+        (pa.schema({"number": pa.float64()}), None),
+        (pa.schema({"number": pa.int64()}), {"number": "a.b"}),
+        (pa.schema({"number": pa.int64()}), {"text": "text"}),
+        (pa.schema({"numbers": pa.int64()}), None),
+    ],
+)
+def test_filter_on_what_becomes_of_a_column_tells_no_rows(types, names):
+    predicate = parse_filter(f"{types.names[0]} = 1", types)
+    rows = RowGroupFilter(predicate, types, names)
+    assert rows.wanted_rows(TABLE.schema) is None
+
+
+def test_small_row_group_is_left_to_be_read_whole():
+    data = parquet_bytes(TABLE.slice(0, 1_000))
+    assert pick(data, 0, ["number"], [TABLE[KEY][9].as_py()]) is None
+
+
+def test_keys_of_another_type_are_left_to_be_read_whole():
+    table = TABLE.set_column(0, KEY, TABLE[KEY].cast(pa.binary()))
+    assert pick(parquet_bytes(table), 0, ["number"], [TABLE[KEY][9].as_py()]) is None
+
+
+def test_damage_never_gives_other_rows():
+    """Whatever byte of the page indexes is wrong: the rows are right, or the file is read whole."""
+    data = parquet_bytes(TABLE.select([KEY, "number", "text", "list"]))
+    wanted = [TABLE[KEY][i].as_py() for i in (9, 20_000)]
+    names = ["number", "text", "list"]
+    expected = TABLE.select(names).take([9, 20_000])
+    footer = paged(data).footer
+    begin, end = footer.index_span(0, 2)
+    outcomes = set()
+    for position in range(begin, min(end, begin + 100), 3):
+        damaged = bytearray(data)
+        damaged[position] ^= 1 + position % 3
+        picked = pick(bytes(damaged), 0, names, wanted)
+        assert picked is None or picked == expected, position
+        outcomes.add(picked is None)
+    assert True in outcomes
+
+
+def test_leaves_whose_pages_hold_other_rows_make_no_file():
+    data = file_with("gzip")
+    file = paged(data)
+    footer = file.footer
+    first, second = footer.leaves(0, "place")
+    chunks = {}
+    for leaf, page in ((first, 0), (second, 1)):
+        pages = file.pages(0, [leaf])[leaf]
+        chunks[leaf] = pages, np.arange(len(pages.offsets)) == page
+    spans = [s for pages, chosen in chunks.values() for s in pages.spans(chosen)]
+    with pytest.raises(ParquetPagesError, match="same rows"):
+        footer.file_of(0, "place", chunks, file.parts(spans))
+
+
+def test_page_of_unknown_type_in_the_condition_is_an_error(monkeypatch):
+    """pyarrow passes over it, and returns fewer rows."""
+    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
+    data = file_with("gzip")
+    assert pick(data, 0, [KEY, "number"], [keys(ROWS)[5]]).num_rows == 1
+    with pytest.raises(pa.ArrowInvalid, match=f"expected {ROWS} rows in the row groups"):
+        pick(with_unknown_page(data, 0), 0, [KEY, "number"], ["?"])

@@ -1,0 +1,126 @@
+import datetime as dt
+import math
+from decimal import Decimal
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.reading.log_records.ordering import (
+    OrderingValues,
+    comparable,
+)
+
+# Values from the smallest to the greatest, by type.
+ASCENDING = [
+    pytest.param(pa.int64(), [None, -(2**63), -1, 0, 1, 2**63 - 1], id="long"),
+    pytest.param(pa.string(), [None, "", "10", "9", "b", "bc", "é", "\uffee", "𝄞"], id="string"),
+    pytest.param(
+        pa.float64(),
+        [None, -math.inf, -1e300, -5e-324, -0.0, 0.0, 5e-324, 1.5, math.inf, math.nan],
+        id="double",
+    ),
+    pytest.param(
+        pa.float32(), [None, -math.inf, -1.5, -0.0, 0.0, 0.25, math.inf, math.nan], id="float"
+    ),
+    pytest.param(
+        pa.decimal128(38, 2),
+        [None, Decimal("-9e35"), Decimal("-0.01"), Decimal(0), Decimal("9.5"), Decimal(10)],
+        id="decimal",
+    ),
+    pytest.param(pa.bool_(), [None, False, True], id="boolean"),
+    pytest.param(
+        pa.date32(),
+        [None, dt.date(1, 1, 1), dt.date(1969, 12, 31), dt.date(1970, 1, 1), dt.date(9999, 12, 31)],
+        id="date",
+    ),
+    pytest.param(
+        pa.timestamp("us", "UTC"), [None, -(2**62), -1, 0, 1, 1_700_000_000_000_000], id="timestamp"
+    ),
+    pytest.param(pa.timestamp("us"), [None, -1, 0, 1], id="local-timestamp"),
+    pytest.param(pa.int32(), [-(2**31), -1, None, 1, 2**31 - 1], id="int"),
+]
+
+
+def ordering(*columns: pa.Array) -> OrderingValues:
+    fields = tuple(comparable(column, "ts") for column in columns)
+    return OrderingValues(fields, len(columns[0]))
+
+
+def is_older(left: pa.Array, right: pa.Array) -> list[bool]:
+    return [bool(older) for older in ordering(left).older_than(ordering(right))]
+
+
+@pytest.mark.parametrize(("kind", "values"), ASCENDING)
+def test_each_value_is_older_than_the_next(kind, values):
+    array = pa.array(values, kind)
+    assert is_older(array[:-1], array[1:]) == [True] * (len(values) - 1)
+    assert is_older(array[1:], array[:-1]) == [False] * (len(values) - 1)
+
+
+@pytest.mark.parametrize(("kind", "values"), ASCENDING)
+def test_no_value_is_older_than_itself(kind, values):
+    array = pa.array(values, kind)
+    assert is_older(array, array) == [False] * len(values)
+
+
+@pytest.mark.parametrize(("kind", "values"), ASCENDING)
+def test_ranks_ascend_with_the_values(kind, values):
+    shuffled = [*values[::2], *values[1::2], *values]
+    ranks = dict(zip(map(repr, shuffled), ordering(pa.array(shuffled, kind)).ranks(), strict=True))
+    assert all(ranks[repr(a)] < ranks[repr(b)] for a, b in pairwise(values))
+
+
+@pytest.mark.parametrize(("kind", "values"), ASCENDING)
+def test_equal_values_have_equal_ranks(kind, values):
+    ranks = ordering(pa.array([*values, *values], kind)).ranks()
+    assert ranks[: len(values)].tolist() == ranks[len(values) :].tolist()
+
+
+@pytest.mark.parametrize(("kind", "values"), ASCENDING)
+def test_slice_of_an_array_compares_its_own_values(kind, values):
+    array = pa.array([values[-1], *values], kind)[1:]
+    ranks = ordering(array).ranks()
+    assert np.all(np.diff(ranks) > 0)
+
+
+def test_null_of_an_int_column_equals_zero():
+    assert is_older(pa.array([None, 0], pa.int32()), pa.array([0, None], pa.int32())) == [False] * 2
+
+
+def test_all_nans_are_equal():
+    bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF0000000000001], np.uint64)
+    nans = pa.array(bits.view(np.float64))
+    assert len(set(ordering(nans).ranks().tolist())) == 1
+
+
+def test_first_of_several_fields_decides_and_the_second_breaks_ties():
+    first = pa.array([1, 1, 2, None, None])
+    second = pa.array(["b", "a", "", "z", None])
+    left = ordering(first, second)
+    assert np.argsort(left.ranks()).tolist() == [4, 3, 1, 0, 2]
+    right = left.take(np.array([1, 0, 0, 0, 3]))
+    assert left.older_than(right).tolist() == [False, True, False, True, True]
+
+
+def test_without_fields_all_values_are_equal():
+    values = OrderingValues((), 3)
+    assert values.ranks().tolist() == [0, 0, 0]
+    assert values.older_than(values).tolist() == [False] * 3
+    assert values.take(np.array([2, 0])).ranks().tolist() == [0, 0]
+
+
+def test_values_of_nothing_have_no_ranks():
+    assert ordering(pa.array([], pa.string()), pa.array([], pa.int32())).ranks().tolist() == []
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.binary(), pa.list_(pa.int64()), pa.map_(pa.string(), pa.int64()), pa.struct([("a", "i8")])],
+    ids=str,
+)
+def test_types_without_an_order_are_refused_by_name(kind):
+    with pytest.raises(UnsupportedTableError, match="ordering field 'ts' is of type"):
+        comparable(pa.nulls(1, kind), "ts")
