@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
     from hudi_pyspark.storage import Storage
 
+# A column that no file has, where a merge needs none: pyarrow's `take` and `concat_tables` lose the
+# number of rows of a table without columns.
+_ONLY_NULLS = pa.field("", pa.null())
+
 
 @dataclass(frozen=True, slots=True)
 class _MergeSides:
@@ -228,7 +232,7 @@ def _needs_no_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
 def _without_keys(task: ScanTask) -> ScanTask:
     columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
     shared = replace(task.shared, key_fields=())
-    return replace(task, working=pa.schema(columns), shared=shared)
+    return replace(task, working=pa.schema(columns or [_ONLY_NULLS]), shared=shared)
 
 
 def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[LogBlock]:

@@ -158,11 +158,11 @@ def _batches(
     for task in tasks:
         if left is not None and left <= 0:
             return
-        for whole in read_task(task, storage):
-            table = whole.slice(0, left)
-            # Spark accepts the first batch only if its schema is exactly the expected one.
+        for table in read_task(task, storage):
+            # Spark accepts the first batch only if its schema is exactly the expected one. Only
+            # then rows are cut off: Arrow does not bound a slice without columns by itself.
             conformed = conform(table, schema, {}, source="the result")
-            rows = conformed.replace_schema_metadata(None)
+            rows = conformed.replace_schema_metadata(None).slice(0, left)
             if is_first and rows.num_rows:
                 yield from rows.slice(0, _FIRST_BATCH).to_batches()
                 rows, is_first = rows.slice(_FIRST_BATCH), False

@@ -85,7 +85,7 @@ class Marks:
 class Records:
     """Records with their rows side by side, ready to be merged with others pair by pair."""
 
-    rows: pa.Table  # all null where there is no row
+    rows: pa.Table  # has a column at least; all null where there is no row
     has_row: Mask  # False for the keys of delete blocks
     marks: Marks
 
@@ -120,7 +120,7 @@ class LogRecords:
     dense, so that rows are copied only when they are needed.
     """
 
-    rows: pa.Table  # of the schema that the merge works on; data rows only
+    rows: pa.Table  # of the schema that the merge works on, with a column at least; data rows only
     row: Rows  # ordinal in `rows`, NO_ROW for a record of a delete block
     keys: pa.Array  # record keys, string; null where only positions identify the records
     positions: Rows | None  # row ordinal in the base file; None to merge by key
