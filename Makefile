@@ -16,7 +16,7 @@ FIND_JAVA := $(PYTHON) .ci/java.py --install
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-cluster test-storage test-property test-lowest golden index-combinations histories live-writer fuzz damage \
+.PHONY: help install demo test test-fast test-spark test-cluster test-storage test-property test-lowest golden index-combinations histories live-writer fuzz damage mutants \
 	check lint types format bench bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -142,6 +142,13 @@ TABLES ?=
 
 damage: $(VENV)/.group-test ## damage golden tables in every way and read them (STEP=50 TABLES=names)
 	@$(PYTHON) -m verification.damaged_tables --step $(STEP) $(TABLES)
+
+MUTANTS_ARGS ?=
+
+mutants: $(VENV)/.group-test $(VENV)/.group-mutants ## break the reader on purpose: what do tests not notice? (SEED=1 COUNT=480)
+	@$(PYTHON) -m verification.mutants --seed $(SEED) --count $(COUNT) $(MUTANTS_ARGS)
+
+mutants: COUNT = 480
 
 check: lint types test-fast ## everything that must pass before a commit
 

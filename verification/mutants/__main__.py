@@ -1,0 +1,159 @@
+"""``make mutants SEED=1 COUNT=480``: breaks the reader and prints what no test noticed."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verification.mutants.equivalent import reasons
+from verification.mutants.mutations import Mutant, mutants_of
+from verification.mutants.proofs import Proofs, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PACKAGE = Path("hudi_pyspark")
+# Parts of the reader to the ends of their modules' paths.
+PARTS = {
+    "merge": ("merge/merge", "fold", "decision", "payload", "spilled_merge"),
+    "log records": ("log_records/records", "log_records/decoder", "record_key", "ordering"),
+    "live blocks": ("live_blocks",),
+    "slices": ("file_slices", "table/file_groups", "file_group", "commit_slices"),
+    "ranges": ("commit_range", "planning/query", "commit_history"),
+    "changes": ("planning/changes", "reading/changes"),
+    "pruning": (
+        "partition_pruning",
+        "partition_values",
+        "bounds",
+        "keys_of_predicate",
+        "row_groups",
+    ),
+    "schema evolution": ("schema_evolution", "nested_fields"),
+}
+# Tests that say nothing of these modules, or the same as others in more time.
+LEFT_OUT = ("spark", "storage", "catalogs", "cli", "project", "plot", "doctor", "typing", "format",
+            "verification", "options", "test_bad_input.py", "test_golden_procedures.py",
+            "test_inspection.py", "test_inspection_of_logs.py", "test_storage_options.py")  # fmt: skip
+REPEATED = "spilled or filtered_read"
+LEAST = 0.95  # share of the mutants that must be killed
+
+
+def modules(part: str) -> list[Path]:
+    """Return the modules of a part."""
+    matches = {name: list(PACKAGE.rglob(f"{name}.py")) for name in PARTS[part]}
+    for name, paths in matches.items():
+        if len(paths) != 1:
+            raise SystemExit(f"{name} matches {len(paths)} modules: change PARTS")
+    return [paths[0] for paths in matches.values()]
+
+
+def sample(by_part: dict[str, list[Mutant]], count: int, seed: int) -> list[Mutant]:
+    """Choose mutants at random, the same number of each part as far as it has them."""
+
+    def draw(mutant: Mutant) -> str:
+        return hashlib.sha256(f"{seed} {mutant.id}".encode()).hexdigest()
+
+    turns = [
+        (place, draw(mutant), mutant)
+        for mutants in by_part.values()
+        for place, mutant in enumerate(sorted(mutants, key=draw))
+    ]
+    chosen = [mutant for _, _, mutant in sorted(turns, key=lambda turn: turn[:2])[:count]]
+    return sorted(chosen, key=lambda mutant: (mutant.path, mutant.begin, mutant.text))
+
+
+def describe(mutant: Mutant) -> str:
+    """Return a mutant's id and place, the entry that would excuse it, and its diff."""
+    old, new = mutant.path.read_text(), mutant.source().decode()
+    name = str(mutant.path)
+    diff = difflib.unified_diff(old.splitlines(), new.splitlines(), name, name, n=2, lineterm="")
+    return "\n".join([f"{mutant.id} {mutant.function}", *(f"    {line}" for line in diff)])
+
+
+def run(mutants: Sequence[Mutant], tests: Sequence[str]) -> list[Verdict]:
+    """Run the tests for each mutant."""
+    verdicts: list[Verdict] = []
+    every_module = [path for part in PARTS for path in modules(part)]
+
+    def announce(verdict: Verdict) -> None:
+        verdicts.append(verdict)
+        by = verdict.killer.rpartition("/")[2] or f"SURVIVED {verdict.proofs} tests"
+        print(f"{len(verdicts):4d} {verdict.mutant.id} {verdict.mutant.function}: {by}", flush=True)
+
+    with tempfile.TemporaryDirectory() as folder:
+        inner = Path(folder) / "tests"
+        inner.mkdir()
+        os.environ["TMPDIR"] = tempfile.tempdir = str(inner)
+        status = pytest.main(
+            [*tests, "-q", "-s", "-m", "not spark", "-k", f"not ({REPEATED})",
+             "-p", "no:cacheprovider", "-p", "no:xdist",
+             *(f"--ignore=tests/{name}" for name in LEFT_OUT)],
+            plugins=[Proofs(mutants, every_module, announce, inner)],
+        )  # fmt: skip
+        tempfile.tempdir = None
+    if len(verdicts) < len(mutants):
+        raise SystemExit(f"pytest ended with {status!r}")
+    return verdicts
+
+
+def summary(verdicts: Sequence[Verdict], parts: dict[str, str]) -> Iterator[str]:
+    """Yield the survivors and the score."""
+    for verdict in verdicts:
+        if not verdict.killer:
+            yield f"\n{describe(verdict.mutant)}\n    survives {verdict.proofs} tests"
+    yield ""
+    tried = Counter(parts[verdict.mutant.id] for verdict in verdicts)
+    killed = Counter(parts[verdict.mutant.id] for verdict in verdicts if verdict.killer)
+    for part in tried:
+        yield f"  {part:20s} {killed[part]:4d} of {tried[part]:4d} killed"
+    share = killed.total() / max(tried.total(), 1)
+    yield f"{killed.total()} of {tried.total()} mutants killed: {share:.1%}"
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ids", nargs="*", help="only these mutants")
+    parser.add_argument("--count", type=int, default=480)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", action="append", choices=PARTS, help="only these parts")
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="only these files or folders")
+    parser.add_argument("--show", action="store_true", help="print the mutants, without a test")
+    parser.add_argument("--equivalent", action="store_true", help="only those listed as equivalent")
+    given = parser.parse_args()
+    made = {p: [m for path in modules(p) for m in mutants_of(path)] for p in given.part or PARTS}
+    parts = {mutant.id: part for part, mutants in made.items() for mutant in mutants}
+    every = [mutant for mutants in made.values() for mutant in mutants]
+    excused = reasons(every)
+    if given.ids:
+        chosen = [mutant for mutant in every if mutant.id in given.ids]
+    elif given.equivalent:
+        chosen = [mutant for mutant in every if mutant.id in excused]
+    else:
+        drawn = sample(made, given.count, given.seed)
+        chosen = [mutant for mutant in drawn if mutant.id not in excused]
+        print(f"{len(drawn)} of {len(every)} mutants, {len(drawn) - len(chosen)} are equivalent")
+    if given.show:
+        print("\n\n".join(map(describe, chosen)))
+        return 0
+    begin = time.monotonic()
+    verdicts = run(chosen, given.tests)
+    print("\n".join(summary(verdicts, parts)), f"in {time.monotonic() - begin:,.0f} s")
+    killed = sum(bool(verdict.killer) for verdict in verdicts)
+    if given.equivalent:
+        return 1 if killed else 0
+    return 0 if killed >= LEAST * len(verdicts) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
