@@ -16,7 +16,7 @@ FIND_JAVA := $(PYTHON) .ci/java.py --install
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-cluster test-storage test-property test-lowest golden index-combinations histories live-writer fuzz damage mutants \
+.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-storage test-property test-lowest golden index-combinations histories live-writer fuzz damage mutants \
 	check lint types format bench bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -53,8 +53,13 @@ test: test-fast test-spark ## run all tests
 test-fast: $(VENV)/.group-test ## run the tests that need no Java, on all cores
 	@$(PYTEST) -n auto -m "not spark" $(PYTEST_ARGS)
 
+# Two workers, each with a Spark session that the tests of a file share.
 test-spark: $(VENV)/.group-test ## run the tests that need Spark
-	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m spark $(PYTEST_ARGS)
+	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -n 2 --dist loadfile -m spark $(PYTEST_ARGS)
+
+test-platform: $(VENV)/.group-test ## run the Spark tests that depend on the versions of Python and Spark
+	@home=$$($(FIND_JAVA)) && \
+		JAVA_HOME="$$home" $(PYTEST) -m spark $$(cat .ci/platform_tests.txt) $(PYTEST_ARGS)
 
 test-cluster: $(VENV)/.group-test ## run the Spark tests that start a standalone cluster or take minutes
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m cluster $(PYTEST_ARGS)
@@ -210,5 +215,6 @@ audit: ## look up known vulnerabilities of everything that the package and its e
 	@$(MAKE) --no-print-directory VENV=$(AUDIT_VENV) $(AUDIT_VENV)/.group-audit
 	@$(AUDIT_VENV)/bin/python .ci/audit.py
 
-release-check: zip ## check versions, metadata, wheel, source distribution and zip before a release
+release-check: zip $(VENV)/.group-test ## check what a release consists of, and run the notebooks
 	@$(BUILD_PYTHON) .ci/release_check.py
+	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m notebook tests/project/test_examples.py

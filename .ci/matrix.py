@@ -34,15 +34,8 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = PROJECT / ".venv-matrix"
-TESTS = (  # batches, Connect, the optimizer's rule, streams, and files that Spark reads itself
-    "tests/spark/test_datasource.py",
-    "tests/spark/test_connect.py",
-    "tests/spark/test_optimizer.py::test_scan_has_the_columns_of_the_query",
-    "tests/spark/test_optimizer.py::test_conditions_leave_out_what_they_can",
-    "tests/spark/test_stream_in_spark.py::test_stream_from_the_beginning_gives_apache_hudis_rows",
-    "tests/spark/test_stream_in_spark.py::test_batches_keep_to_the_limits_and_the_backlog_is_reported",
-    "tests/spark/test_native.py::test_read_uses_both_readers",
-)
+# Batches, Connect, the optimizer's rule, streams, and files that Spark reads itself.
+TESTS = (PROJECT / ".ci" / "platform_tests.txt").read_text(encoding="utf-8").split()
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 SPARKS = ("4.0", "4.1", "4.2", "4.3")
 PYARROWS = ("lowest", "newest")
@@ -156,7 +149,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--pairs", action="store_true", help="half of the cells, with every two values"
     )
-    parser.add_argument("tests", nargs="*", default=list(TESTS))
+    parser.add_argument("tests", nargs="*", default=TESTS)
     given = parser.parse_args(arguments)
     done: list[Cell] = []
     for cell in _cells(given):

@@ -31,8 +31,8 @@ settings.load_profile("ci")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests that start a cluster or other servers, unless they are asked for."""
-    for marker in ("cluster", "servers"):
+    """Leave out tests of clusters, of other servers and of notebooks, unless they are asked for."""
+    for marker in ("cluster", "servers", "notebook"):
         if marker not in config.option.markexpr:
             items[:] = [item for item in items if item.get_closest_marker(marker) is None]
 
@@ -44,6 +44,8 @@ def set_spark_environment() -> None:
         pytest.fail(java.WHAT_TO_DO, pytrace=False)
     os.environ["JAVA_HOME"] = str(found.home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    # JVMs of tests live for seconds: less compilation takes less time.
+    os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # a host name that does not resolve stops Spark
     # Python workers must find this package where it is not installed.
     os.environ["PYTHONPATH"] = os.pathsep.join(

@@ -94,7 +94,7 @@ def results_of(name: str) -> list[str]:
     ]
 
 
-@pytest.mark.spark
+@pytest.mark.notebook
 @pytest.mark.usefixtures("spark_environment")
 @pytest.mark.filterwarnings("default")  # Jupyter's own warnings are not ours to mend
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -102,6 +102,7 @@ def test_notebook_runs_from_top_to_bottom(name):
     assert NOTEBOOKS[name] in results_of(name)
 
 
+@pytest.mark.notebook
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("name", NOTEBOOKS_WITHOUT_SPARK)
 def test_notebook_without_spark_runs_from_top_to_bottom(name, monkeypatch):

@@ -1,4 +1,4 @@
-"""The Python of README and docs runs as written, from the root of a checkout."""
+"""README and docs are true of this checkout: code runs as written, and what they name exists."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,9 @@ from tests.golden.deviations import accepted_deviations
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+OTHERS = [PROJECT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "verification/README.md")]
+MAKEFILE = (PROJECT / "Makefile").read_text(encoding="utf-8")
+each_page = pytest.mark.parametrize("page", PAGES + OTHERS, ids=lambda page: page.name)
 
 
 def code_of(page: Path) -> str:
@@ -63,7 +66,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each_page
 def test_links_between_pages_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", page.read_text(encoding="utf-8"))
     for link, anchor in links:
@@ -72,17 +75,19 @@ def test_links_between_pages_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), f"{link}#{anchor}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_tests_that_a_page_names_exist(page):
+@each_page
+def test_files_tests_and_targets_that_a_page_names_exist(page):
     text = page.read_text(encoding="utf-8")
-    for path, name in re.findall(r"\b(tests/[\w/]+\.py)(?:::(\w+))?", text):
+    folders = r"\b((?:hudi_pyspark|tests|verification)/[\w./-]*[\w/])"
+    for path, name in re.findall(rf"`{folders}(?:::(\w+))?`", text):
+        assert (PROJECT / path).exists(), path
+        if name:
+            code = (PROJECT / path).read_text(encoding="utf-8")
+            assert re.search(rf"^(?:def|class) {name}\b", code, re.MULTILINE), f"{path}::{name}"
+    for path in re.findall(r"\b(tests/[\w/]+\.py)", text):
         assert (PROJECT / path).is_file(), path
-        code = (PROJECT / path).read_text(encoding="utf-8")
-        found = not name or re.search(rf"^(?:def|class) {name}\b", code, re.MULTILINE)
-        assert found, f"{path}::{name}"
-    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE):
-        assert f"\n{target}:" in makefile, target
+        assert f"\n{target}:" in MAKEFILE, target
 
 
 def test_every_deployment_names_its_test_or_says_that_it_has_none():
@@ -107,11 +112,3 @@ def test_every_accepted_deviation_is_in_the_docs():
     page = (PROJECT / "docs" / "differences.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| (D\d+) \|", page, re.MULTILINE))
     assert {deviation.rule for deviation in accepted_deviations().values()} <= documented
-
-
-def test_every_make_target_in_the_docs_exists():
-    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE)) <= targets
