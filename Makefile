@@ -107,8 +107,10 @@ matrix: $(BUILD_VENV)/.group-build ## run Spark tests on Python 3.10-3.13 × Spa
 	@home=$$($(BUILD_PYTHON) .ci/java.py --install) && \
 		JAVA_HOME="$$home" $(BUILD_PYTHON) .ci/matrix.py $(MATRIX_ARGS)
 
-golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers (CASES=folder)
-	@$(PYTHON) -m tests.golden $(CASES)
+SPARK ?= 0
+
+golden: $(VENV)/.group-test ## compare golden tables with Apache Hudi's answers (CASES=folder SEED=1 SPARK=0)
+	@$(PYTHON) -m tests.golden $(CASES) --seed $(SEED) --spark $(SPARK)
 
 # Golden tables with indexes, random filters, indexes on and off; 100,000 take five minutes.
 index-combinations: $(VENV)/.group-test ## prove that indexes lose no rows (COUNT=100000 SEED=1)

@@ -15,17 +15,10 @@ CHANGE_COLUMNS = ["op", "ts_ms", "before", "after"]
 
 def differences(actual: pa.Table, expected: pa.Table, schema: list[dict[str, Any]]) -> list[str]:
     """What differs, as sentences; [] if nothing does."""
-    found = [(field.name, arrow_type_name(field.type)) for field in actual.schema]
-    wanted = [(field["name"], spark_type_name(field["type"])) for field in schema]
-    if found != wanted:
-        only = [f"{n} {t}" for n, t in found if (n, t) not in wanted]
-        lost = [f"{n} {t}" for n, t in wanted if (n, t) not in found]
-        return [f"columns differ: ours {only or found}, Apache Hudi's {lost or wanted}"]
-    if actual.schema.names == CHANGE_COLUMNS:
-        ours, theirs = _change_rows(actual, expected)
-    else:
-        ours, theirs = Counter(_rows(actual)), Counter(_rows(expected.select(actual.schema.names)))
-    extra, missing = ours - theirs, theirs - ours
+    unlike = _unlike_columns(actual, schema)
+    if unlike:
+        return [unlike]
+    extra, missing = _extra_and_missing(actual, expected)
     if not extra and not missing:
         return []
     names = actual.schema.names
@@ -34,6 +27,39 @@ def differences(actual: pa.Table, expected: pa.Table, schema: list[dict[str, Any
         *(f"  ours only:   {_readable(row, names)}" for row in sorted(extra, key=str)[:3]),
         *(f"  Hudi's only: {_readable(row, names)}" for row in sorted(missing, key=str)[:3]),
     ]
+
+
+def part_differences(
+    actual: pa.Table, expected: pa.Table, schema: list[dict[str, Any]]
+) -> list[str]:
+    """Why an answer is not some of the expected rows, as sentences; [] if it is."""
+    unlike = _unlike_columns(actual, schema)
+    if unlike:
+        return [unlike]
+    extra, _ = _extra_and_missing(actual, expected)
+    names = actual.schema.names
+    return [f"not of the answer: {_readable(row, names)}" for row in sorted(extra, key=str)[:3]]
+
+
+def _unlike_columns(actual: pa.Table, schema: list[dict[str, Any]]) -> str:
+    found = [(field.name, arrow_type_name(field.type)) for field in actual.schema]
+    wanted = [(field["name"], spark_type_name(field["type"])) for field in schema]
+    if found == wanted:
+        return ""
+    only = [f"{n} {t}" for n, t in found if (n, t) not in wanted]
+    lost = [f"{n} {t}" for n, t in wanted if (n, t) not in found]
+    return f"columns differ: ours {only or found}, Apache Hudi's {lost or wanted}"
+
+
+def _extra_and_missing(
+    actual: pa.Table, expected: pa.Table
+) -> tuple[Counter[tuple[Any, ...]], Counter[tuple[Any, ...]]]:
+    names = actual.schema.names
+    if names and set(names) <= set(CHANGE_COLUMNS):
+        ours, theirs = _change_rows(actual, expected)
+    else:
+        ours, theirs = Counter(_rows(actual)), Counter(_rows(expected.select(names)))
+    return ours - theirs, theirs - ours
 
 
 def _change_rows(
@@ -45,7 +71,7 @@ def _change_rows(
     out, an absent image as the text null, and no fixed form for decimals, dates, times and bytes.
     """
     ours, theirs = _parsed_changes(actual), _parsed_changes(expected)
-    names = {name for row in ours for image in row[2:] if image for name in image}
+    names = {name for row in ours for image in _images(row) for name in image}
     data = {name for name in names if not name.startswith("_hoodie_")}
     simple = {name for name in data if _is_simple(name, [*ours, *theirs])}
     return (
@@ -55,14 +81,23 @@ def _change_rows(
 
 
 def _parsed_changes(table: pa.Table) -> list[tuple[Any, ...]]:
-    columns = [table.column(name).to_pylist() for name in CHANGE_COLUMNS]
-    rows = zip(*columns, strict=True)
-    return [(op, ts, *(json.loads(i) if i else None for i in images)) for op, ts, *images in rows]
+    """The rows of some of the columns of changes."""
+    columns = [
+        [json.loads(v) if v else None for v in column.to_pylist()]
+        if name in ("before", "after")
+        else column.to_pylist()
+        for name, column in zip(table.schema.names, table.columns, strict=True)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _images(row: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return [value for value in row if isinstance(value, dict)]
 
 
 def _is_simple(name: str, rows: list[tuple[Any, ...]]) -> bool:
     """Whether all values are text without a fixed form, booleans, or numbers."""
-    values = [image.get(name) for row in rows for image in row[2:] if image]
+    values = [image.get(name) for row in rows for image in _images(row)]
     return not any(isinstance(v, (dict, list)) or _has_own_form(v) for v in values)
 
 
@@ -72,11 +107,12 @@ def _has_own_form(value: Any) -> bool:
 
 
 def _reduced(row: tuple[Any, ...], names: set[str]) -> tuple[Any, ...]:
-    images = tuple(
-        image and tuple((n, image.get(n)) for n in sorted(names) if image.get(n) is not None)
-        for image in row[2:]
+    return tuple(
+        tuple((n, value.get(n)) for n in sorted(names) if value.get(n) is not None)
+        if isinstance(value, dict)
+        else value
+        for value in row
     )
-    return (*row[:2], *images)
 
 
 def spark_type_name(kind: Any) -> str:

@@ -105,7 +105,8 @@ def _beside(value: Any) -> list[Any]:
     if isinstance(value, str):
         return [value, value, value, f"{value}0"]
     if isinstance(value, date):
-        return [value, value, value, value + timedelta(days=1)]
+        day = timedelta(days=-1 if value.year == date.max.year else 1)
+        return [value, value, value, value + day]
     return [value]
 
 

@@ -1,4 +1,4 @@
-"""Reads every query of some golden cases and compares it with Apache Hudi's answer."""
+"""Asks every query of some golden cases in many forms, and compares with Apache Hudi's answer."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark import HudiError, HudiTable
+from hudi_pyspark import SHORT_NAME, HudiError, HudiTable
 from tests.golden.case import Case, Query, load_case
 from tests.golden.compare import differences
-from tests.golden.deviations import accepted_deviations, certain_answers
+from tests.golden.deviations import CertainAnswer, accepted_deviations, certain_answers
+from tests.golden.questions import Aggregates, Question, Whole, questions, random_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,88 @@ def judge(case: Case, query: Query, answer: pa.Table) -> Outcome:
     return Outcome(query, () if _is_allowed(deviation.rows, left) else tuple(left), note)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A form of a query with the options that it was asked with, and what is wrong with it."""
+
+    query: Query
+    question: Question | Aggregates
+    options: Mapping[str, str]
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        options = " ".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.query.name}: {self.question} {options}: {'; '.join(self.problems)}"
+
+
+def ask_questions(
+    case: Case, path: Path, seed: int, *, most: int = 0, spark: SparkSession | None = None
+) -> Iterator[Asked]:
+    """Ask the queries of a case in other forms, each with options that are drawn for it.
+
+    Args:
+        case: whose queries are asked.
+        path: of its table.
+        seed: the same one gives the same questions, whichever else are asked.
+        most: questions per query, drawn at random; 0 for all.
+        spark: asks Spark; None asks without it.
+    """
+    table = HudiTable(str(path))
+    for query in case.queries:
+        whole = whole_answer(case, query) if query.is_covered else None
+        if whole is None:
+            continue
+        random = Random(f"{seed} {query.key}")
+        is_complete = query.key not in accepted_deviations() and query.rows is not None
+        found = questions(whole, random, is_complete=is_complete)
+        for question in random.sample(found, min(most, len(found))) if most else found:
+            options = {**random_options(random), **query.options}
+            problems = _ask(question, whole, options, spark or table, path)
+            yield Asked(query, question, options, problems)
+
+
+def _ask(
+    question: Question | Aggregates,
+    whole: Whole,
+    options: Mapping[str, str],
+    reader: SparkSession | HudiTable,
+    path: Path,
+) -> tuple[str, ...]:
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="incremental query of", category=UserWarning)
+            if isinstance(reader, HudiTable):
+                answer: object = question.ask(reader, options)
+            else:
+                frame = reader.read.format(SHORT_NAME).options(**options).load(str(path))
+                answer = question.ask_spark(frame)
+    except Exception as error:  # noqa: BLE001  (the report names it and goes on)
+        return (f"{type(error).__name__}: {error}",)
+    return tuple(question.problems(answer, whole))
+
+
+def whole_answer(case: Case, query: Query) -> Whole | None:
+    """Return what is known to be the answer, without columns in which ours deviates.
+
+    Returns:
+        None where the rows are not known, or ours are other ones for a reason.
+    """
+    if query.rows is None:
+        certain = certain_answers().get(query.key)
+        if certain is None or not certain.query:
+            return None
+        rows, schema = _twin(case, certain)
+        hidden = frozenset(name for name in rows.schema.names if name.startswith("_hoodie_"))
+    else:
+        deviation = accepted_deviations().get(query.key)
+        if deviation is not None and deviation.rows:
+            return None
+        rows, schema = query.expected_rows(), query.expected_schema()
+        hidden = deviation.columns if deviation is not None else frozenset()
+    names = [field["name"] for field in schema if field["name"] not in hidden]
+    return Whole(rows.select(names), [f for f in schema if f["name"] in names])
+
+
 def _is_allowed(rows: str, problems: list[str]) -> bool:
     """Whether rows differ only in the accepted direction."""
     patterns = {
@@ -90,11 +175,15 @@ def _judge_certain(case: Case, query: Query, answer: pa.Table) -> Outcome:
         return Outcome(query, (f"answered {answer.num_rows} rows; Apache Hudi: {query.error}",))
     if not certain.query:
         return Outcome(query, (), certain.reason)
+    meta = frozenset(n for n in answer.schema.names if n.startswith("_hoodie_"))
+    others = _without(answer, *_twin(case, certain), meta)
+    return Outcome(query, tuple(differences(*others)), certain.reason)
+
+
+def _twin(case: Case, certain: CertainAnswer) -> tuple[pa.Table, list[dict[str, Any]]]:
     twin_case = load_case(case.folder.with_name(certain.case))
     twin = next(q for q in twin_case.queries if q.name == certain.query)
-    meta = frozenset(n for n in answer.schema.names if n.startswith("_hoodie_"))
-    others = _without(answer, twin.expected_rows(), twin.expected_schema(), meta)
-    return Outcome(query, tuple(differences(*others)), certain.reason)
+    return twin.expected_rows(), twin.expected_schema()
 
 
 def _without(

@@ -2,7 +2,10 @@
 
 import json
 import zipfile
+from dataclasses import replace
+from random import Random
 
+import pyarrow as pa
 import pytest
 
 from hudi_pyspark import (
@@ -17,7 +20,9 @@ from hudi_pyspark.format.properties import parse_properties
 from tests.conftest import GOLDEN
 from tests.golden.case import Case, load_cases
 from tests.golden.deviations import certain_answers
-from tests.golden.run import judge, run_case
+from tests.golden.filters import Filter
+from tests.golden.questions import Question, Whole
+from tests.golden.run import ask_questions, judge, run_case
 
 CASES = load_cases(GOLDEN)
 EXTRA = load_cases(GOLDEN.with_name("golden_extra"))
@@ -96,6 +101,14 @@ def test_every_query_of_log_files_answers_the_same_when_their_records_are_spille
     assert [(o.query.name, o.problems) for o in outcomes if o.problems] == []
 
 
+@pytest.mark.parametrize("case", CASES + EXTRA, ids=lambda case: case.name)
+def test_other_forms_of_a_query_answer_what_follows_from_its_rows(case, tmp_path):
+    """A few, the same ones in each run; `make golden` asks all."""
+    some = Random(case.name).sample(case.queries, min(3, len(case.queries)))
+    found = ask_questions(replace(case, queries=tuple(some)), case.extract(tmp_path), 1, most=1)
+    assert [str(asked) for asked in found if asked.problems] == []
+
+
 @pytest.mark.parametrize(("query", "error", "says"), [(q, *e) for q, e in REFUSED.items()])
 def test_what_apache_hudi_refuses_is_refused_by_name(query, error, says, golden_table):
     case, known = QUERIES[query]
@@ -136,6 +149,41 @@ def test_clustering_that_an_overwrite_overtook_changes_no_rows(tmp_path):
     answer = HudiTable(str(case.extract(tmp_path))).scan_with(clustering.options).to_arrow()
     expected = before.expected_rows().select(names)
     assert answer.select(names).sort_by("id") == expected.sort_by("id")
+
+
+WHOLE = Whole(
+    pa.table({"a": [1, 1, 2], "b": ["x", "y", None]}),
+    [{"name": "a", "type": "long"}, {"name": "b", "type": "string"}],
+)
+ONE = Filter("a = 1", lambda row: row["a"] == 1)
+
+
+@pytest.mark.parametrize(
+    ("question", "good", "bad"),
+    [
+        (Question(is_count=True), 3, 0),
+        (Question(is_count=True, condition=ONE), 2, 3),
+        (Question(is_count=True, limit=2), 2, 3),
+        (Question(("a",)), pa.table({"a": [2, 1, 1]}), pa.table({"a": [2, 2, 1]})),
+        (Question(("b",), ONE), pa.table({"b": ["y", "x"]}), pa.table({"b": ["y", "x", None]})),
+        (Question(("a",), limit=2), pa.table({"a": [1, 2]}), pa.table({"a": [2, 2]})),
+        (Question(("a",), limit=2), pa.table({"a": [1, 2]}), pa.table({"a": [1]})),
+    ],
+)
+def test_form_of_a_query_is_judged_by_the_rows_of_the_whole(question, good, bad):
+    assert question.problems(good, WHOLE) == []
+    assert question.problems(bad, WHOLE) != []
+
+
+def test_same_seed_asks_the_same(tmp_path):
+    case = next(case for case in CASES if case.name == "v9_mor_logblock_parquet")
+    path = case.extract(tmp_path)
+    first, second, other = (
+        [(str(a.question), a.options) for a in ask_questions(case, path, seed, most=2)]
+        for seed in (1, 1, 2)
+    )
+    assert first == second
+    assert first != other
 
 
 def test_cases_are_varied():
