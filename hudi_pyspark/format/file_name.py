@@ -2,10 +2,14 @@
 
 What the instant in a log file's name means depends on the table version: up to 7 it is the base
 instant of the file slice, from 8 on the requested time of the delta commit that wrote the file.
+
+From table version 10 on, a log file is a file of the base file format and named like one: a native
+log. No name is both a base file's and a native log's, since the latter has one number more.
 """
 
 from __future__ import annotations
 
+import enum
 import re
 from dataclasses import dataclass
 
@@ -18,6 +22,9 @@ _EXTERNAL = re.compile(r"([^/]+)_([0-9]+)")
 # A token is partition-stage-attempt of the task that wrote the file; very old tables have none.
 _LOG = re.compile(
     r"\.([^._/]+)_([^./]*)\.(log|archive)\.([0-9]+)(?:_([0-9]+-[0-9]+-[0-9]+)(\.cdc)?)?"
+)
+_NATIVE_LOG = re.compile(
+    r"([^._/]+)_([0-9]+-[0-9]+-[0-9]+)_([^_/]+)_([0-9]+)\.(log|deletes|cdc)\.([A-Za-z0-9]+)"
 )
 # Hudi escapes these in a folder name, as Hive does.
 _ESCAPED_IN_FOLDERS = re.compile(r"[\x01-\x1f\x7f\"#%'*/:=?\\{}\[\]^]")
@@ -77,16 +84,29 @@ class BaseFileName:
         return cls(folder + original_name, None, instant, extension)
 
 
+class LogKind(enum.Enum):
+    """The content of a log file. The value is part of its name."""
+
+    LOG = "log"  # blocks of records and deletes; in a native log, records alone
+    DELETES = "deletes"  # only native logs
+    CDC = "cdc"  # change data: never part of a merge
+    ARCHIVE = "archive"  # a file of the archived timeline
+
+
 @dataclass(frozen=True, slots=True)
 class LogFileName:
-    """``.<file id>_<instant>.<extension>.<version>[_<write token>[.cdc]]``."""
+    """The name of a log file.
+
+    Either ``.<file id>_<instant>.<log|archive>.<version>[_<write token>[.cdc]]`` or, for a native
+    log, ``<file id>_<write token>_<instant>_<version>.<log|deletes|cdc>.<extension>``.
+    """
 
     file_id: str
     instant: str  # "" for a file of the archived timeline
     version: int
     write_token: str | None = None  # None in very old tables
-    extension: str = "log"  # "archive" for a file of the archived timeline
-    is_cdc: bool = False  # holds change data: never part of a merge
+    kind: LogKind = LogKind.LOG
+    native_extension: str = ""  # of a native log, without the dot; "" for a file of log blocks
 
     @classmethod
     def parse(cls, name: str) -> LogFileName:
@@ -96,16 +116,25 @@ class LogFileName:
             NotADataFile: any other name.
         """
         match = _LOG.fullmatch(name)
+        if match is not None:
+            file_id, instant, kind, version, write_token, suffix = match.groups()
+            kind = LogKind.CDC if suffix else LogKind(kind)
+            return cls(file_id, instant, int(version), write_token, kind)
+        match = _NATIVE_LOG.fullmatch(name)
         if match is None:
             raise NotADataFile(name)
-        file_id, instant, extension, version, write_token, suffix = match.groups()
-        return cls(file_id, instant, int(version), write_token, extension, suffix is not None)
+        file_id, write_token, instant, version, kind, extension = match.groups()
+        return cls(file_id, instant, int(version), write_token, LogKind(kind), extension)
 
     def format(self) -> str:
         """Return the name that `parse` reads."""
+        if self.native_extension:
+            stem = f"{self.file_id}_{self.write_token}_{self.instant}_{self.version}"
+            return f"{stem}.{self.kind.value}.{self.native_extension}"
+        extension = LogKind.LOG if self.kind is LogKind.CDC else self.kind
         token = "" if self.write_token is None else f"_{self.write_token}"
-        suffix = ".cdc" if self.is_cdc else ""
-        return f".{self.file_id}_{self.instant}.{self.extension}.{self.version}{token}{suffix}"
+        suffix = ".cdc" if self.kind is LogKind.CDC else ""
+        return f".{self.file_id}_{self.instant}.{extension.value}.{self.version}{token}{suffix}"
 
 
 def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
@@ -114,10 +143,10 @@ def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
     Raises:
         NotADataFile: partition markers, checksums, ``_SUCCESS``, archive files and all others.
     """
-    if not name.startswith("."):
+    if not name.startswith(".") and not is_native_log_name(name):
         return BaseFileName.parse(name)
     log = LogFileName.parse(name)
-    if log.extension != "log":
+    if log.kind is LogKind.ARCHIVE:
         raise NotADataFile(name)
     return log
 
@@ -125,7 +154,12 @@ def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
 def is_log_file_name(name: str) -> bool:
     """Return whether a file of that name is a log file of a file group, change data included."""
     match = _LOG.fullmatch(name)
-    return match is not None and match[3] == "log"
+    return match[3] == "log" if match else is_native_log_name(name)
+
+
+def is_native_log_name(name: str) -> bool:
+    """Return whether a file of that name is a native log: a log file in the base file format."""
+    return _NATIVE_LOG.fullmatch(name) is not None
 
 
 def is_partition_marker(name: str) -> bool:

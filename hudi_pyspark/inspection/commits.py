@@ -120,7 +120,7 @@ def file_kind(path: str) -> str:
     except NotADataFile:
         return ""
     if isinstance(name, LogFileName):
-        return "cdc" if name.is_cdc else "log"
+        return name.kind.value
     return "base"
 
 

@@ -17,7 +17,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.file_name import LogFileName, NotADataFile
+from hudi_pyspark.format.file_name import LogFileName, LogKind, NotADataFile
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
 from hudi_pyspark.inspection.timeline import counts, texts
@@ -129,7 +129,7 @@ def _slice_of(view: TableView, path: str) -> FileSlice:
         parsed = LogFileName.parse(name)
     except NotADataFile as error:
         raise InvalidOptionError(f"{path!r} is not a log file of a file group") from error
-    if parsed.is_cdc:
+    if parsed.kind is LogKind.CDC:
         raise InvalidOptionError(f"{path!r} has the changes of a CDC log, which are never merged")
     group = view.groups.find(partition, parsed.file_id)
     for file_slice in group.slices if group is not None else ():

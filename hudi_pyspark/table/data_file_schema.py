@@ -16,7 +16,8 @@ from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
-from hudi_pyspark.format.log.log_block import DATA_BLOCKS, frame_blocks
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS
+from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.storage.remote_file import failure_of
 from hudi_pyspark.table.log_file import LogFiles
 
@@ -86,7 +87,7 @@ def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
 def _log_file_schema(data: Octets, path: str) -> pa.Schema | None:
     texts = [
         block.schema_text
-        for block in frame_blocks(data, path=path)
+        for block in frame_log_file(data, path=path)
         if block.block_type in DATA_BLOCKS and not block.is_partial and block.schema_text
     ]
     return arrow_schema(parse_schema(texts[-1])) if texts else None

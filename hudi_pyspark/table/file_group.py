@@ -25,7 +25,7 @@ class BaseFile:
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A file of log blocks on top of a base file."""
+    """A file of log blocks, or a native log, on top of a base file."""
 
     path: str  # relative to the base path
     file_id: str
@@ -37,15 +37,18 @@ class LogFile:
     is_listed: bool = True  # False when only commit metadata names it
     committed_by: str = ""  # newest completed commit that names the file; "" when none does
     first_committed_by: str = ""  # and the oldest
+    is_native: bool = False  # a file of the base file format
+    is_deletes: bool = False  # a native log of deletes
 
     @property
-    def apply_order(self) -> tuple[str, int, str]:
+    def apply_order(self) -> tuple[str, int, str, bool]:
         """Log files are merged in ascending order of this key.
 
         The version is a number (10 after 9), the write token is text ("1-0-1" before "10-0-1",
-        "10-0-1" before "2-0-1") and a missing one comes first.
+        "10-0-1" before "2-0-1") and a missing one comes first. Deletes of a commit follow its
+        records.
         """
-        return (self.instant_time, self.version, self.write_token)
+        return (self.instant_time, self.version, self.write_token, self.is_deletes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.file_name import (
     BaseFileName,
     LogFileName,
+    LogKind,
     NotADataFile,
     parse_data_file_name,
 )
@@ -272,6 +273,8 @@ def data_files(
                     is_listed=is_listed,
                     committed_by=stat.committed_by,
                     first_committed_by=stat.first_committed_by,
+                    is_native=bool(parsed.native_extension),
+                    is_deletes=parsed.kind is LogKind.DELETES,
                 )
             )
     # Of several attempts at one base file, the one that the commit names comes last and counts;
@@ -295,7 +298,7 @@ def _slice_file_name(name: str, extensions: tuple[str, ...]) -> BaseFileName | L
     except NotADataFile:
         return None
     if isinstance(parsed, LogFileName):
-        return None if parsed.is_cdc else parsed
+        return None if parsed.kind is LogKind.CDC else parsed
     if name.endswith(extensions) or any(extension in name for extension in extensions):
         return parsed
     return None

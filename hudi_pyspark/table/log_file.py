@@ -59,13 +59,21 @@ class LogFiles:
             self._piece, self._start = octets, start
         return self._piece[start - self._start : stop - self._start]
 
+    def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
+        """Open a file for random access; the caller closes it.
+
+        Raises:
+            MissingFileError: the file does not exist any more.
+        """
+        try:
+            return self._storage.open_input(path)
+        except FileNotFoundError as error:
+            raise MissingFileError.since_planning(self._storage.describe(path)) from error
+
     def _opened(self, path: str) -> pa.NativeFile | IO[bytes]:
         if self._file is None or path != self._path:
             self.close()
-            try:
-                self._file = self._storage.open_input(path)
-            except FileNotFoundError as error:
-                raise MissingFileError.since_planning(self._storage.describe(path)) from error
+            self._file = self.open_input(path)
             self._path = path
         return self._file
 
@@ -91,3 +99,6 @@ class _StoredFile:
     def __getitem__(self, span: slice, /) -> memoryview:
         start, stop, _ = span.indices(self.size)
         return self.files.read(self.path, start, max(start, stop))
+
+    def open(self) -> pa.NativeFile | IO[bytes]:
+        return self.files.open_input(self.path)

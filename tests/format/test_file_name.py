@@ -3,6 +3,7 @@ import pytest
 from hudi_pyspark.format.file_name import (
     BaseFileName,
     LogFileName,
+    LogKind,
     NotADataFile,
     is_log_file_name,
     is_partition_marker,
@@ -83,7 +84,7 @@ def test_base_file_name_is_read_and_written(name, expected):
         pytest.param(f".{UUID}_{T}.log.1", LogFileName(UUID, T, 1), id="no-write-token"),
         pytest.param(
             f".{UUID}-0_{T}.log.1_0-4869-6694.cdc",
-            LogFileName(f"{UUID}-0", T, 1, "0-4869-6694", is_cdc=True),
+            LogFileName(f"{UUID}-0", T, 1, "0-4869-6694", LogKind.CDC),
             id="cdc",
         ),
         pytest.param(
@@ -93,15 +94,30 @@ def test_base_file_name_is_read_and_written(name, expected):
         ),
         pytest.param(
             ".commits_.archive.3_1-0-1",
-            LogFileName("commits", "", 3, "1-0-1", "archive"),
+            LogFileName("commits", "", 3, "1-0-1", LogKind.ARCHIVE),
             id="archived-timeline",
+        ),
+        pytest.param(
+            f"{UUID}-0_0-553-887_{T}_1.log.parquet",
+            LogFileName(f"{UUID}-0", T, 1, "0-553-887", LogKind.LOG, "parquet"),
+            id="native",
+        ),
+        pytest.param(
+            "files-0000-0_0-0-0_00000000000000010_12.deletes.hfile",
+            LogFileName("files-0000-0", "00000000000000010", 12, "0-0-0", LogKind.DELETES, "hfile"),
+            id="native-deletes-of-the-metadata-table",
+        ),
+        pytest.param(
+            f"{UUID}-0_0-553-887_{T}_1.cdc.lance",
+            LogFileName(f"{UUID}-0", T, 1, "0-553-887", LogKind.CDC, "lance"),
+            id="native-cdc",
         ),
     ],
 )
 def test_log_file_name_is_read_and_written(name, expected):
     assert LogFileName.parse(name) == expected
     assert expected.format() == name
-    assert is_log_file_name(name) == (expected.extension == "log")
+    assert is_log_file_name(name) == (expected.kind is not LogKind.ARCHIVE)
 
 
 NO_DATA_FILES = [
@@ -115,6 +131,11 @@ NO_DATA_FILES = [
     f"{UUID}-0_0-790-1304_{T}",
     f"{UUID}-0_{T}.parquet",
     f"{UUID}-0_0-790-1304_{T}_1.parquet",
+    f"{UUID}-0_0-790_{T}_1.log.parquet",
+    f"{UUID}-0_0-790-1304_{T}_x.log.parquet",
+    f"{UUID}-0_0-790-1304_{T}_1.archive.parquet",
+    f".{UUID}-0_0-790-1304_{T}_1.log.parquet",
+    f".{UUID}-0_0-790-1304_{T}_1.log.parquet.crc",
     f"{UUID}-0_0-790-1304_inflight.parquet",
     f".{UUID}-0_0-790-1304_{T}.parquet.crc",
     f"amer/{UUID}-0_0-790-1304_{T}.parquet",

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
+from hudi_pyspark.format.file_name import BaseFileName, LogFileName, LogKind, parse_data_file_name
 from hudi_pyspark.format.timeline.instant import (
     Action,
     Instant,
@@ -38,8 +38,22 @@ completed_instants = st.builds(
     st.none() | times,
 )
 log_names = st.builds(
-    LogFileName, ids, times, st.integers(0, 10**6), task_tokens, is_cdc=st.booleans()
+    LogFileName,
+    ids,
+    times,
+    st.integers(0, 10**6),
+    task_tokens,
+    st.sampled_from([LogKind.LOG, LogKind.CDC]),
 ) | st.builds(LogFileName, ids, times, st.integers(0, 10**6))
+native_log_names = st.builds(
+    LogFileName,
+    ids,
+    times,
+    st.integers(0, 10**6),
+    task_tokens,
+    st.sampled_from([LogKind.LOG, LogKind.DELETES, LogKind.CDC]),
+    st.sampled_from(["parquet", "hfile", "lance"]),
+)
 
 
 @given(pending_instants | completed_instants)

@@ -79,7 +79,11 @@ def decode_data_block(
         UnsupportedTableError: an HFile codec that is not covered.
         ValueError: the block is not of a type with records.
     """
-    decode = _DECODERS.get(block.block_type)
+    decode = (
+        _NATIVE_DECODERS[block.native_extension]
+        if block.native_extension
+        else _DECODERS.get(block.block_type)
+    )
     if decode is None:
         raise ValueError(f"a {block.block_type.name} has no records to decode")
     try:
@@ -182,8 +186,7 @@ def _decode_parquet(
 ) -> pa.Table:
     fields = [field for field in schema.fields if columns is None or field.name in columns]
     try:
-        content = pa.BufferReader(pa.py_buffer(block.content))
-        file = open_parquet(content)
+        file = open_parquet(block.open())
         present = set(file.schema_arrow.names)
         names = [field.name for field in fields if field.name in present]
         # Arrow reads in the file's order, and with "a" also every column named "a.…".
@@ -227,6 +230,7 @@ _DECODERS = {
     LogBlockType.HFILE_DATA_BLOCK: _decode_hfile,
     LogBlockType.PARQUET_DATA_BLOCK: _decode_parquet,
 }
+_NATIVE_DECODERS = {"parquet": _decode_parquet, "hfile": _decode_hfile}
 
 
 def decode_hfile_records(

@@ -6,7 +6,9 @@ import re
 import struct
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol, runtime_checkable
+
+import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptLogBlockError
 
@@ -69,6 +71,27 @@ class Octets(Protocol):
         """Return the bytes from one place up to another; fewer at the end of the file."""
 
 
+@runtime_checkable
+class RandomAccess(Octets, Protocol):
+    """A log file on a storage, of which a reader of its format reads what it needs."""
+
+    def open(self) -> pa.NativeFile | IO[bytes]:
+        """Open the whole file; the caller closes it."""
+
+
+def open_span(file: Octets, start: int, stop: int) -> pa.NativeFile | IO[bytes]:
+    """Open some bytes of a log file as a file.
+
+    Args:
+        file: the log file. Only its whole can be opened without reading it into memory.
+        start: bytes from the start of the file.
+        stop: likewise, exclusive.
+    """
+    if start == 0 and stop == len(file) and isinstance(file, RandomAccess):
+        return file.open()
+    return pa.BufferReader(pa.py_buffer(file[start:stop]))
+
+
 @dataclass(frozen=True, slots=True)
 class LogBlock:
     """One block of a log file, its content undecoded."""
@@ -81,11 +104,16 @@ class LogBlock:
     size: int  # bytes from the magic to the end of the block, both included
     path: str  # of the log file, relative to the base path
     file: Octets = field(compare=False, repr=False)  # the log file
+    native_extension: str = ""  # of a native log, which is one block: "parquet" or "hfile"
 
     @property
     def content(self) -> memoryview:
         """The undecoded content; read anew each time where the file is not in memory."""
         return self.file[self.content_offset : self.content_offset + self.content_length]
+
+    def open(self) -> pa.NativeFile | IO[bytes]:
+        """Open the content as a file."""
+        return open_span(self.file, self.content_offset, self.content_offset + self.content_length)
 
     @property
     def instant_time(self) -> str | None:
@@ -229,6 +257,12 @@ def _next_magic(file: Octets, start: int) -> int:
         if match:
             return at + match.start()
     return len(file)
+
+
+def corrupt_block(data: bytes | Octets, *, path: str) -> LogBlock:
+    """Return a whole log file as a CORRUPT_BLOCK."""
+    file = memoryview(data) if isinstance(data, bytes) else data
+    return _corrupt_block(file, 0, len(file), path)
 
 
 def _corrupt_block(file: Octets, offset: int, end: int, path: str) -> LogBlock:

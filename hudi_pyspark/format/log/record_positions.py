@@ -20,6 +20,8 @@ _RUNS_OFFSETS_FROM = 4  # with run containers, there are offsets only for so man
 _MOST_CONTAINERS = 65536
 _ARRAY_LIMIT = 4096  # a container of more values is a bitmap
 _BITMAP_BYTES = 8192
+_COUNT_BYTES = 4
+_LONGEST_VARINT = 9  # bytes: no file has 2**63 rows
 
 
 class _TooMany(Exception):
@@ -51,6 +53,49 @@ def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinal
     except (ValueError, OverflowError) as error:
         problem = f"record positions cannot be decoded: {error}"
         raise CorruptLogBlockError(problem, path, offset) from error
+
+
+def decode_position_list(text: str, most: int, *, path: str) -> Ordinals | None:
+    """Decode the positions of a native log's records: a count, then unsigned LEB128 numbers.
+
+    Args:
+        text: the value of the header, in Base64.
+        most: records of the log.
+        path: of the log file; used only in errors.
+
+    Returns:
+        Ordinals from 0 of rows in the base file, in the order of the records, unlike those of
+        inline blocks. None if there are more than records.
+
+    Raises:
+        CorruptLogBlockError: text that is not such a list.
+    """
+    try:
+        reader = _OctetReader(base64.b64decode(text, validate=True))
+        count = int.from_bytes(reader.read(_COUNT_BYTES), "big", signed=True)
+        if count > most:
+            return None
+        octets = reader.octets[reader.position :]
+        return _parse_varints(np.frombuffer(octets, np.uint8), count)
+    except ValueError as error:
+        problem = f"record positions cannot be decoded: {error}"
+        raise CorruptLogBlockError(problem, path, 0) from error
+
+
+def _parse_varints(octets: npt.NDArray[np.uint8], count: int) -> Ordinals:
+    """Decode LEB128 numbers of up to 63 bits, which fill the octets."""
+    ends = np.flatnonzero(octets < 0x80)
+    if len(ends) != count or (len(octets) - 1 != ends[-1] if count else len(octets)):
+        raise ValueError(f"expected {count} numbers in {len(octets)} bytes, found {len(ends)}")
+    if not count:
+        return np.empty(0, np.int64)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    lengths = ends - starts + 1
+    if lengths.max() > _LONGEST_VARINT:
+        raise ValueError(f"a number of {lengths.max()} bytes")
+    places = np.arange(len(octets)) - np.repeat(starts, lengths)
+    bits = (octets & 0x7F).astype(np.int64) << (7 * places)
+    return np.add.reduceat(bits, starts)
 
 
 def _parse_bitmap64(reader: _OctetReader, most: int) -> Ordinals:
@@ -128,12 +173,12 @@ class _OctetReader:
         self.octets, self.position = octets, 0
 
     def read_int(self, width: int) -> int:
-        return int.from_bytes(self._read(width), "little")
+        return int.from_bytes(self.read(width), "little")
 
     def read_array(self, count: int, dtype: str) -> npt.NDArray[np.unsignedinteger]:
-        return np.frombuffer(self._read(count * np.dtype(dtype).itemsize), dtype)
+        return np.frombuffer(self.read(count * np.dtype(dtype).itemsize), dtype)
 
-    def _read(self, length: int) -> bytes:
+    def read(self, length: int) -> bytes:
         if length > len(self.octets) - self.position:
             raise ValueError(f"expected {length} bytes at {self.position} of {len(self.octets)}")
         start = self.position

@@ -1,0 +1,136 @@
+"""Native log (table version 10 and later) → LogBlock: a file of the base file format is one block.
+
+Its footer holds what the header of an inline block holds.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.format.file_name import LogKind
+from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile.reader import HFileReader
+from hudi_pyspark.format.hfile.source import MemorySource
+from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, open_span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hudi_pyspark.format.file_name import LogFileName
+    from hudi_pyspark.format.log.log_block import Octets
+
+# One entry with a JSON object, as builds of August 2026 write it; others write an entry for each
+# key of the header, whose name begins alike.
+_HEADER_ENTRY = "hudi.log.format.metadata"
+_ENTRY_PREFIX = "hudi.log.format."
+_NEWEST_VERSION = 2
+_KEYS = {key.name: key for key in HeaderKey}
+_BLOCK_TYPES = {
+    (LogKind.LOG, "parquet"): LogBlockType.PARQUET_DATA_BLOCK,
+    (LogKind.LOG, "hfile"): LogBlockType.HFILE_DATA_BLOCK,
+    (LogKind.DELETES, "parquet"): LogBlockType.DELETE_BLOCK,
+    (LogKind.DELETES, "hfile"): LogBlockType.DELETE_BLOCK,
+    (LogKind.CDC, "parquet"): LogBlockType.CDC_DATA_BLOCK,
+    (LogKind.CDC, "hfile"): LogBlockType.CDC_DATA_BLOCK,
+}
+
+
+def frame_native_log(data: bytes | Octets, name: LogFileName, *, path: str) -> LogBlock:
+    """Read the header of a native log and leave its records where they are.
+
+    Args:
+        data: the log file; only its footer is read.
+        name: of the file.
+        path: relative to the base path; used only in the block and in errors.
+
+    Raises:
+        CorruptLogBlockError: the file is not of its format, or its footer has no header.
+        UnsupportedTableError: a format that is not covered, or a newer version of the header.
+
+    Source: NativeLogFooterMetadata of Apache Hudi; checked by the tables of version 10.
+    """
+    block_type = _BLOCK_TYPES.get((name.kind, name.native_extension))
+    if block_type is None:
+        raise UnsupportedTableError(
+            f"{path}: log files in the format {name.native_extension!r} are not covered; "
+            "Parquet and HFile are. Read the table with Apache Hudi, or compact it and use "
+            "query_type=read_optimized"
+        )
+    file = memoryview(data) if isinstance(data, bytes) else data
+    read_entries = _hfile_entries if name.native_extension == "hfile" else _parquet_entries
+    header = _parse_header(read_entries(file, path), path)
+    if HeaderKey.SCHEMA not in header:
+        raise CorruptLogBlockError("expected a SCHEMA in the file's footer, found none", path, 0)
+    return LogBlock(
+        block_type=block_type,
+        header={HeaderKey.INSTANT_TIME: name.instant, **header},
+        content_offset=0,
+        content_length=len(file),
+        offset=0,
+        size=len(file),
+        path=path,
+        file=file,
+        native_extension=name.native_extension,
+    )
+
+
+def _parquet_entries(file: Octets, path: str) -> Mapping[str, str]:
+    try:
+        with open_span(file, 0, len(file)) as source:
+            metadata = pq.read_metadata(source).metadata or {}
+        entries = {key: metadata[key] for key in metadata if _is_of_header(key)}
+        return {str(key, "utf-8"): str(value, "utf-8") for key, value in entries.items()}
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise CorruptLogBlockError(f"expected a Parquet file: {error}", path, 0) from error
+
+
+def _hfile_entries(file: Octets, path: str) -> Mapping[str, str]:
+    try:
+        entries = HFileReader.open(MemorySource(file[0 : len(file)]), path=path).file_info
+        return {k: str(v, "utf-8") for k, v in entries.items() if _is_of_header(k.encode())}
+    except HFileError as error:
+        raise CorruptLogBlockError(error.problem, path, error.offset) from error
+    except UnicodeDecodeError as error:
+        raise CorruptLogBlockError(f"the file info is not UTF-8: {error}", path, 0) from error
+
+
+def _is_of_header(key: bytes) -> bool:
+    return key.startswith(_ENTRY_PREFIX.encode())
+
+
+def _parse_header(entries: Mapping[str, str], path: str) -> dict[HeaderKey, str]:
+    """Return the entries of a footer by header key; unknown ones are left out.
+
+    Raises:
+        CorruptLogBlockError: the header is not a JSON object of texts.
+        UnsupportedTableError: it is of a newer version.
+    """
+    named = {key.removeprefix(_ENTRY_PREFIX): value for key, value in entries.items()}
+    if _HEADER_ENTRY in entries:
+        named = _parse_json(entries[_HEADER_ENTRY], path)
+    version = named.get("VERSION", "0").strip()
+    if not version.isdecimal():
+        raise CorruptLogBlockError(f"the header's VERSION is {version!r}", path, 0)
+    if int(version) > _NEWEST_VERSION:
+        raise UnsupportedTableError(
+            f"{path}: version {version} of native logs; up to {_NEWEST_VERSION} are covered. "
+            "Upgrade hudi-pyspark, or read the table with Apache Hudi"
+        )
+    return {_KEYS[name]: text for name, text in named.items() if name in _KEYS}
+
+
+def _parse_json(text: str, path: str) -> dict[str, str]:
+    try:
+        values: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CorruptLogBlockError(f"the header is not JSON: {error}", path, 0) from error
+    if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
+        raise CorruptLogBlockError("expected a header of texts, found other JSON", path, 0)
+    return values
