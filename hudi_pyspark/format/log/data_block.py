@@ -19,6 +19,7 @@ from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
+from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 
@@ -90,6 +91,33 @@ def decode_data_block(
         return decode(block, block_schema(block), columns, only)
     except CorruptAvroError as error:
         raise _corrupt(block, error.reason()) from error
+
+
+def decode_native_deletes(block: LogBlock) -> pa.Table:
+    """Decode a native log of deletes: record keys, and ordering fields by their names.
+
+    Args:
+        block: a DELETE_BLOCK of a native log.
+
+    Returns:
+        ``_hoodie_record_key`` and the ordering fields, of the block's schema; a null ordering field
+        is one without a value.
+
+    Raises:
+        CorruptLogBlockError: content that does not fit the block's schema.
+        UnsupportedTypeError: an ordering field of a type that has no Arrow counterpart.
+        UnsupportedTableError: an HFile codec that is not covered.
+    """
+    if block.native_extension == "parquet":
+        table = _decode_parquet(block, block_schema(block), None, None)
+        # Null where the delete has no value, even if the field of the table is never null.
+        return table.cast(pa.schema([field.with_nullable(nullable=True) for field in table.schema]))
+    hfile = _read_hfile(block)
+    try:
+        schema = _parse_schema_once(str(hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
+        return decode_hfile_records(hfile, schema, None)
+    except (CorruptAvroError, UnicodeDecodeError) as error:
+        raise _corrupt(block, f"the deletes cannot be decoded: {error}") from error
 
 
 def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
@@ -173,12 +201,15 @@ def _decode_avro(
 def _decode_hfile(
     block: LogBlock, schema: AvroRecord, columns: Sequence[str] | None, _only: OnlyRows | None
 ) -> pa.Table:
+    return decode_hfile_records(_read_hfile(block), schema, columns)
+
+
+def _read_hfile(block: LogBlock) -> HFile:
     try:
-        hfile = read_hfile(block.content, path=block.path)
+        return read_hfile(block.content, path=block.path)
     except HFileError as error:
         offset = block.content_offset + error.offset
         raise CorruptLogBlockError(error.problem, block.path, offset) from error
-    return decode_hfile_records(hfile, schema, columns)
 
 
 def _decode_parquet(

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError
-from hudi_pyspark.format.log.record_positions import decode_positions
+from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
+from tests.format.log.native_writer import position_text
 
 
 def decode(text: str):
@@ -110,3 +111,42 @@ ONE = struct.pack("<IIHHIH", 12346, 1, 0, 0, 16, 5)
 def test_text_that_is_no_bitmap_is_refused(text, problem):
     with pytest.raises(CorruptLogBlockError, match=rf"f\.log at byte 7: .*{problem}"):
         decode(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [
+        pytest.param("AAAAAgYC", [6, 2], id="written-by-hudi"),
+        pytest.param("AAAAAA==", [], id="none"),
+        *(
+            pytest.param(position_text(numbers), numbers, id=f"{len(numbers)}-numbers")
+            for numbers in (
+                [0, 127, 128, 16383, 16384, 2**62, 2**63 - 1],
+                list(range(300, 0, -1)),
+            )
+        ),
+    ],
+)
+def test_positions_of_native_log_keep_their_order(text, positions):
+    assert decode_position_list(text, 1000, path="f").tolist() == positions
+
+
+def test_more_positions_than_records_are_of_no_use():
+    assert decode_position_list(position_text([1, 2, 3]), 2, path="f") is None
+
+
+@pytest.mark.parametrize(
+    ("octets", "problem"),
+    [
+        (b"\0\0", "expected 4 bytes"),
+        (b"\0\0\0\1", "expected 1 numbers in 0 bytes, found 0"),
+        (b"\0\0\0\1\5\6", "expected 1 numbers in 2 bytes, found 2"),
+        (b"\0\0\0\1\5\x86", "expected 1 numbers"),
+        (b"\0\0\0\0\x86", "expected 0 numbers"),
+        (b"\xff\xff\xff\xff", "expected -1 numbers"),
+        (b"\0\0\0\1" + b"\x80" * 9 + b"\1", "a number of 10 bytes"),
+    ],
+)
+def test_damaged_position_list_is_refused(octets, problem):
+    with pytest.raises(CorruptLogBlockError, match=problem):
+        decode_position_list(base64.b64encode(octets).decode(), 9, path="f")
