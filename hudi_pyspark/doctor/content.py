@@ -10,7 +10,8 @@ from hudi_pyspark.errors import CorruptLogBlockError, HudiError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.delete_block import decode_delete_block
-from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.table.schema import resolve_schema
 
@@ -85,7 +86,7 @@ def _check_log(
 ) -> Iterator[Finding | LogBlock]:
     """Yield the blocks of a log file and the findings about it, up to damage that ends the file."""
     try:
-        for block in frame_blocks(storage.read_bytes(path), path=path):
+        for block in frame_log_file(storage.read_bytes(path), path=path):
             if block.block_type is LogBlockType.CORRUPT_BLOCK:
                 yield _corrupt_block(block, committed)
                 continue

@@ -19,7 +19,7 @@ from hudi_pyspark.format.file_name import (
     is_partition_marker,
     parse_data_file_name,
 )
-from hudi_pyspark.format.log.log_block import frame_blocks
+from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.inspection.files import files
 from hudi_pyspark.table.listing import path_in
 
@@ -120,7 +120,7 @@ def _missing_from(view: TableView, file_slice: FileSlice) -> Iterator[str]:
 def _writers(view: TableView, file: LogFile) -> Iterator[str]:
     """Yield the instants that wrote the blocks of a log file, as far as it can be read."""
     try:
-        for block in frame_blocks(view.storage.read_bytes(file.path), path=file.path):
+        for block in frame_log_file(view.storage.read_bytes(file.path), path=file.path):
             yield from (block.instant_time or "", *block.compacted_block_times)
     except (HudiError, OSError):
         return  # the check of log files reports it

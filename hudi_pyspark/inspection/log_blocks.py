@@ -10,7 +10,8 @@ import pyarrow as pa
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.log.data_block import salvage_data_block
 from hudi_pyspark.format.log.delete_block import decode_delete_block
-from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
+from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.files import writes
 from hudi_pyspark.inspection.timeline import counts, texts
@@ -146,7 +147,7 @@ def _salvage_log(view: TableView, path: str, committed: int, *, is_only: bool) -
         return SalvagedLog(path, 0, (), committed, problem)
     blocks = tuple(
         _decode(number, salvaged.block, salvaged.problem)
-        for number, salvaged in enumerate(salvage_blocks(data, path=path))
+        for number, salvaged in enumerate(salvage_log_file(data, path=path))
     )
     missing = max(committed - len(data), 0)
     problem = f"the file has {len(data)} bytes, but its commit says {committed}" if missing else ""

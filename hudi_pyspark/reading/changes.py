@@ -22,7 +22,8 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.filter.predicate import matching
 from hudi_pyspark.format.log.data_block import decode_data_block
-from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.planning.changes import ChangeSource, cdc_schema, missing_cdc_file
 from hudi_pyspark.reading.slice_reader import changes_of_log, slice_tables
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
@@ -73,7 +74,7 @@ def _read_log_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
 def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
     before, after = _Images(task.before, storage), _Images(task.after, storage)
     for path, size in task.cdc_files:
-        for block in frame_blocks(_read_cdc_file(storage, path, size), path=path):
+        for block in frame_log_file(_read_cdc_file(storage, path, size), path=path):
             if block.block_type is LogBlockType.CORRUPT_BLOCK:
                 problem = "a corrupt block in a committed CDC log file. Restore it from a copy"
                 raise CorruptLogBlockError(problem, storage.describe(path), block.offset)

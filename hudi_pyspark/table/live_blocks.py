@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
-from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType
+from hudi_pyspark.format.log.log_file import frame_log_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from hudi_pyspark.format.log.log_block import Octets
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import LogFile
     from hudi_pyspark.table.log_file import LogFiles
     from hudi_pyspark.table.timeline import CommittedTimes
 
+_NATIVE_IN_MEMORY = 1 << 20  # bytes: larger native logs are read by columns
 _RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}
 _log = logging.getLogger(__name__)
 
@@ -135,13 +138,24 @@ class SliceBlocks:
         listed = [file for file in self.log_files if file.is_listed]
         is_small = sum(file.size for file in listed) <= self.most_bytes_in_memory
         for file in listed:
-            data = files.load(file.path) if is_small else files.open(file.path)
+            # Of a native log only some columns may be needed.
+            in_memory = is_small and (not file.is_native or file.size <= _NATIVE_IN_MEMORY)
+            data = files.load(file.path) if in_memory else files.open(file.path)
             if len(data) < file.committed_size:
                 problem = (
                     f"the file has {len(data)} bytes, but its commit says {file.committed_size}"
                 )
                 self.on_damage.report(problem, storage.describe(file.path), len(data))
-            yield from frame_blocks(data, path=file.path)
+            yield from self._framed(file, data, storage)
+
+    def _framed(self, file: LogFile, data: Octets, storage: Storage) -> Iterator[LogBlock]:
+        try:
+            yield from frame_log_file(data, path=file.path)
+        except CorruptLogBlockError as error:
+            if not file.is_native:
+                raise
+            # It is one block, and no writer left half of it: those of failed commits are not read.
+            self.on_damage.report(error.problem, storage.describe(file.path), error.offset)
 
     def _check_damage(self, scan: LogScan, storage: Storage) -> None:
         """Report corrupt blocks: torn by a write that never committed, or damaged since it did."""

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import HFileReader, begin_with, read_hfile
 from hudi_pyspark.format.hfile.source import FileSource
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
-from hudi_pyspark.format.log.data_block import decode_hfile_records
+from hudi_pyspark.format.log.data_block import decode_hfile_records, decode_native_deletes
 from hudi_pyspark.format.log.delete_block import decode_delete_block
-from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -146,7 +149,7 @@ class MetadataSlice:
             block
             for log in self.file_slice.log_files
             if log.is_listed
-            for block in frame_blocks(self.storage.read_bytes(log.path), path=log.path)
+            for block in frame_log_file(self.storage.read_bytes(log.path), path=log.path)
         ]
         valid = self.valid_among({block.instant_time or "" for block in blocks})
         scan = scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
@@ -154,6 +157,9 @@ class MetadataSlice:
 
 
 def _entries_of(block: LogBlock) -> Entries:
+    if block.block_type is LogBlockType.DELETE_BLOCK and block.native_extension:
+        keys = decode_native_deletes(block).column(RECORD_KEY_COLUMN)
+        return Entries(as_one_array(keys), None)
     if block.block_type is LogBlockType.DELETE_BLOCK:
         deletes = decode_delete_block(block.content, path=block.path, offset=block.offset)
         return Entries(deletes.record_keys, None)
