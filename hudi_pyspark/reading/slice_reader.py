@@ -199,6 +199,7 @@ def _has_positions(
     return (
         base is not None
         and task.options.use_record_positions
+        and not task.shared.rule.folds_base_rows
         and any_or_all(
             bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
             for block in blocks
@@ -249,7 +250,7 @@ def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[
 def log_decoder(task: ScanTask) -> LogDecoder:
     """Return the decoder of log blocks to the columns that the task works on."""
     base, shared = task.file_slice.base_file, task.shared
-    by_position = base is not None and task.options.use_record_positions
+    by_position = task.options.use_record_positions and not shared.rule.folds_base_rows
     return LogDecoder(
         task.working,
         task.partition.constants,

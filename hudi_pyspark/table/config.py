@@ -19,6 +19,7 @@ METADATA_FOLDER = ".hoodie"
 PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
 SUPPORTED_VERSIONS = range(1, 11)
 _BASE_FILE_FORMATS = ("PARQUET", "ORC", "HFILE", "LANCE")
+_STORAGE_LAYOUTS = ("DEFAULT", "LSM_TREE")
 _CDC_LOGGING_MODES = ("DATA_BEFORE_AFTER", "DATA_BEFORE", "OP_KEY_ONLY")
 _MERGE_PROPERTY_PREFIX = "hoodie.record.merge.property."
 # Table versions whose timeline lives in .hoodie/timeline and carries completion times.
@@ -79,6 +80,7 @@ class TableConfig:
     metadata_partitions: tuple[str, ...]  # partitions of the metadata table that may be read
     create_schema: str  # Avro JSON, "" when absent
     bootstrap_base_path: str  # "" for a table that was not bootstrapped
+    is_lsm_tree: bool  # files are sorted by record key, and merged all alike
     properties: Mapping[str, str]  # all of them, as in the file
 
     @property
@@ -158,6 +160,7 @@ class TableConfig:
             metadata_partitions=_names(properties.get("hoodie.table.metadata.partitions")),
             create_schema=properties.get("hoodie.table.create.schema", ""),
             bootstrap_base_path=properties.get("hoodie.bootstrap.base.path", ""),
+            is_lsm_tree=one_of("hoodie.table.storage.layout", _STORAGE_LAYOUTS) == "LSM_TREE",
             properties=dict(properties),
         )
         table_format = properties.get("hoodie.table.format", "native")

@@ -65,6 +65,9 @@ class MergeRule:
     # hoodie.record.merge.property.*, and the schema defaults of columns that are not null.
     merge_properties: tuple[tuple[str, str], ...] = ()
     column_defaults: tuple[tuple[str, pa.Scalar], ...] = ()
+    # The base row is merged as the oldest of the log records, as in the storage layout lsm_tree;
+    # otherwise with what the log records have become.
+    folds_base_rows: bool = False
 
     @property
     def needs_fold(self) -> bool:
@@ -118,6 +121,7 @@ def resolve_merge_rule(
         delete_marker=marker,
         merge_properties=tuple(config.merge_properties.items()),
         column_defaults=tuple(column_defaults.items()),
+        folds_base_rows=config.is_lsm_tree,
     )
 
 

@@ -187,10 +187,8 @@ class LogDecoder:
             stored = stored_columns(self.schema_on_read, schema.names, instant)
             decoded = self.schema_on_read.rename(decoded, stored, instant)
         rows = conform(decoded, schema, {}, source=_place(block))
-        values = [is_null(ordering_field(rows, name)) for name in names]
+        # With several ordering fields, a delete without values loses against rows that have some.
         is_default = _default_ordering(rows, names)
-        if values:  # null in all fields: the writer had no ordering value
-            is_default = is_default | np.logical_and.reduce(values)
         other_class = np.zeros(len(keys), np.bool_)
         return _Deletes(keys, comparable_ordering(rows, names), is_default, other_class)
 

@@ -9,12 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import as_one_array
-from hudi_pyspark.reading.log_records.ordering import OrderingValues
+from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+
+    from hudi_pyspark.table.merge_mode import MergeRule
 
     Mask = npt.NDArray[np.bool_]
     Rows = npt.NDArray[np.int64]
@@ -137,6 +140,12 @@ class LogRecords:
         """Give records their keys, or positions, in the same order."""
         row = np.where(records.has_row, np.arange(len(records)), NO_ROW)
         return cls(records.rows, row, keys, positions, records.marks, column_sets)
+
+    @classmethod
+    def of_base_rows(cls, rows: pa.Table, rule: MergeRule, column_sets: ColumnSets) -> LogRecords:
+        """Wrap rows of a base file, which are older than all log records."""
+        records = Records.of_rows(rows, comparable_ordering(rows, rule.ordering_fields))
+        return cls.of(records, as_one_array(rows.column(RECORD_KEY_COLUMN)), None, column_sets)
 
     @classmethod
     def concat(cls, parts: Sequence[LogRecords]) -> LogRecords:

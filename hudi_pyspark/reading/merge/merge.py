@@ -9,6 +9,7 @@ would beat the base row later (see "Worked consequences" in the tests' oracle).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import comparable_ordering
-from hudi_pyspark.reading.log_records.records import NO_ROW, Records
+from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
 from hudi_pyspark.reading.merge.fold import fold_log, pair_merge, winners_take_values
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
@@ -27,7 +28,7 @@ from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from hudi_pyspark.reading.log_records.records import LogRecords, Mask, Rows
+    from hudi_pyspark.reading.log_records.records import Mask, Rows
     from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.reading.merge.fold import PairMerge
     from hudi_pyspark.table.merge_mode import MergeRule
@@ -63,6 +64,10 @@ def merge(
         UnsupportedMergeError: partial updates in the log of a table with a rule of its own.
         InvalidOptionError: the user's function returned something else than merged rows.
     """
+    if rule.folds_base_rows:
+        fold = partial(fold_log, rule=rule, merger=merger)
+        yield from _fold_with_base(base, log, rule, fold, takes_part, batch_rows=batch_rows)
+        return
     winners = fold_log(log, rule, merger)
     matcher = BaseRowMatcher(winners, takes_part)
     if winners_take_values(log, rule):
@@ -124,6 +129,29 @@ def unmerged(
     for records in log:
         for start in range(0, records.rows.num_rows, batch_rows):
             yield records.rows.slice(start, batch_rows).combine_chunks()
+
+
+def _fold_with_base(
+    base: Iterable[pa.Table],
+    log: LogRecords,
+    rule: MergeRule,
+    fold: Callable[[LogRecords], LogRecords],
+    takes_part: RowFilter | None,
+    *,
+    batch_rows: int,
+) -> Iterator[pa.Table]:
+    """Fold base rows and log records together, as Apache Hudi merges the files of an LSM tree."""
+    touched = [LogRecords.of_base_rows(log.rows.schema.empty_table(), rule, log.column_sets)]
+    log = replace(log, positions=None)
+    for table in base:
+        rows = table if takes_part is None else table.filter(pa.array(takes_part(table)))
+        is_touched = pc.is_in(_record_keys(rows), value_set=log.keys)
+        touched_rows = rows.filter(is_touched)
+        touched.append(LogRecords.of_base_rows(touched_rows, rule, log.column_sets))
+        yield rows.filter(pc.invert(is_touched))
+    winners = fold(LogRecords.concat([*touched, log]))
+    is_left = ~winners.marks.is_delete
+    yield from _select_rows(winners.rows, winners.row[is_left], batch_rows)
 
 
 def _merge_whole_records(
@@ -276,11 +304,7 @@ class BaseRowMatcher:
 
     def _match_keys(self, table: pa.Table) -> tuple[Rows, Rows]:
         """Return the first row of each log record that the table has, and these records."""
-        keys = as_one_array(table.column(RECORD_KEY_COLUMN))
-        if keys.null_count:
-            raise CorruptTableError(
-                "a base file has a record without record key, so log records cannot be matched"
-            )
+        keys = _record_keys(table)
         # The value set is hashed anew for each table, so it had better be the smaller side: with
         # a million log records that is ten times faster.
         if len(keys) < len(self._keys):
@@ -291,6 +315,15 @@ class BaseRowMatcher:
         rows = np.flatnonzero(indices != NO_ROW)
         winners, first = np.unique(indices[rows], return_index=True)
         return rows[first], winners
+
+
+def _record_keys(table: pa.Table) -> pa.Array:
+    keys = as_one_array(table.column(RECORD_KEY_COLUMN))
+    if keys.null_count:
+        raise CorruptTableError(
+            "a base file has a record without record key, so log records cannot be matched"
+        )
+    return keys
 
 
 def _index_in(values: pa.Array, value_set: pa.Array) -> Rows:
