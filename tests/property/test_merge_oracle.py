@@ -119,8 +119,11 @@ class Slice:
     log: list[Row | Delete]
     marks: list[dict[str, Any]]  # for each log record, the columns that flag it
     left_out: frozenset[int] = frozenset()  # positions of base rows that take no part
+    folds_base: bool = False  # the storage layout lsm_tree
 
     def expected(self) -> Counter[tuple[str, int]]:
+        if self.folds_base:
+            return self.expected_of_lsm_tree()
         # A position of a row that takes no part identifies records, and meets no base row.
         taken = [position for position in range(len(self.base)) if position not in self.left_out]
         moved = {position: number for number, position in enumerate(taken)}
@@ -131,6 +134,16 @@ class Slice:
             by_event_time=self.by_event_time,
             by_position=self.by_position,
         )
+        return Counter((row.key, row.value) for row in rows)
+
+    def expected_of_lsm_tree(self) -> Counter[tuple[str, int]]:
+        """Base rows are the oldest records of the log, unless no record has their key."""
+        base = [row for n, row in enumerate(self.base) if n not in self.left_out]
+        keys = {record.key for record in self.log}
+        oldest: list[Row | Delete] = [row for row in base if row.key in keys]
+        log = [*oldest, *self.log]
+        rows = oracle.merge([], log, self.kinds, by_event_time=self.by_event_time)
+        rows += [row for row in base if row.key not in keys]
         return Counter((row.key, row.value) for row in rows)
 
 
@@ -254,6 +267,7 @@ def merged(
         delete_field="op",
         delete_marker="gone",
     )
+    rule = replace(rule, folds_base_rows=case.folds_base)
     decoder = log_decoder(
         arrow_schema(case.kinds), rule, BASE_INSTANT if case.by_position else None
     )
@@ -284,6 +298,12 @@ little_memory = st.sampled_from([1, 1_000, 4_000, 16_000])
 @given(slices())
 def test_merge_by_key_agrees_with_row_at_a_time_oracle(case):
     assert merged(case) == case.expected()
+
+
+@given(slices(), cut_sets, cut_sets, st.just(ENOUGH_MEMORY) | little_memory)
+def test_merge_of_lsm_tree_agrees_with_row_at_a_time_oracle(case, base, log, memory):
+    case = replace(case, folds_base=True)
+    assert merged(case, base_cuts=base, log_cuts=log, memory=memory) == case.expected()
 
 
 @given(slices(by_position=True))

@@ -28,17 +28,17 @@ def text(name, version="9"):
     return f"hoodie.table.name={name}\nhoodie.table.version={version}\n".encode()
 
 
-@pytest.mark.parametrize("version", range(1, 10))
-def test_versions_1_to_9_are_read(version):
+@pytest.mark.parametrize("version", range(1, 11))
+def test_versions_1_to_10_are_read(version):
     assert parse({}, str(version)).version == version
 
 
-@pytest.mark.parametrize("version", ["0", "10", "42", "abc", "", "-6", "6.0", "\xb2"])
+@pytest.mark.parametrize("version", ["0", "11", "42", "abc", "", "-6", "6.0", "\xb2"])
 def test_other_versions_are_refused_by_name(version):
     with pytest.raises(UnsupportedVersionError, match=r"hoodie\.table\.version is") as raised:
         parse({}, version)
     assert repr(version) in str(raised.value)
-    assert "versions 1 to 9" in str(raised.value)
+    assert "versions 1 to 10" in str(raised.value)
 
 
 def test_absent_version_is_version_0_and_refused():
@@ -302,6 +302,15 @@ def test_without_any_properties_there_is_no_table():
 
 
 def test_unsupported_version_in_the_main_file_does_not_fall_back():
-    files = {MAIN: text("main", "10"), BACKUP: text("backup", "9")}
-    with pytest.raises(UnsupportedVersionError, match="'10'"):
+    files = {MAIN: text("main", "11"), BACKUP: text("backup", "9")}
+    with pytest.raises(UnsupportedVersionError, match="'11'"):
         load_table_config(MemoryStorage(files))
+
+
+def test_storage_layout_is_read_and_an_unknown_one_refused():
+    key = "hoodie.table.storage.layout"
+    assert not parse({}, "10").is_lsm_tree
+    assert not parse({key: "default"}, "10").is_lsm_tree
+    assert parse({key: "lsm_tree"}, "10").is_lsm_tree
+    with pytest.raises(UnsupportedTableError, match=f"{key} is 'heap'; known: DEFAULT, LSM_TREE"):
+        parse({key: "heap"}, "10")

@@ -188,7 +188,7 @@ class LogOnDisk:
         for table in self._buckets.tables(buckets):
             parts.append(LogRecords.from_spill_table(table, decoder.schema, decoder.column_sets))
             size += parts[-1].nbytes
-            if size > limit:
+            if size > limit and not decoder.rule.folds_base_rows:
                 folded = fold_log(decoder.concatenate(parts), decoder.rule, self.merger)
                 parts = [folded.without_unused_rows()]
                 size = parts[0].nbytes
