@@ -3,10 +3,12 @@ import json
 import pytest
 
 from verification.histories.generation import random_history, table_versions
-from verification.histories.history import StepKind, from_json, to_json
+from verification.histories.history import LAGS, StepKind, from_json, to_json
+
+SUCCESSIVE = "0.15.0+1.0.2+1.2.0"
 
 
-@pytest.mark.parametrize("hudi", ["0.15.0", "1.0.2", "1.2.0"])
+@pytest.mark.parametrize("hudi", ["0.15.0", "1.0.2", "1.2.0", SUCCESSIVE])
 def test_json_text_keeps_a_history_as_it_is(hudi: str) -> None:
     for number in range(20):
         history = random_history(1, number, hudi)
@@ -36,3 +38,21 @@ def test_rows_have_a_value_per_column() -> None:
     for number in range(50):
         for step in random_history(2, number, "1.2.0").steps:
             assert {len(row) for row in step.rows} <= {len(step.columns)}
+
+
+def test_releases_write_one_table_after_each_other() -> None:
+    histories = [random_history(1, number, SUCCESSIVE) for number in range(60)]
+    for history in histories:
+        releases = [step.hudi for step in history.steps]
+        assert list(dict.fromkeys(releases)) == SUCCESSIVE.split("+")
+        assert sorted(releases) == releases
+    versions = {s.options.get("hoodie.write.table.version") for h in histories for s in h.steps}
+    assert versions == {None, "6", "8", "9"}
+
+
+def test_metadata_tables_are_dropped_built_and_lag_at_the_end() -> None:
+    steps = [random_history(1, number, "1.2.0").steps for number in range(150)]
+    switches = {step.options.get("hoodie.metadata.enable") for of in steps for step in of}
+    assert switches == {None, "true", "false"}
+    lagging = {len(of) - n for of in steps for n, step in enumerate(of) if step.text == LAGS}
+    assert lagging == {1}

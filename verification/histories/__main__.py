@@ -22,7 +22,7 @@ from verification.histories.queries import QueryKind, every_query
 from verification.histories.shrink import shrink
 from verification.histories.summary import load_records, summarize, unexplained
 from verification.histories.verdict import Outcome, Verdict
-from verification.histories.worker import Worker
+from verification.histories.worker import SuccessiveWorker, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +51,9 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=10, help="histories per writer")
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument(
-        "--hudi", default=NEWEST, help=f"releases that write, commas between; {FLINK}"
+        "--hudi",
+        default=NEWEST,
+        help=f"releases that write, commas between; {FLINK}; 0.15.0+1.0.2 for one after the other",
     )
     parser.add_argument("--out", default="build/histories", help="folder for results and tables")
     parser.add_argument("--shrink", type=int, default=120, help="seconds per failure; 0: do not")
@@ -87,7 +89,9 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
 
 
 def _worker(hudi: str, folder: Path) -> Worker:
-    return FlinkWorker(NEWEST, folder) if hudi == FLINK else Worker(hudi, folder)
+    if hudi == FLINK:
+        return FlinkWorker(NEWEST, folder)
+    return SuccessiveWorker(NEWEST, folder) if "+" in hudi else Worker(hudi, folder)
 
 
 def _ask_newest(suspects: Sequence[Examination], tables: Path) -> None:

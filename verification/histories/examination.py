@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,13 @@ import pyarrow as pa
 from verification.histories.compare import Answer, Failure, arrow_answer
 from verification.histories.comparison import Comparison
 from verification.histories.instants import Instant, completed_commits
-from verification.histories.ours import filtered_answers, read_arrow, read_ours, some_filters
+from verification.histories.ours import (
+    filtered_answers,
+    other_forms,
+    read_arrow,
+    read_ours,
+    some_filters,
+)
 from verification.histories.queries import (
     BEGIN,
     METADATA,
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
     from verification.histories.history import History
 
 FILTERS_OF_OURS = 3  # per query; they need no JVM
+FORMS_OF_OURS = 4  # likewise
+OF_OURS_ALONE = ("own filter", "own form")  # details of findings without Apache Hudi
 QUERIES_PER_ATTEMPT = 12  # of shrinking, which has little time
 
 
@@ -127,6 +135,10 @@ def ask(
                 found.checks += answer.left_out
                 if answer.problem:
                     yield Outcome(answer.query, Verdict.UNEXPLAINED, "own filter", answer.problem)
+        for asked, problem in other_forms(found.path, query, rows, random, FORMS_OF_OURS):
+            found.checks["other forms"] += 1
+            if problem:
+                yield Outcome(asked, Verdict.UNEXPLAINED, "own form", problem)
         for chosen in filters[:1]:
             yield compare(found, worker, query.with_filter(chosen.text), plain)
 
@@ -171,7 +183,7 @@ def ask_again(found: Examination, newest: Worker) -> None:
     for number, outcome in enumerate(found.outcomes):
         if outcome.verdict not in (Verdict.UNEXPLAINED, Verdict.HUDI_FAILS):
             continue
-        if outcome.detail == "own filter":
+        if outcome.detail in OF_OURS_ALONE:
             continue
         plain = next(
             (o for o in found.outcomes[:number] if o.query == outcome.query.with_filter("")), None
@@ -190,9 +202,10 @@ def differs(history: History, worker: Worker, folder: Path, failed: Outcome) -> 
     queries = list(every_query(failed.query.kind, found.instants))
     queries.sort(key=lambda query: bool(query.end) != bool(failed.query.end))
     for query in queries[:QUERIES_PER_ATTEMPT]:
-        asked = query.with_options(**_read_side(failed.query))
+        asked = replace(query.with_options(**_read_side(failed.query)), own=failed.query.own)
         for outcome in _asked_as(found, worker, asked, failed):
-            is_same = (outcome.detail == "own filter") == (failed.detail == "own filter")
+            details = {outcome.detail, failed.detail}
+            is_same = len(details) == 1 or not details & {*OF_OURS_ALONE}
             if outcome.verdict is Verdict.UNEXPLAINED and is_same:
                 return outcome
     return None
@@ -205,7 +218,7 @@ def _read_side(query: Query) -> dict[str, str]:
 def _asked_as(
     found: Examination, worker: Worker, query: Query, failed: Outcome
 ) -> Iterator[Outcome]:
-    if failed.detail == "own filter" or failed.query.filter:
+    if failed.detail in OF_OURS_ALONE or failed.query.filter:
         yield from ask(found, worker, [query], Random(0))
     else:
         yield compare(found, worker, query)

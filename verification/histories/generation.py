@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from verification.histories.column_types import TYPES, ColumnType, Json
-from verification.histories.history import Column, History, Step, StepKind
+from verification.histories.history import LAGS, Column, History, Step, StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,6 +67,8 @@ _KINDS: Mapping[str, float] = {
     "rollback": 0.5,
     "savepoint": 0.3,
     "restore": 0.3,
+    "without_metadata_table": 0.4,
+    "with_metadata_table": 0.4,
 }
 _KINDS_OF_LOGS: Mapping[str, float] = {
     "compact": 1.2,
@@ -82,8 +84,8 @@ def random_history(seed: int, number: int, hudi: str) -> History:
 
 
 def table_versions(hudi: str) -> tuple[int, ...]:
-    """Table versions that a release writes, the common ones more than once."""
-    release = _release(hudi)
+    """Table versions that a release, or the first of several, creates; common ones more often."""
+    release = _release(hudi.partition("+")[0])
     if release < (1,):
         return (6,)
     return (6, 8) if release < (1, 1) else (6, 8, 9, 9)
@@ -110,11 +112,12 @@ class Maker:
         return TYPES
 
     def history(self, name: str) -> History:
-        r = self.random
+        r, hudi = self.random, self.hudi
+        self.hudi, *later = hudi.split("+")
         self.version = r.choice(table_versions(self.hudi))
         self.key_type = self.pick(string=3, int=1, long=1)
         self.ordering = self.pick(
-            long=4, int=1, timestamp=1, double=1, decimal=0.5, string=0.5, none=1,
+            long=4, int=1, timestamp=1, double=1, decimal=0.5, string=0.5, none=2,
             two=1 if self.version == 9 else 0,
         )  # fmt: skip
         self.partitioning = self.pick(none=2, text=3, two=1, number=1, day=1)
@@ -130,7 +133,25 @@ class Maker:
         self.has_record_index = options["hoodie.index.type"] == "RECORD_INDEX"
         first = self.first_step(options)
         steps = [first, *(self.step() for _ in range(r.randint(1, 8)))]
-        return History(name, self.hudi, options, tuple(steps))
+        if later:
+            steps = [replace(step, hudi=self.hudi) for step in steps[:4]]
+            for release in later:
+                steps += [replace(step, hudi=release) for step in self.steps_of(release)]
+        if r.random() < 0.1:
+            steps.append(
+                replace(self.write(StepKind.UPSERT, self.some(), text=LAGS), hudi=steps[-1].hudi)
+            )
+        return History(name, hudi, options, tuple(steps))
+
+    def steps_of(self, release: str) -> list[Step]:
+        """Let another release go on with the table; it may upgrade it first."""
+        self.hudi, found = release, []
+        newer = [v for v in table_versions(release) if v > self.version]
+        if newer and self.random.random() < 0.5:
+            self.version = self.random.choice(newer)
+            upgrade = {"hoodie.write.auto.upgrade": "true"}
+            found.append(self.write(StepKind.UPSERT, self.some(), options=upgrade))
+        return [*found, *(self.step() for _ in range(self.random.randint(1, 3)))]
 
     def pick(self, **weights: float) -> str:
         return self.random.choices(list(weights), list(weights.values()))[0]
@@ -317,6 +338,16 @@ class Maker:
             "hoodie.log.compaction.enable": "true",
             "hoodie.log.compaction.blocks.threshold": "2",
         }
+        return self.write(StepKind.UPSERT, self.some(), options=options)
+
+    def without_metadata_table(self) -> Step:
+        """Make a write that drops the metadata table, unless it is the index."""
+        options = {} if self.has_record_index else {"hoodie.metadata.enable": "false"}
+        return self.write(StepKind.UPSERT, self.some(), options=options)
+
+    def with_metadata_table(self) -> Step:
+        """Make a write that builds the metadata table if there is none."""
+        options = {"hoodie.metadata.enable": "true"}
         return self.write(StepKind.UPSERT, self.some(), options=options)
 
     def add_column(self) -> Step:

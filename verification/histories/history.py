@@ -57,6 +57,8 @@ _SERVICES = frozenset(
 # Columns of a Flink job that are not the table's: which commit has the row, and its kind.
 COMMIT = Column("_commit", "int")
 CHANGE = Column("_change", "string")
+# Text of a write before which the metadata table is kept aside, and after which it is put back.
+LAGS = "lags"
 FAILS = "fails"  # text of a Flink job that ends after its rows were flushed, before the commit
 
 
@@ -72,11 +74,15 @@ class Step:
     # SQL: a statement with {table}. MERGE INTO: its clauses. Partition or instant to choose: an
     # ordinal, taken modulo how many there are.
     text: str = ""
+    hudi: str = ""  # release that does it; "" for the history's
 
     @property
     def label(self) -> str:
         extra = [key.split(".")[1] for key in sorted({*self.options} & _SERVICES)]
-        return "+".join([self.kind.value, *extra, *([FAILS] if self.text == FAILS else [])])
+        if "hoodie.metadata.enable" in self.options:
+            extra.append(f"metadata={self.options['hoodie.metadata.enable']}")
+        told = [self.text] if self.text in (FAILS, LAGS) else []
+        return "+".join([self.kind.value, *extra, *told]) + (self.hudi and f" by {self.hudi}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ class History:
     """A table's settings and its steps."""
 
     name: str
-    hudi: str  # release that writes it
+    hudi: str  # release that writes it; several with + between: each step names its own
     options: Mapping[str, str]  # of every write; some only of the first, see writer.py
     steps: tuple[Step, ...]
 
@@ -156,7 +162,7 @@ def _step(found: Mapping[str, Any]) -> Step:
     columns = tuple(Column(c["name"], c["type"]) for c in found["columns"])
     rows = tuple(tuple(row) for row in found["rows"])
     kind, options = StepKind(found["kind"]), dict(found["options"])
-    return Step(kind, columns, rows, options, found["files"], found["text"])
+    return Step(kind, columns, rows, options, found["files"], found["text"], found.get("hudi", ""))
 
 
 def load_history(path: Path) -> History:

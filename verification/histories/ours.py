@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark import HudiError, HudiTable
 from hudi_pyspark.options.indexes import Index
+from tests.golden.compare import arrow_type_name
 from tests.golden.filters import Filter, filters_of
+from tests.golden.questions import Whole, questions, random_options
 from verification.histories.compare import Answer, Failure, arrow_answer, difference
 from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
 from verification.index_combinations.left_out import left_out
@@ -33,7 +35,9 @@ def read_arrow(path: Path, query: Query) -> pa.Table | Failure:
 
 def _read(path: Path, query: Query) -> tuple[pa.Table | Failure, Counter[str]]:
     """The answer, and what the indexes left out for it."""
-    options = {**query.options, "filter": query.filter} if query.filter else query.options
+    options = {**query.own, **query.options}
+    if query.filter:
+        options["filter"] = query.filter
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a range whose files are gone is answered with one
@@ -84,6 +88,30 @@ def filtered_answers(
         else:
             problem = str(difference(expected, arrow_answer(found)) or "")
         yield FilteredAnswer(asked, problem, skipped)
+
+
+def other_forms(
+    path: Path, query: Query, all_rows: pa.Table, random: Random, most: int
+) -> Iterator[tuple[Query, str]]:
+    """Ask a query in other forms, each with options of ours that are drawn for it.
+
+    Yields:
+        The query with these options, and how the answer differs from what follows from the rows of
+        the whole one; "" where it does not.
+    """
+    schema = [{"name": f.name, "type": arrow_type_name(f.type)} for f in all_rows.schema]
+    whole = Whole(all_rows, schema)
+    found = questions(whole, random)
+    for question in random.sample(found, min(most, len(found))):
+        asked = replace(query, own=random_options(random))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                answer = question.ask(HudiTable(str(path)), {**asked.own, **asked.options})
+            problems = question.problems(answer, whole)
+        except Exception as error:  # noqa: BLE001  (a finding)
+            problems = [f"{type(error).__name__}: {error}"]
+        yield asked, f"{question}: {'; '.join(problems)}" if problems else ""
 
 
 def _index_settings(random: Random) -> Iterator[dict[str, str]]:

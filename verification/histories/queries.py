@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from tests.golden.questions import random_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +41,7 @@ class Query:
     kind: QueryKind
     options: Mapping[str, str]
     filter: str = ""
+    own: Mapping[str, str] = field(default_factory=dict)  # options for the reader under test alone
 
     @property
     def is_incremental(self) -> bool:
@@ -62,7 +65,8 @@ class Query:
         short = {k.rsplit(".", 2)[-2]: v for k, v in self.options.items() if k not in _IMPLIED}
         settings = " ".join(f"{name}={value}" for name, value in short.items())
         where = f" where {self.filter}" if self.filter else ""
-        return f"{self.kind.value} {settings}".strip() + where
+        own = "".join(f" {name}={value}" for name, value in self.own.items())
+        return f"{self.kind.value} {settings}".strip() + where + (own and f" ours with{own}")
 
 
 _IMPLIED = (QUERY_TYPE, FORMAT, "hoodie.datasource.merge.type")
@@ -80,7 +84,8 @@ def random_queries(
     """
     for query in _chosen(history, instants, random):
         use_metadata = "true" if random.random() < 0.5 else "false"
-        yield query.with_options(**{METADATA: use_metadata})
+        asked = query.with_options(**{METADATA: use_metadata})
+        yield replace(asked, own=random_options(random))
 
 
 def _chosen(history: History, instants: Sequence[Instant], random: Random) -> Iterator[Query]:

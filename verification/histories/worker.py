@@ -101,6 +101,27 @@ class Worker:
             raise SystemExit(f"Spark does not start: see {self.folder / LOG}") from error
 
 
+@dataclass
+class SuccessiveWorker(Worker):
+    """Writes each step with the release that it names, and reads with one of them."""
+
+    _writers: dict[str, Worker] = field(default_factory=dict)
+
+    def execute(self, history: History, number: int, path: Path) -> Failure | None:
+        """Do one step of a history; the failure if Apache Hudi refused it."""
+        release = history.steps[number].hudi
+        if release in ("", self.hudi):
+            return super().execute(history, number, path)
+        if release not in self._writers:
+            self._writers[release] = Worker(release, self.folder / release)
+        return self._writers[release].execute(history, number, path)
+
+    def stop(self) -> None:
+        super().stop()
+        for writer in self._writers.values():
+            writer.stop()
+
+
 def serve(connection: Connection, jar: str, folder: str) -> None:
     """The child's side: answers requests until its JVM dies or the parent goes."""
     from verification.histories.writer import execute

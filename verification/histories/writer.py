@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 from typing import TYPE_CHECKING, Any
 
 from verification.histories.column_types import TYPES, Json
-from verification.histories.history import History, Step, StepKind
+from verification.histories.history import LAGS, History, Step, StepKind
 from verification.histories.instants import completed_commits, partition_paths
 
 if TYPE_CHECKING:
@@ -82,7 +83,16 @@ def _write(
             partition_paths(path), step
         )
     mode = "overwrite" if is_first else "append"
+    metadata = path / ".hoodie" / "metadata"
+    aside = path.with_name(path.name + "_metadata")
+    if step.text == LAGS and not metadata.is_dir():
+        raise NotPossibleError
+    if step.text == LAGS:
+        shutil.copytree(metadata, aside)
     rows.write.format("hudi").options(**options).mode(mode).save(str(path))
+    if step.text == LAGS:
+        shutil.rmtree(metadata)
+        shutil.move(aside, metadata)
 
 
 def _bootstrap(spark: SparkSession, step: Step, options: dict[str, str], path: Path) -> None:
