@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 _LENGTHS = struct.Struct(">II")
 _OVERHEAD = _LENGTHS.size + 1  # the two lengths before, one zero byte after
 _ROW_OFFSET = _LENGTHS.size + 2  # the row's own length lies between
-_KEY_OVERHEAD = 12  # 2 row length, 1 family length, 8 timestamp, 1 type
-_SMALLEST = _OVERHEAD + _KEY_OVERHEAD
+# A key is the row after its length (2 bytes). HBase and releases of Apache Hudi add the length of the
+# family (1), a timestamp (8) and a type (1). Builds of Apache Hudi of 2025 did not; none reads them.
+_KEY_OVERHEADS = (2, 12)
+_SMALLEST = _OVERHEAD + min(_KEY_OVERHEADS)
 _FEW_BLOCKS = 64  # below, a loop over single entries is faster than one over all blocks at once
 
 
@@ -87,10 +89,10 @@ def decode_entries(
     value_starts = starts + _LENGTHS.size + key_lengths
     value_ends = value_starts + lengths[starts + 4]
     row_lengths = _unsigned(data, ">u2")[starts + _LENGTHS.size].astype(np.int64)
-    wrong = np.flatnonzero(row_lengths + _KEY_OVERHEAD != key_lengths)
+    wrong = np.flatnonzero(~np.isin(key_lengths - row_lengths, _KEY_OVERHEADS))
     if wrong.size:
         row = f"a row of {row_lengths[wrong[0]]} in a key of {key_lengths[wrong[0]]} bytes"
-        problem = f"HFile entry {wrong[0]} has {row}: expected 12 bytes more"
+        problem = f"HFile entry {wrong[0]} has {row}: expected 2 or 12 bytes more"
         raise blocks.corrupt(problem, starts[wrong[0]])
     marked = np.flatnonzero(np.frombuffer(data, np.uint8)[value_ends])
     if marked.size:
