@@ -170,15 +170,15 @@ BAD_INPUTS = (
         BadInput(
             f"version-{text}",
             errors.UnsupportedVersionError,
-            (f"hoodie.table.version is '{text}'", "reads versions 1 to 9", "Upgrade the table"),
+            (f"hoodie.table.version is '{text}'", "reads versions 0 to 10", "need a later release"),
             harm=_version(text),
         )
-        for text in ("0", "10", "42", "x")
+        for text in ("11", "42", "x")
     ),
     BadInput(
         "no-version",
         errors.UnsupportedVersionError,
-        ("hoodie.table.version", "reads versions 1 to 9", "Upgrade the table"),
+        ("hoodie.table.version is missing", "hoodie.table.checksum", "Restore .hoodie/hoodie"),
         harm=_version(None),
     ),
     BadInput(

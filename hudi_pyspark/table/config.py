@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 METADATA_FOLDER = ".hoodie"
 PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
-SUPPORTED_VERSIONS = range(1, 11)
+SUPPORTED_VERSIONS = range(11)
+_VERSION = "hoodie.table.version"
+_NEWER_THAN_VERSION_0 = ("hoodie.table.checksum", "hoodie.timeline.path")
 _BASE_FILE_FORMATS = ("PARQUET", "ORC", "HFILE", "LANCE")
 _STORAGE_LAYOUTS = ("DEFAULT", "LSM_TREE")
 _CDC_LOGGING_MODES = ("DATA_BEFORE_AFTER", "DATA_BEFORE", "OP_KEY_ONLY")
@@ -200,13 +202,19 @@ def load_table_config(storage: Storage) -> TableConfig:
 
 
 def _version(properties: Mapping[str, str]) -> int:
-    # An absent key means a table from before Hudi 0.6, version 0.
-    text = properties.get("hoodie.table.version", "0")
+    # Hudi before 0.6 wrote no version: 0, of the same format as 1.
+    text = properties.get(_VERSION, "0")
+    newer = [key for key in _NEWER_THAN_VERSION_0 if key in properties]
+    if text == "0" and newer:
+        raise UnsupportedVersionError(
+            f"{_VERSION} is missing or 0, but the table has {newer[0]}, which releases of Apache "
+            f"Hudi write that record their version. Restore {PROPERTIES_FILE} from a copy"
+        )
     if not (text.isascii() and text.isdigit()) or int(text) not in SUPPORTED_VERSIONS:
         raise UnsupportedVersionError(
-            f"hoodie.table.version is {text!r}; this release reads versions "
-            f"{SUPPORTED_VERSIONS.start} to {SUPPORTED_VERSIONS.stop - 1}. Upgrade the table with "
-            "a current Apache Hudi if it is older, or this package if it is newer"
+            f"{_VERSION} is {text!r}; this release reads versions {SUPPORTED_VERSIONS.start} to "
+            f"{SUPPORTED_VERSIONS.stop - 1}. Tables of a later version need a later release of "
+            "this package"
         )
     return int(text)
 

@@ -22,7 +22,7 @@ from tests.golden.case import Case, load_cases
 from tests.golden.deviations import certain_answers
 from tests.golden.filters import Filter
 from tests.golden.questions import Question, Whole
-from tests.golden.run import ask_questions, judge, run_case
+from tests.golden.run import ask_questions, judge, run_case, run_query
 
 CASES = load_cases(GOLDEN)
 EXTRA = load_cases(GOLDEN.with_name("golden_extra"))
@@ -184,6 +184,22 @@ def test_same_seed_asks_the_same(tmp_path):
     )
     assert first == second
     assert first != other
+
+
+@pytest.mark.parametrize("name", ["x_v5_cow_old_basic", "x_v5_mor_old_event"])
+def test_table_with_the_properties_of_version_0_gives_the_same_answers(name, tmp_path):
+    case = next(case for case in EXTRA if case.name == name)
+    path = case.extract(tmp_path)
+    file = path / ".hoodie" / "hoodie.properties"
+    # What releases before 0.6 wrote: neither a version nor keys, partition columns or a checksum.
+    kept = ("name=", "type=", "precombine.field=")
+    known = [f"hoodie.table.{key}" for key in kept]
+    known += ["hoodie.archivelog.folder=", "hoodie.compaction.payload.class="]
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(line for line in lines if line.startswith(tuple(known))))
+    assert HudiTable(str(path)).view.config.version == 0
+    for query in case.queries:
+        assert run_query(case, query, path, {}).problems == ()
 
 
 def test_cases_are_varied():

@@ -28,22 +28,30 @@ def text(name, version="9"):
     return f"hoodie.table.name={name}\nhoodie.table.version={version}\n".encode()
 
 
-@pytest.mark.parametrize("version", range(1, 11))
-def test_versions_1_to_10_are_read(version):
+@pytest.mark.parametrize("version", range(11))
+def test_versions_0_to_10_are_read(version):
     assert parse({}, str(version)).version == version
 
 
-@pytest.mark.parametrize("version", ["0", "11", "42", "abc", "", "-6", "6.0", "\xb2"])
+@pytest.mark.parametrize("version", ["11", "42", "abc", "", "-6", "6.0", "\xb2"])
 def test_other_versions_are_refused_by_name(version):
     with pytest.raises(UnsupportedVersionError, match=r"hoodie\.table\.version is") as raised:
         parse({}, version)
     assert repr(version) in str(raised.value)
-    assert "versions 1 to 10" in str(raised.value)
+    assert "versions 0 to 10" in str(raised.value)
 
 
-def test_absent_version_is_version_0_and_refused():
-    with pytest.raises(UnsupportedVersionError, match=r"hoodie\.table\.version is '0'"):
-        TableConfig.parse({"hoodie.table.name": "t"})
+def test_absent_version_is_version_0():
+    found = TableConfig.parse({"hoodie.table.name": "t"})
+    assert (found.version, found.layout, found.timeline_folder) == (0, 1, ".hoodie")
+
+
+@pytest.mark.parametrize("key", ["hoodie.table.checksum", "hoodie.timeline.path"])
+@pytest.mark.parametrize("version", [{}, {"hoodie.table.version": "0"}])
+def test_absent_version_of_a_newer_table_is_refused(version, key):
+    # Its timeline would be looked for in another folder, and the table be empty.
+    with pytest.raises(UnsupportedVersionError, match=f"is missing or 0, but the table has {key}"):
+        TableConfig.parse({"hoodie.table.name": "t", key: "1", **version})
 
 
 @pytest.mark.parametrize("version", range(1, 10))
