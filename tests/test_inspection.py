@@ -20,6 +20,7 @@ from hudi_pyspark.inspection import (
 from hudi_pyspark.planning.metadata_table.record_index import locate
 from hudi_pyspark.planning.metadata_table.records import listed_files
 from tests.conftest import GOLDEN
+from tests.damage import unpack
 from tests.golden.case import load_case
 
 
@@ -261,6 +262,16 @@ def test_statistics_of_columns_without_metadata_table(golden_table, open_case):
         column = pq.read_table(base / row["path"], columns=[row["column"]]).column(0)
         bounds = pc.min_max(column).as_py()
         assert (row["min"], row["max"]) == (str(bounds["min"]), str(bounds["max"]))
+
+
+def test_statistics_of_columns_where_the_metadata_table_is_gone(tmp_path):
+    table = unpack("v9_mor_mdt_indexes", tmp_path)
+    before = rows(HudiTable(str(table)), "column_statistics")
+    shutil.rmtree(table / ".hoodie" / "metadata")
+    found = rows(HudiTable(str(table)), "column_statistics")
+    assert {row["source"] for row in found} == {"parquet_footer"}
+    of_base_files = {row["path"] for row in before if row["path"].endswith(".parquet")}
+    assert {row["path"] for row in found} == of_base_files
 
 
 def test_record_index_of_the_metadata_table_has_every_key(open_case):

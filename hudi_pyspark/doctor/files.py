@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import Finding, Severity
-from hudi_pyspark.errors import HudiError
+from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.file_name import (
     BaseFileName,
     LogFileName,
@@ -21,6 +22,7 @@ from hudi_pyspark.format.file_name import (
 )
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.inspection.files import files
+from hudi_pyspark.table.bootstrap import is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.listing import path_in
 
 if TYPE_CHECKING:
@@ -74,7 +76,8 @@ def check_files(
     view: TableView, committed: TimelineFiles, stored: StoredFiles
 ) -> Iterator[Finding]:
     """Find committed files that are missing, and files that no commit names."""
-    findings = [*_missing(view, committed, stored), *_unknown(view, stored), *_unmarked(stored)]
+    findings = [*_missing(view, committed, stored), *_missing_sources(view)]
+    findings += [*_unknown(view, stored), *_unmarked(stored)]
     yield from findings
     if not any(finding.severity is Severity.PROBLEM for finding in findings):
         count = len(stored.data_files)
@@ -104,6 +107,28 @@ def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> 
                 "The latest snapshot does not need it; time travel and incremental reads may",
                 _RESTORE,
             )
+
+
+def _missing_sources(view: TableView) -> Iterator[Finding]:
+    """Find data columns of a metadata-only bootstrap that are gone with their files."""
+    skeletons = [s for s in view.file_slices(check_files=False) if is_skeleton(s, view.config)]
+    if not skeletons:
+        return
+    try:
+        sources = load_bootstrap_sources(view.storage, view.config)
+        sources.check_folder(view.storage)
+        attached = sources.attach(skeletons)
+    except HudiError as error:
+        yield Finding(Severity.PROBLEM, FILES, "hoodie.bootstrap.base.path", error.reason())
+        return
+    found: dict[str, set[str]] = {}  # names of files by folder
+    for base in (s.base_file for s in attached if s.base_file is not None):
+        folder, name = posixpath.split(base.bootstrap_source)
+        if folder not in found:
+            found[folder] = {f.name for f in view.storage.at(folder).list_directory("")}
+        if name not in found[folder]:
+            message = MissingFileError.of_bootstrap(base.bootstrap_source).reason()
+            yield Finding(Severity.PROBLEM, FILES, base.path, message)
 
 
 def _missing_from(view: TableView, file_slice: FileSlice) -> Iterator[str]:

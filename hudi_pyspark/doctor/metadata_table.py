@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import Finding, Severity
-from hudi_pyspark.errors import HudiError
+from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.inspection.metadata_validation import RECORD_SAMPLE, Check, differences
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
 from hudi_pyspark.planning.metadata_table.trust import why_keys_may_repeat
@@ -28,6 +28,7 @@ _REBUILD = (
     "hoodie.metadata.enable=false). To rebuild it, delete the metadata table (hudi-cli: metadata "
     "delete): the next write builds it again"
 )
+_NEXT_WRITE = "Nothing needs to be done: the next write of Apache Hudi builds it again"
 
 
 def check_metadata_table(
@@ -45,6 +46,10 @@ def check_metadata_table(
         return
     try:
         metadata = MetadataTable.open(view)
+    except MissingFileError as error:
+        message = f"{error.reason()}; reads list folders"
+        yield Finding(Severity.WARNING, CHECK, FOLDER, message, _NEXT_WRITE)
+        return
     except HudiError as error:
         yield Finding(Severity.PROBLEM, CHECK, FOLDER, error.reason(), _REBUILD)
         return

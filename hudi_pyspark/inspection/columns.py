@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
 from hudi_pyspark.inspection.timeline import counts, texts
 from hudi_pyspark.planning.metadata_table.column_stats import bound_value
@@ -57,7 +57,11 @@ def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
     rows: dict[str, list[dict[str, object]]] = {}
     if _INDEX not in view.config.metadata_partitions:
         return rows
-    for record in load_metadata(view, _INDEX):
+    try:
+        records = list(load_metadata(view, _INDEX))
+    except MissingFileError:
+        return rows  # all from footers, as a read skips by footers then
+    for record in records:
         value = record.value
         row = {
             "column": value["columnName"],

@@ -291,8 +291,8 @@ class Inspection:
     def column_statistics(self) -> pa.Table:
         """Return the statistics of each column of each file of the latest slices.
 
-        They come from the metadata table if it has the file, else from the footer of a Parquet base
-        file. Other files have none.
+        They come from the metadata table if it is there and has the file, else from the footer of
+        a Parquet base file. Other files have none.
 
         Returns:
             path; partition_path; column (dotted name if nested); min, max (text; null if

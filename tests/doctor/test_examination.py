@@ -48,6 +48,18 @@ def test_no_table_that_hudi_wrote_has_a_problem(golden_table, case):
     assert problems(examine(golden_table(case), deep=True)) == []
 
 
+def test_missing_metadata_table_is_a_warning(tmp_path):
+    table = unpack(V6, tmp_path)
+    rows = HudiTable(str(table)).scan().count()
+    shutil.rmtree(table / ".hoodie" / "metadata")
+    findings = examine(table)
+    assert problems(findings) == []
+    warning = the_one(findings, Severity.WARNING)
+    assert (warning.check, warning.subject) == ("metadata table", ".hoodie/metadata")
+    assert "reads list folders" in warning.message
+    assert HudiTable(str(table)).scan().count() == rows
+
+
 def test_a_whole_table_has_an_ok_from_every_check(golden_table):
     findings = examine(golden_table(V6))
     assert of(findings, Severity.WARNING, Severity.PROBLEM) == []

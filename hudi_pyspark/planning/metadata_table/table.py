@@ -54,13 +54,14 @@ class MetadataTable:
         """Open the metadata table of a table.
 
         Raises:
-            CorruptTableError: there is none, although the table's properties require one.
+            MissingFileError: there is none, although the table's properties require one.
+            CorruptTableError: it cannot be opened.
         """
         location = table.storage.describe(_FOLDER)
         try:
             opened = open_table(table.storage.at(location))
         except TableNotFoundError as error:
-            raise CorruptTableError(
+            raise MissingFileError(
                 f"{location} is not a table, although hoodie.table.metadata.partitions requires one"
             ) from error
         # Its properties name no partition columns, yet its records lie in folders.

@@ -196,6 +196,25 @@ def test_source_is_read_where_the_option_says(tmp_path):
     assert rows_of(path, bootstrap_base_path=f"{tmp_path}/source")[0] == BOOTSTRAPPED[0]
 
 
+def missing_sources(path: str) -> dict[str, str]:
+    findings = HudiTable(path).doctor()
+    return {f.subject: f.message for f in findings if "bootstrap_base_path" in f.message}
+
+
+def test_doctor_finds_sources_that_are_gone(tmp_path):
+    path = bootstrapped(tmp_path, f"{tmp_path}/source")
+    assert missing_sources(path) == {}
+    file = tmp_path / "source/p=1/part-0.parquet"
+    file.rename(file.with_name("other"))
+    (lost,) = missing_sources(path).items()
+    assert lost[0] == PATH
+    assert f"{file} has data columns" in lost[1]
+    (tmp_path / "source").rename(tmp_path / "elsewhere")
+    (lost,) = missing_sources(path).items()
+    assert lost[0] == "hoodie.bootstrap.base.path"
+    assert f"{tmp_path}/source has data columns" in lost[1]
+
+
 def test_file_rewritten_since_the_bootstrap_needs_neither_index_nor_source(tmp_path):
     path = bootstrapped(tmp_path, "/nowhere/other", newer=PATH.replace(INSTANT, NEWER))
     (tmp_path / "table" / INDEX).unlink()
