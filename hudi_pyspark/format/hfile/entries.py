@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _LENGTHS = struct.Struct(">II")
 _OVERHEAD = _LENGTHS.size + 1  # the two lengths before, one zero byte after
 _ROW_OFFSET = _LENGTHS.size + 2  # the row's own length lies between
-# A key is the row after its length (2 bytes). HBase and releases of Apache Hudi add the length of the
-# family (1), a timestamp (8) and a type (1). Builds of Apache Hudi of 2025 did not; none reads them.
+# A key is the row after its length (2 bytes). HBase and releases of Apache Hudi add the length of
+# the family (1), a timestamp (8) and a type (1); builds of Apache Hudi of 2025 did not.
 _KEY_OVERHEADS = (2, 12)
 _SMALLEST = _OVERHEAD + min(_KEY_OVERHEADS)
 _FEW_BLOCKS = 64  # below, a loop over single entries is faster than one over all blocks at once
