@@ -81,7 +81,7 @@ def test_damage_inside_a_file_is_found_when_it_is_read(bad, tmp_path):
         ("no-instant", ValueError),
         ("future-instant", ValueError),
         ("cleaned-instant", ValueError),
-        ("version-10", NotImplementedError),
+        ("version-11", NotImplementedError),
         ("foreign-payload", NotImplementedError),
         ("missing-base-file", FileNotFoundError),
         ("truncated-base-file", RuntimeError),
@@ -98,7 +98,7 @@ def test_bad_inputs_differ_in_class_wherever_a_caller_would_act_differently():
     classes = {bad.name: bad.error for bad in BAD_INPUTS}
     apart = ["not-a-table", "missing-path", "partition-of-a-table", "unknown-query-type"]
     apart += ["no-instant", "future-instant", "missing-base-file", "truncated-base-file"]
-    apart += ["truncated-log-file", "version-10", "foreign-payload", "cleaned-instant"]
+    apart += ["truncated-log-file", "version-11", "foreign-payload", "cleaned-instant"]
     assert len({classes[name] for name in apart}) == len(apart)
     assert all(inspect.isclass(error) for error in classes.values())
 

@@ -36,7 +36,7 @@ def test_error_in_an_executor_fails_the_query_with_our_text(bad, spark, tmp_path
 
 @pytest.mark.parametrize(
     "bad",
-    [bad for bad in AT_LOAD if bad.name in ("missing-path", "version-10", "unknown-query-type")],
+    [bad for bad in AT_LOAD if bad.name in ("missing-path", "version-11", "unknown-query-type")],
     ids=lambda bad: bad.name,
 )
 def test_wrong_option_or_table_fails_at_load_and_not_at_the_first_action(bad, spark, tmp_path):
