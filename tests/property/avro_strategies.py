@@ -137,8 +137,20 @@ def union_types(draw: st.DrawFn, names: itertools.count[int], depth: int) -> Any
 
 @st.composite
 def array_types(draw: st.DrawFn, names: itertools.count[int], depth: int) -> Any:
-    kind, values = draw(types(names, depth))
+    kind, values = draw(types(names, depth).filter(lambda t: not has_no_bytes(t[0])))
     return {"type": "array", "items": kind}, st.lists(values, max_size=4)
+
+
+def has_no_bytes(schema: Schema) -> bool:
+    """Whether values of the type take no bytes; arrays of them are refused."""
+    if not isinstance(schema, dict):
+        return bool(schema == "null")
+    match schema["type"]:
+        case "record":
+            return all(has_no_bytes(field["type"]) for field in schema["fields"])
+        case "fixed":
+            return bool(schema["size"] == 0)
+    return False
 
 
 @st.composite

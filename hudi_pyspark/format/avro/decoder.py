@@ -18,7 +18,6 @@ import pyarrow as pa
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Source
 from hudi_pyspark.format.avro.nested import (
-    EmptyItemsError,
     ListReader,
     OptionalReader,
     PromotedReader,
@@ -102,9 +101,7 @@ def decode_records(
     _check_spans(buffer.size, starts, ends)
     reader = _reader_of(schema, None if columns is None else tuple(columns))
     batches = [
-        batch
-        for first, last in _runs(starts, ends)
-        for batch in _read_run(reader, buffer, starts, ends, first=first, last=last)
+        reader.read(_open(buffer, starts, ends, first, last)) for first, last in _runs(starts, ends)
     ]
     return pa.Table.from_batches(batches, reader.schema)
 
@@ -183,28 +180,6 @@ class _TopLevelReader:
 
 # Blocks are many and often small, their schemas few: building readers would cost more than reading.
 _reader_of = functools.lru_cache(maxsize=64)(_TopLevelReader)
-
-
-def _read_run(
-    reader: _TopLevelReader,
-    buffer: pa.Buffer,
-    starts: Int64s,
-    ends: Int64s,
-    *,
-    first: int,
-    last: int,
-) -> list[pa.RecordBatch]:
-    try:
-        return [reader.read(_open(buffer, starts, ends, first, last))]
-    except EmptyItemsError:
-        if last - first == 1:
-            raise
-    # Whether a record is refused must not depend on the records that share its run.
-    middle = (first + last) // 2
-    return [
-        *_read_run(reader, buffer, starts, ends, first=first, last=middle),
-        *_read_run(reader, buffer, starts, ends, first=middle, last=last),
-    ]
 
 
 def _check_spans(size: int, starts: Int64s, ends: Int64s) -> None:

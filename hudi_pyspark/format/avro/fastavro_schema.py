@@ -1,8 +1,7 @@
 """Avro schemas by which fastavro can decode any bytes, whoever wrote them.
 
 fastavro decodes records one by one, for what are few: timelines and inspection. It descends in C,
-where a type that contains itself ends the process once it is nested deeply enough. And it makes as
-many items as a count says, although items without bytes may be billions.
+where a type that contains itself ends the process once it is nested deeply enough.
 """
 
 from __future__ import annotations
@@ -15,16 +14,7 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 
 from hudi_pyspark.errors import HudiError
-from hudi_pyspark.format.avro.schema import (
-    AvroArray,
-    AvroFixed,
-    AvroPrimitive,
-    AvroRecord,
-    AvroReference,
-    Primitive,
-    parse_schema,
-    parts_of,
-)
+from hudi_pyspark.format.avro.schema import AvroReference, parse_schema, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +29,7 @@ def read_container(body: bytes) -> Iterator[Any]:
 
     Raises:
         ValueError: the file is compressed, as Hudi writes none, or has a schema that `load_schema`
-            refuses. Whatever else fastavro raises for damaged bytes comes as it is.
+            refuses. Other exceptions of fastavro propagate.
     """
     reader = fastavro.reader(io.BytesIO(body))
     codec = reader.metadata.get(_CODEC, "null")
@@ -68,18 +58,5 @@ def _check(avro: AvroType) -> None:
     match avro:
         case AvroReference(name):
             raise ValueError(f"the Avro schema has {name} in itself")
-        case AvroArray(item) if _has_no_bytes(item):
-            raise ValueError("the Avro schema has an array of items without bytes")
     for part in parts_of(avro):
         _check(part)
-
-
-def _has_no_bytes(avro: AvroType) -> bool:
-    match avro:
-        case AvroPrimitive(kind):
-            return kind is Primitive.NULL
-        case AvroFixed(size=size):
-            return size == 0
-        case AvroRecord():
-            return all(map(_has_no_bytes, parts_of(avro)))
-    return False

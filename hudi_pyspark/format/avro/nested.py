@@ -29,20 +29,8 @@ if TYPE_CHECKING:
 # their items in plain Python once no more than this many have items left.
 FEW_LISTS: Final = 48
 
-# Items that take no bytes (of an array of null) are not bounded by the bytes that are there.
-MOST_EMPTY_ITEMS: Final = 1 << 20
-
 _NO_ROOM: Final = "a block has more items than the record has room for"
-_TOO_MANY_EMPTY: Final = f"expected at most {MOST_EMPTY_ITEMS} items without bytes"
 _WRONG_BLOCK_SIZE: Final = "a block of items does not end where it says"
-
-
-class EmptyItemsError(CorruptAvroError):
-    """More items without bytes than are decoded at a time; fewer records at a time may do."""
-
-
-class _EmptyItemsWalkedError(MalformedValueError):
-    """The same, while walking one value."""
 
 
 class RecordReader(ValueReader):
@@ -185,7 +173,7 @@ class ListReader(ValueReader):
     Args:
         avro: the array or map.
         field: its dotted name.
-        item: reader of an array's items, or of a map's entries.
+        item: reader of an array's items, or of a map's entries; each of them takes bytes.
     """
 
     def __init__(self, avro: AvroType, field: str, item: ValueReader) -> None:
@@ -212,7 +200,9 @@ class ListReader(ValueReader):
         while len(rows) > FEW_LISTS:
             block = cursor.select(rows)
             counts, declared_end = self._read_block_header(block)
-            self._check_room(block, counts, found)
+            # As an unsigned number, the one count whose sign cannot be changed exceeds any room.
+            room = ((block.end - block.position) // self.item.least_width).view(np.uint64)
+            block.refuse(counts.view(np.uint64) > room, self.field, _NO_ROOM, counts)
             found.add(rows, counts, self._find_in_block(block, counts))
             bad = (declared_end >= 0) & (declared_end != block.position)
             block.refuse(bad, self.field, _WRONG_BLOCK_SIZE)
@@ -238,22 +228,6 @@ class ListReader(ValueReader):
             block.resume(sized, selected)
             counts[sized] = -counts[sized]
         return counts, declared_end
-
-    def _check_room(self, block: Cursor, counts: Int64s, found: _FoundItems) -> None:
-        width = self.item.least_width
-        if width:
-            room = (block.end - block.position) // width
-        else:
-            room = np.full_like(counts, MOST_EMPTY_ITEMS)
-        # As an unsigned number, the one count whose sign cannot be changed exceeds any room.
-        bad = counts.view(np.uint64) > room.view(np.uint64)
-        block.refuse(bad, self.field, _NO_ROOM, counts)
-        if not width:
-            total = found.lengths.sum() + counts.cumsum()
-            over = np.flatnonzero(total > MOST_EMPTY_ITEMS)
-            if len(over):
-                record = int(block.record[over[0]])
-                raise EmptyItemsError(_TOO_MANY_EMPTY, record, self.field)
 
     def _find_in_block(self, block: Cursor, counts: Int64s) -> _Places:
         """Return where the items of each row's block begin, and move past them."""
@@ -299,8 +273,6 @@ class ListReader(ValueReader):
                 else:
                     count = int(counts[row])
                     after.append(self._walk_items(octets, position, end, count, begins))
-            except _EmptyItemsWalkedError as bad:
-                raise EmptyItemsError(bad.problem, int(cursor.record[row]), bad.field) from bad
             except MalformedValueError as bad:
                 raise CorruptAvroError(bad.problem, int(cursor.record[row]), bad.field) from bad
             found.append(len(begins) - before)
@@ -326,14 +298,12 @@ class ListReader(ValueReader):
         self, octets: memoryview, position: int, end: int, count: int, begins: list[int] | None
     ) -> int:
         """Step over ``count`` items, adding where each begins; returns where the last ends."""
-        least, width = self.item.least_width, self.item.fixed_width
-        if count > ((end - position) // least if least else MOST_EMPTY_ITEMS):
+        width = self.item.fixed_width
+        if count > (end - position) // self.item.least_width:
             raise MalformedValueError(f"{_NO_ROOM}, found {count}", self.field)
         if width is not None:
             if begins is not None:
                 begins.extend(position + width * ordinal for ordinal in range(count))
-            if not width and begins is not None and len(begins) > MOST_EMPTY_ITEMS:
-                raise _EmptyItemsWalkedError(_TOO_MANY_EMPTY, self.field)
             return position + width * count
         walk = self.item.walk
         for _ in range(count):

@@ -217,7 +217,7 @@ def parse_schema(text: str) -> AvroRecord:
     Raises:
         CorruptAvroError: the text is not an Avro schema; ``record`` is 0.
         UnsupportedTypeError: the schema is valid, but not that of a record, or of one with too many
-            types inside each other.
+            types inside each other, or with arrays of items that take no bytes.
     """
     try:
         parsed = _Parser().type_of(json.loads(text), namespace="", path="")
@@ -416,7 +416,10 @@ class _Parser:
         parsed: AvroType
         match schema.get("type"):
             case "array":
-                parsed = AvroArray(self._part(schema, "items", namespace, f"{path}.element"))
+                item = self._part(schema, "items", namespace, f"{path}.element")
+                if _has_no_bytes(item):  # a few bytes could count billions of them
+                    raise UnsupportedTypeError(f"column {path!r} has items that take no bytes")
+                parsed = AvroArray(item)
             case "map":
                 parsed = AvroMap(self._part(schema, "values", namespace, f"{path}.value"))
             case "record" | "error":
@@ -498,6 +501,18 @@ class _Parser:
         enum = AvroEnum(name, _texts(symbols))
         self.named[name] = enum
         return enum
+
+
+def _has_no_bytes(avro: AvroType) -> bool:
+    """Decide whether every value of a type is encoded in no bytes at all."""
+    match avro:
+        case AvroPrimitive(kind):
+            return kind is Primitive.NULL
+        case AvroFixed(size=size):
+            return size == 0
+        case AvroRecord():
+            return all(map(_has_no_bytes, parts_of(avro)))
+    return False
 
 
 def _full_name(schema: dict[str, JsonValue], namespace: str, path: str) -> tuple[str, str]:

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.crc32c import crc32c
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from hudi_pyspark.format.hfile.source import ByteSource
 
 # Magic; on-disk and uncompressed size, both without the header; offset of the previous block;
@@ -33,8 +30,7 @@ _GZIP_WINDOW = 31  # zlib's code for a gzip header and trailer around the stream
 _MOST_INFLATION = 1032  # bytes that a byte of deflate makes at most
 
 _CHECKSUM_SIZE = 4
-_NO_CHECKSUM = 0
-_CHECKSUMS: Mapping[int, Callable[[memoryview], int]] = {1: zlib.crc32, 2: crc32c}
+_NO_CHECKSUM, _CRC32, _CRC32C = 0, 1, 2
 
 
 class HFileError(ValueError):
@@ -145,21 +141,26 @@ class Block:
         return HFileError(problem, self.offset)
 
     def _verify(self, kind: int, per_checksum: int, end: int) -> None:
-        """Compare the checksums that follow the content: one for each piece, header included."""
+        """Compare the checksums that follow the content: one for each piece, header included.
+
+        Python has no CRC32C; a compressed block has the CRC-32 of its gzip stream as well.
+        """
         if kind == _NO_CHECKSUM:
             return  # Hudi's own writer leaves zeros in their place
-        checksum = _CHECKSUMS.get(kind)
-        if checksum is None or per_checksum < HEADER_SIZE:  # HBase refuses to write such pieces
+        # HBase refuses to write pieces that are smaller than the header.
+        if kind not in (_CRC32, _CRC32C) or per_checksum < HEADER_SIZE:
             problem = f"HFile checksums of type {kind}, of {per_checksum} bytes each"
             raise self.corrupt(f"{problem}: expected NULL, CRC32 or CRC32C")
         pieces = range(0, end, per_checksum)
         if len(self.stored) - end != len(pieces) * _CHECKSUM_SIZE:
             problem = f"expected {len(pieces)} checksums after the HFile block"
             raise self.corrupt(f"{problem}, found {len(self.stored) - end} bytes")
+        if kind == _CRC32C:
+            return
         for index, start in enumerate(pieces):
             piece = self.stored[start : min(start + per_checksum, end)]
             expected = int.from_bytes(self.stored[end + 4 * index : end + 4 * index + 4], "big")
-            if checksum(piece) != expected:
+            if zlib.crc32(piece) != expected:
                 raise self.corrupt(f"HFile block with a wrong checksum at {start} bytes into it")
 
     def _inflate(self, stored: memoryview, size: int) -> bytes:

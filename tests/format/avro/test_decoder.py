@@ -156,7 +156,6 @@ SMALLEST_LONG = b"\xff" * 9 + b"\x01"
         pytest.param(
             {"type": "array", "items": "boolean"}, b"\x04\0\x01\0", [False, True], id="flags"
         ),
-        pytest.param({"type": "array", "items": "null"}, b"\x06\x00", [None] * 3, id="nulls"),
         pytest.param(
             {"type": "array", "items": ["null", "string"]},
             b"\x04\x00\x02\x02a\x00",
@@ -222,12 +221,6 @@ def test_value_is_decoded(kind, raw, expected, times):
         pytest.param(ARRAY, b"\x01\x04\x02\x00", "does not end where it says", id="block-size"),
         pytest.param(ARRAY, b"\x01\x10\x02\x00", "at most 2 bytes.*found 8", id="block-past-end"),
         pytest.param(ARRAY, b"\x01\x01\x02\x00", "at most 2 bytes.*found -1", id="block-negative"),
-        pytest.param(
-            {"type": "array", "items": "null"},
-            b"\x80\x80\x80\x80\x80\x80\x01\x00",
-            "room for, found 2199023255552",
-            id="endless-nulls",
-        ),
         pytest.param("int", b"\x02\x00\x00", "after the last field, found 2", id="bytes-left"),
     ],
 )
@@ -297,29 +290,6 @@ def test_lists_of_very_different_lengths_keep_their_items():
     ]
     decoded = decode_column({"type": "array", "items": "string"}, *raw)
     assert decoded == [[chr(97 + i % 26) for i in range(length)] for length in lengths]
-
-
-NULLS = {"type": "array", "items": "null"}
-
-
-@pytest.mark.parametrize("times", [20, 60], ids=["few", "many"])
-def test_empty_items_are_limited_per_record_not_per_run(times):
-    table = decode(schema_of(c=NULLS), varint(60_000) + b"\x00", times=times)
-    assert table["c"].combine_chunks().value_lengths().to_pylist() == [60_000] * times
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        pytest.param(varint(24_576), id="no-last-block"),
-        pytest.param(varint(1 << 20) * 2 + b"\x00", id="over-two-blocks"),
-    ],
-)
-@FEW_OR_MANY
-def test_too_many_empty_items_are_refused_by_record(raw, times):
-    with pytest.raises(CorruptAvroError) as caught:
-        decode_column(NULLS, raw, times=times)
-    assert (caught.value.record, caught.value.field) == (0, "c")
 
 
 THREE = schema_of(a="string", b=["null", "long"], c="int")

@@ -238,6 +238,23 @@ def test_text_that_is_no_schema_is_refused(text, message):
         parse_schema(text)
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        pytest.param("null", id="nulls"),
+        pytest.param(fixed(0), id="fixed-of-no-bytes"),
+        pytest.param({"type": "record", "name": "e", "fields": []}, id="records-without-fields"),
+        pytest.param(
+            {"type": "record", "name": "n", "fields": [{"name": "x", "type": "null"}]},
+            id="records-of-nulls",
+        ),
+    ],
+)
+def test_array_of_items_that_take_no_bytes_is_refused(item):
+    with pytest.raises(UnsupportedTypeError, match=r"'c.value' has items that take no bytes"):
+        parse_schema(column({"type": "map", "values": {"type": "array", "items": item}}))
+
+
 def test_schema_that_is_no_record_is_refused():
     with pytest.raises(UnsupportedTypeError, match="expected the Avro schema of a record"):
         parse_schema('"string"')
