@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.reading.base_files import duplicate_key_column, page_reads
+from hudi_pyspark.reading.base_files import page_reads
 from tests.golden.case import load_cases
 from tests.golden.deviations import accepted_deviations
 from tests.golden.filters import filtered_differences, filters_of
@@ -19,8 +19,7 @@ def _small_files_are_read_like_large_ones(monkeypatch):
     """Golden tables are small: what only pays for large files is tried on them all the same."""
     monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
     monkeypatch.setattr(page_reads, "_MOST_PAGES", 1.0)
-    monkeypatch.setattr(page_reads, "_MOST_ROWS", 1.0)
-    monkeypatch.setattr(duplicate_key_column, "_FEWEST_BYTES", 0)
+    monkeypatch.setattr(page_reads, "_ROWS_OF_PAGE", 0)
 
 
 @pytest.mark.filterwarnings("ignore:incremental query of")

@@ -135,7 +135,6 @@ def _seeds_in_parquet(content: bytes) -> Iterator[tuple[str, bytes]]:
     size = int.from_bytes(content[-8:-4], "little")
     footer = content[-8 - size : -8]
     yield "thrift", footer
-    yield "parquet_page", content[4:400]
 
 
 def _seeds_in_orc(content: bytes) -> Iterator[tuple[str, bytes]]:

@@ -28,7 +28,6 @@ from hudi_pyspark.format.log.delete_block import decode_delete_block
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
 from hudi_pyspark.format.log.record_positions import decode_positions
 from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
-from hudi_pyspark.format.parquet.page_values import TAIL, page_values
 from hudi_pyspark.format.parquet.pages import ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError, parse_struct, struct_bytes
 from hudi_pyspark.format.properties import parse_properties
@@ -179,11 +178,6 @@ def _parquet_file(data: bytes) -> None:
         pq.ParquetFile(pa.BufferReader(built)).read(use_threads=False)
 
 
-def _page(data: bytes) -> None:
-    for is_optional in (False, True):
-        page_values(data, data[-TAIL:].rjust(TAIL, b"\0"), len(data), is_optional=is_optional)
-
-
 def _bloom_filter(data: bytes) -> None:
     """The first byte chooses the kind; the rest would be in Base64."""
     text = base64.b64encode(data[1:]).decode()
@@ -304,7 +298,6 @@ TARGETS = {
     "names": Target(_names, (file_name.NotADataFile,)),
     "orc_footer": Target(_orc_footer, (ValueError,)),
     "parquet_file": Target(_parquet_file, _PARQUET_REFUSALS),
-    "parquet_page": Target(_page),
     "partition_path": Target(_partition_path),
     "positions": Target(_positions),
     "properties": Target(_properties, (ValueError,)),

@@ -44,9 +44,6 @@ _FILE_PATH, _CHUNK_OFFSET, _META_DATA, _INDEX_OFFSET, _INDEX_SIZE = 1, 2, 3, 4, 
 # Of ColumnMetaData; the first four and the uncompressed size are kept
 _TYPE, _ENCODINGS, _PATH, _CODEC, _VALUES, _UNCOMPRESSED = 1, 2, 3, 4, 5, 6
 _COMPRESSED, _DATA_PAGE, _DICTIONARY_PAGE = 7, 9, 11
-_STATISTICS, _BOUNDS = 12, (1, 2, 5, 6)  # max and min, of old writers and of new ones
-_GZIP = 2
-_DICTIONARIES = (2, 8)  # encodings
 # Of OffsetIndex and PageLocation
 _LOCATIONS, _PAGE_OFFSET, _PAGE_SIZE, _FIRST_ROW = 1, 1, 2, 3
 # Of PageHeader
@@ -54,7 +51,7 @@ _PAGE_BYTES, _HEADER_V1, _HEADER_V2, _PAGE_VALUES = 3, 5, 8, 1
 
 
 class ParquetPagesError(ValueError):
-    """The bounds of pages are unknown or wrong; the file may be readable all the same."""
+    """The bounds of pages are unknown or wrong; pyarrow may still read the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,31 +108,6 @@ class ParquetPages:
         if not found:
             raise ParquetPagesError(f"there is no column {column!r}")
         return found
-
-    def may_be_equal(self, group: int, leaves: Sequence[int]) -> bool:
-        """Return whether leaf columns may have the same values, which checksums of GZIP can prove.
-
-        pyarrow ends the process where it is asked for a codec that it does not know, and for bounds
-        of another type than the column's.
-
-        Args:
-            group: ordinal of the row group.
-            leaves: ordinals of the columns.
-        """
-        chunks = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)
-        if max(leaves) >= len(chunks):
-            raise ParquetPagesError("the row group lacks columns")
-        columns = [chunks[leaf].struct(_META_DATA) for leaf in leaves]
-        if any(
-            column.integer(_CODEC) != _GZIP
-            or any(encoding in _DICTIONARIES for encoding in column.list(_ENCODINGS).items)
-            or _STATISTICS not in column
-            for column in columns
-        ):
-            return False
-        statistics = [column.struct(_STATISTICS) for column in columns]
-        first, *others = ([found.get(field) for field in _BOUNDS] for found in statistics)
-        return any(first) and all(bounds == first for bounds in others)
 
     def index_span(self, group: int, leaf: int) -> tuple[int, int]:
         """Return the begin and the end of a leaf column's offset index."""

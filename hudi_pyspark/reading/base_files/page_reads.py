@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hudi_pyspark.columns.arrays import is_true
 from hudi_pyspark.format.parquet.checked_file import check_row_count
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
 from hudi_pyspark.storage.byte_ranges import HOLE, coalesce
 from hudi_pyspark.storage.remote_file import RemoteFile, prefetch
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from hudi_pyspark.format.parquet.pages import ColumnPages, Mask, Rows
@@ -28,87 +30,73 @@ if TYPE_CHECKING:
     File: TypeAlias = pa.NativeFile | IO[bytes]
 
 _FEWEST_BYTES = 1 << 16  # uncompressed, of a column on average: smaller ones have a single page
-_MOST_PAGES = 0.8  # of all bytes; when nearly every page is wanted, none is looked for
-_MOST_ROWS = 0.125  # of all rows; nearly every page has some then
+_ROWS_OF_PAGE = 20_000  # at most, by parquet-mr's default: how many pages some rows may be in
+_MOST_PAGES = 0.5  # of all pages, or of their bytes; above that, reading them all is as fast
 _BATCH_ROWS = 1 << 14
 _ARROW_SCHEMA = b"ARROW:schema"  # types of pyarrow's own, for all columns together
 
 
-@dataclass(frozen=True, slots=True)
-class WantedRows:
-    """Condition on some columns that selects the wanted rows."""
-
-    columns: tuple[str, ...]  # top-level names; a file has each of them once
-    holds: Callable[[pa.Table], Mask]  # a mask of the rows of a table with these columns
-
-
-def read_wanted_rows(
-    file: PagedFile, group: int, columns: Sequence[str], wanted: WantedRows
+def read_keyed_rows(
+    file: PagedFile, group: int, columns: Sequence[str], keys: pa.Array
 ) -> pa.Table | None:
-    """Read the wanted rows of a row group.
+    """Read the rows of a row group that have some record keys.
+
+    `benchmarks/page_reads.py` measures the gain: four times for one key in a file of 120 MB, none
+    where most pages hold a wanted row.
 
     Args:
         file: to read from.
         group: ordinal of the row group.
         columns: names of top-level columns; the file has each of them once.
-        wanted: selects the rows.
+        keys: of the wanted rows, in the type of the file's record key column.
 
     Returns:
         The columns in the file's own types; None where the row group is to be read whole, since
         that is not slower, or since the file has no usable index of its pages.
 
     Raises:
-        pyarrow.ArrowInvalid, OSError: the columns of the condition cannot be read.
+        pyarrow.ArrowInvalid, OSError: the record keys cannot be read.
     """
-    parquet = file.parquet
-    metadata = parquet.metadata
-    others = [name for name in columns if name not in wanted.columns]
+    metadata = file.parquet.metadata
+    row_group = metadata.row_group(group)
+    others = [name for name in columns if name != RECORD_KEY_COLUMN]
     if (
         not others
-        or metadata.row_group(group).total_byte_size < _FEWEST_BYTES * metadata.num_columns
+        or len(keys) * _ROWS_OF_PAGE > row_group.num_rows * _MOST_PAGES
+        or row_group.total_byte_size < _FEWEST_BYTES * metadata.num_columns
         or _ARROW_SCHEMA in (metadata.metadata or {})
     ):
         return None
-    file.prefetch([group], wanted.columns)
-    selection = _select_rows(parquet, group, wanted)
-    if selection is None:
-        return None
-    rows, table = selection
+    file.prefetch([group], [RECORD_KEY_COLUMN])
+    rows, found = _find_rows(file.parquet, group, keys)
     if not len(rows):
-        return parquet.schema_arrow.empty_table().select(columns)
+        return file.parquet.schema_arrow.empty_table().select(columns)
     try:
         from_pages = _read_pages(file, group, others, rows)
     except (ParquetPagesError, ThriftError, pa.ArrowException, OSError):
         return None  # reading the row group whole reports what is wrong with the file
     if not from_pages:
         return None
-    conditional = {name: table.column(name) for name in wanted.columns}
-    return pa.table({**conditional, **from_pages}).select(columns)
+    return pa.table({RECORD_KEY_COLUMN: found, **from_pages}).select(columns)
 
 
-def _select_rows(
-    parquet: pq.ParquetFile, group: int, wanted: WantedRows
-) -> tuple[Rows, pa.Table] | None:
-    """Return ordinals and condition columns of the wanted rows; None if these are many."""
-    most = parquet.metadata.row_group(group).num_rows * _MOST_ROWS
-    rows, tables, before = [np.empty(0, np.int64)], [], 0
-    batches = parquet.iter_batches(_BATCH_ROWS, [group], list(wanted.columns), use_threads=False)
+def _find_rows(parquet: pq.ParquetFile, group: int, keys: pa.Array) -> tuple[Rows, pa.ChunkedArray]:
+    """Return ordinals and keys of the rows that have some record keys."""
+    rows, found, before = [np.empty(0, np.int64)], [], 0
+    batches = parquet.iter_batches(_BATCH_ROWS, [group], [RECORD_KEY_COLUMN], use_threads=False)
     for batch in batches:
-        table = pa.Table.from_batches([batch])
-        mask = wanted.holds(table)
-        tables.append(table.filter(pa.array(mask)))
+        mask = is_true(pc.is_in(batch.column(0), value_set=keys))
+        found.append(batch.column(0).filter(pa.array(mask)))
         rows.append(np.flatnonzero(mask) + before)
         before += len(mask)
-        if sum(map(len, rows)) > most:
-            return None
     check_row_count(parquet.metadata, [group], before)
-    return np.concatenate(rows), pa.concat_tables(tables)
+    return np.concatenate(rows), pa.chunked_array(found, keys.type)
 
 
 def _read_pages(
     file: PagedFile, group: int, columns: Sequence[str], rows: Rows
 ) -> dict[str, pa.ChunkedArray]:
-    """Read the rows from their pages; return no column where nearly all pages hold some of them."""
+    """Read the rows from their pages; return no column where most bytes are in such pages."""
     leaves = {column: file.footer.leaves(group, column) for column in columns}
     every = [leaf for of_column in leaves.values() for leaf in of_column]
     pages = file.pages(group, every)
@@ -131,7 +119,7 @@ def _read_pages(
 
 
 def _choose_pages(leaves: Sequence[ColumnPages], rows: Rows) -> list[Mask]:
-    """Choose the pages of a column's leaves that hold the rows, and all the same other rows."""
+    """Choose the pages of a column's leaves that hold the rows, and neighbouring rows."""
     while True:
         masks = [pages.holding(rows) for pages in leaves]
         if len(leaves) == 1:

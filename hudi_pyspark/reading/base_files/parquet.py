@@ -12,14 +12,11 @@ from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro.annotation import annotated_schema
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
-from hudi_pyspark.reading.base_files.duplicate_key_column import find_duplicate_key_column
-from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_wanted_rows
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hudi_pyspark.reading.base_files.page_reads import WantedRows
     from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
     from hudi_pyspark.storage import Storage
 
@@ -58,28 +55,20 @@ def read_parquet_file(
                 "%s: %d of %d row groups, columns %s",
                 path, len(groups), parquet.metadata.num_row_groups, wanted,
             )  # fmt: skip
-            paged = PagedFile(file, parquet)
-            duplicate = (
-                find_duplicate_key_column(paged, groups, wanted) if storage.is_local else None
-            )
-            needed = [name for name in wanted if name != duplicate]
-            stored = pa.schema([parquet.schema_arrow.field(name) for name in needed])
+            stored = pa.schema([parquet.schema_arrow.field(name) for name in wanted])
             chosen = narrow_fields(stored, fields)
-            leaves = needed if chosen.equals(stored) else leaf_paths(parquet, chosen)
+            leaves = wanted if chosen.equals(stored) else leaf_paths(parquet, chosen)
             for table in _read_row_groups(
-                paged,
+                PagedFile(file, parquet),
                 groups,
-                needed,
+                wanted,
                 leaves=leaves,
                 batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
-                rows=row_groups.wanted_rows(parquet.schema_arrow),
+                keys=row_groups.keys_in(parquet.schema_arrow),
             ):
-                whole = table
-                if duplicate is not None:
-                    whole = table.append_column(duplicate, table.column(RECORD_KEY_COLUMN))
                 # Rows that were picked from pages have all nested fields, others the chosen ones.
-                target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), whole.schema)
-                yield whole.select(wanted).cast(target) if wanted else whole
+                target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), table.schema)
+                yield table.select(wanted).cast(target) if wanted else table
     except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -102,13 +91,6 @@ def _rows_at_once(
     return max(1, min(most, int(rows * _MOST_BYTES // max(size, 1))))
 
 
-def _reads(file: PagedFile, groups: Sequence[int]) -> list[list[int]]:
-    """Return the row groups of each read: one from another machine, else all."""
-    if file.is_remote:
-        return [[group] for group in groups]
-    return [list(groups)] if groups else []
-
-
 def _read_row_groups(
     file: PagedFile,
     groups: Sequence[int],
@@ -116,9 +98,9 @@ def _read_row_groups(
     *,
     leaves: Sequence[str],
     batch_rows: int,
-    rows: WantedRows | None,
+    keys: pa.Array | None,
 ) -> Iterator[pa.Table]:
-    """Read columns of some row groups, in file order; rows that are not wanted may be missing.
+    """Read columns of some row groups, in file order; rows with other keys may be missing.
 
     Args:
         file: to read from.
@@ -126,30 +108,32 @@ def _read_row_groups(
         columns: names of top-level columns.
         leaves: paths of those of their leaf columns that are wanted, or the same names.
         batch_rows: most rows per table.
-        rows: selects the wanted rows; None for all.
+        keys: record keys of the wanted rows; None for all.
 
     Raises:
         pyarrow.ArrowInvalid, OSError: the pages cannot be read, or lack rows.
     """
+    # What is fetched for a read stays in memory as long as that: so from another machine, the
+    # columns of one row group at a time.
+    one_by_one = keys is not None or file.is_remote
+    for at_once in [[group] for group in groups] if one_by_one else [groups] if groups else []:
+        picked = None if keys is None else read_keyed_rows(file, at_once[0], columns, keys)
+        if picked is None:
+            yield from _stream(file, at_once, leaves, batch_rows)
+            continue
+        for start in range(0, picked.num_rows, batch_rows):
+            yield picked.slice(start, batch_rows)
+
+
+def _stream(
+    file: PagedFile, groups: Sequence[int], leaves: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """Read all rows of some row groups."""
+    file.prefetch(groups, leaves)
+    count = 0
     # Slices are read in parallel, by Spark's tasks or by threads: more threads for the columns of
     # one would only compete with these.
-    if rows is None:
-        # What is fetched for a read stays in memory as long as that: the columns of a row group.
-        for at_once in _reads(file, groups):
-            file.prefetch(at_once, leaves)
-            count = 0
-            batches = file.parquet.iter_batches(batch_rows, at_once, leaves, use_threads=False)
-            for batch in batches:
-                count += batch.num_rows
-                yield pa.Table.from_batches([batch])
-            check_row_count(file.parquet.metadata, at_once, count)
-        return
-    for group in groups:
-        wanted = read_wanted_rows(file, group, columns, rows)
-        if wanted is None:
-            yield from _read_row_groups(
-                file, [group], columns, leaves=leaves, batch_rows=batch_rows, rows=None
-            )
-            continue
-        for start in range(0, wanted.num_rows, batch_rows):
-            yield wanted.slice(start, batch_rows)
+    for batch in file.parquet.iter_batches(batch_rows, groups, leaves, use_threads=False):
+        count += batch.num_rows
+        yield pa.Table.from_batches([batch])
+    check_row_count(file.parquet.metadata, groups, count)

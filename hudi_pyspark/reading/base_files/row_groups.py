@@ -8,15 +8,12 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import is_true
 from hudi_pyspark.filter.bounds import Bounds, may_match
 from hudi_pyspark.filter.keys_of_predicate import keys_array
-from hudi_pyspark.filter.predicate import field_type, holds, top_level_columns
+from hudi_pyspark.filter.predicate import field_type
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics
-from hudi_pyspark.reading.base_files.page_reads import WantedRows
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -56,36 +53,12 @@ class RowGroupFilter:
         columns = _columns_by_path(file)
         return [g for g in groups if self._may_match(self.predicate, file, g, columns)]
 
-    def wanted_rows(self, schema: pa.Schema) -> WantedRows | None:
-        """Return the condition that selects the wanted rows of a file.
-
-        Args:
-            schema: of the file.
-
-        Returns:
-            None for all rows, or if the file's columns cannot decide it.
-        """
+    def keys_in(self, schema: pa.Schema) -> pa.Array | None:
+        """Return the wanted record keys; None for all, or if a file of that schema has no keys."""
         keys = keys_array(self.record_keys)
-        if keys is not None:
-            if not _has_column(schema, RECORD_KEY_COLUMN, keys.type):
-                return None
-            return WantedRows(
-                (RECORD_KEY_COLUMN,),
-                lambda rows: is_true(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys)),
-            )
-        predicate, types = self.predicate, self.types
-        if predicate is None or types is None:
+        if keys is None or len(schema.get_all_field_indices(RECORD_KEY_COLUMN)) != 1:
             return None
-        names = top_level_columns(predicate, types)
-        # Where a column is promoted or renamed on the way, the predicate is for what it becomes.
-        if not all(
-            name in types.names
-            and self._stored_name(name) == name
-            and _has_column(schema, name, types.field(name).type)
-            for name in names
-        ):
-            return None
-        return WantedRows(tuple(names), lambda rows: holds(predicate, rows))
+        return keys if schema.field(RECORD_KEY_COLUMN).type == keys.type else None
 
     def _has_keys(self, metadata: pq.FileMetaData) -> bool:
         """Decide whether one of the record keys may be in the file."""
@@ -137,17 +110,12 @@ class RowGroupFilter:
 def _keys_in_range(keys: Sequence[str], footer: Mapping[bytes, bytes]) -> list[str]:
     """Return the record keys between the first and the last one of a file, as Hudi wrote them.
 
-    Only keys in ASCII are left out: Java orders other ones in another way than their bytes.
+    Only ASCII keys are left out: Java does not sort other strings by bytes.
     """
     first, last = footer.get(_FIRST_KEY, b""), footer.get(_LAST_KEY, b"")
     if not (first and last and first.isascii() and last.isascii()):
         return list(keys)
     return [key for key in keys if not key.isascii() or first <= key.encode() <= last]
-
-
-def _has_column(schema: pa.Schema, name: str, kind: pa.DataType) -> bool:
-    """Decide whether a file has one column of that name, and in that type."""
-    return len(schema.get_all_field_indices(name)) == 1 and schema.field(name).type == kind
 
 
 def _columns_by_path(file: pq.ParquetFile) -> dict[str, int]:

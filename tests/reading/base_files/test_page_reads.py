@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.parquet.pages import ParquetPagesError
 from hudi_pyspark.reading.base_files import page_reads
-from hudi_pyspark.reading.base_files.page_reads import PagedFile, read_wanted_rows
+from hudi_pyspark.reading.base_files.page_reads import PagedFile, read_keyed_rows
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 from tests.reading.base_files.parquet_bytes import keys, parquet_bytes, with_unknown_page
 
@@ -78,16 +77,24 @@ def paged(data):
 def pick(data, group, columns, wanted):
     file = pa.BufferReader(data)
     parquet = pq.ParquetFile(file)
-    rows = RowGroupFilter(record_keys=tuple(wanted)).wanted_rows(parquet.schema_arrow)
-    return rows and read_wanted_rows(PagedFile(file, parquet), group, columns, rows)
+    wanted_keys = RowGroupFilter(record_keys=tuple(wanted)).keys_in(parquet.schema_arrow)
+    if wanted_keys is None:
+        return None
+    return read_keyed_rows(PagedFile(file, parquet), group, columns, wanted_keys)
+
+
+@pytest.fixture
+def _from_any_pages(monkeypatch):
+    """Rows are picked from pages even where reading all of them would be as fast."""
+    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
+    monkeypatch.setattr(page_reads, "_MOST_PAGES", 1.0)
+    monkeypatch.setattr(page_reads, "_ROWS_OF_PAGE", 0)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_rows_are_those_of_the_whole_file(settings, choice, monkeypatch):
-    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
-    monkeypatch.setattr(page_reads, "_MOST_PAGES", 1.0)
-    monkeypatch.setattr(page_reads, "_MOST_ROWS", 1.0)
+@pytest.mark.usefixtures("_from_any_pages")
+def test_rows_are_those_of_the_whole_file(settings, choice):
     data = file_with(settings)
     wanted = [TABLE[KEY][i].as_py() for i in CHOICES[choice]]
     whole = pq.ParquetFile(io.BytesIO(data))
@@ -98,12 +105,14 @@ def test_rows_are_those_of_the_whole_file(settings, choice, monkeypatch):
     assert pa.concat_tables(picked) == expected
 
 
+@pytest.mark.usefixtures("_from_any_pages")
 def test_columns_keep_the_order_that_was_asked_for():
     data = file_with("gzip")
     names = ["text", KEY, "number"]
     assert pick(data, 0, names, [TABLE[KEY][9].as_py()]) == TABLE.select(names).slice(9, 1)
 
 
+@pytest.mark.usefixtures("_from_any_pages")
 def test_other_keys_give_no_row():
     picked = pick(file_with("gzip"), 0, ["number"], ["none"])
     assert picked.schema.names == ["number"]
@@ -137,36 +146,12 @@ def test_file_without_what_it_takes_is_left_to_be_read_whole(settings):
     assert pick(data, 0, ["number", "text"], [TABLE[KEY][9].as_py()]) is None
 
 
-def test_when_nearly_all_pages_are_wanted_all_are_left_to_be_read():
+def test_when_most_pages_may_be_wanted_all_are_left_to_be_read(monkeypatch):
+    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
+    monkeypatch.setattr(page_reads, "_ROWS_OF_PAGE", 1_000)
+    one = [TABLE[KEY][9].as_py()]
+    assert pick(file_with("gzip"), 0, ["number", "text"], one).num_rows == 1
     assert pick(file_with("gzip"), 0, ["number", "text"], TABLE[KEY].to_pylist()[::50]) is None
-
-
-def test_rows_are_told_by_a_filter_too():
-    data = file_with("gzip")
-    text = "number BETWEEN 12000 AND 12300 AND few IS NOT NULL"
-    rows = RowGroupFilter(parse_filter(text, TABLE.schema), TABLE.schema)
-    file = pa.BufferReader(data)
-    parquet = pq.ParquetFile(file)
-    wanted = rows.wanted_rows(parquet.schema_arrow)
-    assert wanted is not None
-    picked = read_wanted_rows(PagedFile(file, parquet), 0, ["text", "number", "place"], wanted)
-    ordinals = [i for i in range(12_000, 12_301) if i % 11]
-    assert picked == TABLE.select(["text", "number", "place"]).take(ordinals)
-
-
-@pytest.mark.parametrize(
-    ("types", "names"),
-    [
-        (pa.schema({"number": pa.float64()}), None),
-        (pa.schema({"number": pa.int64()}), {"number": "a.b"}),
-        (pa.schema({"number": pa.int64()}), {"text": "text"}),
-        (pa.schema({"numbers": pa.int64()}), None),
-    ],
-)
-def test_filter_on_what_becomes_of_a_column_tells_no_rows(types, names):
-    predicate = parse_filter(f"{types.names[0]} = 1", types)
-    rows = RowGroupFilter(predicate, types, names)
-    assert rows.wanted_rows(TABLE.schema) is None
 
 
 def test_small_row_group_is_left_to_be_read_whole():
@@ -179,6 +164,7 @@ def test_keys_of_another_type_are_left_to_be_read_whole():
     assert pick(parquet_bytes(table), 0, ["number"], [TABLE[KEY][9].as_py()]) is None
 
 
+@pytest.mark.usefixtures("_from_any_pages")
 def test_damage_never_gives_other_rows():
     """Whatever byte of the page indexes is wrong: the rows are right, or the file is read whole."""
     data = parquet_bytes(TABLE.select([KEY, "number", "text", "list"]))
@@ -211,9 +197,9 @@ def test_leaves_whose_pages_hold_other_rows_make_no_file():
         footer.file_of(0, "place", chunks, file.parts(spans))
 
 
-def test_page_of_unknown_type_in_the_condition_is_an_error(monkeypatch):
+@pytest.mark.usefixtures("_from_any_pages")
+def test_page_of_unknown_type_among_the_keys_is_an_error():
     """pyarrow passes over it, and returns fewer rows."""
-    monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
     data = file_with("gzip")
     assert pick(data, 0, [KEY, "number"], [keys(ROWS)[5]]).num_rows == 1
     with pytest.raises(pa.ArrowInvalid, match=f"expected {ROWS} rows in the row groups"):
