@@ -395,6 +395,13 @@ USE_RECORD_POSITIONS = Option(
     default=True,
     meaning="merge by row position where the log blocks carry positions that can be used",
 )
+VERIFY_CHECKSUMS = Option(
+    "verify_checksums",
+    _BOOLEAN,
+    default=True,
+    meaning="compare the pages of Parquet base files with their checksums; those of GZIP have "
+    "checksums of the codec, which are always compared",
+)
 PARTITION_VALUES_FROM_PATH = Option(
     "hoodie.datasource.read.extract.partition.values.from.path",
     _BOOLEAN,

@@ -173,6 +173,7 @@ class ReadOptions:
     data_skipping: frozenset[Index] = frozenset(Index)  # of the metadata table, if it is used
     record_index: RecordIndexUse = RecordIndexUse.AUTO
     use_record_positions: bool = True
+    verify_checksums: bool = True
     partition_values_from_path: bool = False
     schema_on_read: bool | None = None  # None: the table decides
     delete_field: str = ""

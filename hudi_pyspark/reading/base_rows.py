@@ -58,7 +58,10 @@ def read_base_rows(
     columns, batch_rows = list(stored.values()), task.options.batch_rows
     # With schema on read the file may have other names for the nested fields.
     fields = task.working if shared.schema_on_read is None else pa.schema([])
-    for stored_table in _read_stored(base, storage, columns, batch_rows, row_groups, fields=fields):
+    verify = task.options.verify_checksums
+    for stored_table in _read_stored(
+        base, storage, columns, batch_rows, row_groups, fields=fields, verify_checksums=verify
+    ):
         table = stored_table
         if shared.schema_on_read is not None:
             table = shared.schema_on_read.rename(stored_table, stored, base.instant_time)
@@ -79,12 +82,23 @@ def _read_stored(
     row_groups: RowGroupFilter,
     *,
     fields: pa.Schema,
+    verify_checksums: bool,
 ) -> Iterator[pa.Table]:
     """Read the columns under their stored names, from the base file and its bootstrap source."""
     if base.bootstrap_source:
         source = base.bootstrap_source
-        return read_bootstrap_file(storage, base.path, source, columns, batch_rows)
-    return read_base_file(storage, base.path, columns, batch_rows, row_groups, fields=fields)
+        return read_bootstrap_file(
+            storage, base.path, source, columns, batch_rows, verify_checksums=verify_checksums
+        )
+    return read_base_file(
+        storage,
+        base.path,
+        columns,
+        batch_rows,
+        row_groups,
+        fields=fields,
+        verify_checksums=verify_checksums,
+    )
 
 
 def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None:

@@ -17,6 +17,7 @@ def test_defaults():
         as_of=None,
         columns=None,
         use_record_positions=True,
+        verify_checksums=True,
         partition_values_from_path=False,
         schema_on_read=None,
         delete_field="",
@@ -36,6 +37,7 @@ VALUES = [
     ("as_of", "as_of", "20240131010203", "20240131010203"),
     ("hoodie.merge.use.record.positions", "use_record_positions", "false", False),
     ("use_record_positions", "use_record_positions", "TRUE", True),
+    ("verify_checksums", "verify_checksums", "false", False),
     (
         "hoodie.datasource.read.extract.partition.values.from.path",
         "partition_values_from_path",

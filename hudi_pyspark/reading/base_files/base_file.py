@@ -43,6 +43,7 @@ def read_base_file(
     row_groups: RowGroupFilter = _EVERY_ROW_GROUP,
     *,
     fields: pa.Schema = _NO_COLUMNS,
+    verify_checksums: bool = True,
 ) -> Iterator[pa.Table]:
     """Stream a base file in file order.
 
@@ -54,6 +55,7 @@ def read_base_file(
         row_groups: which part of a Parquet file is wanted; the other formats are read whole.
         fields: columns with the nested fields that are wanted. Others may be missing from the
             tables; all fields of the columns that are not in here are wanted.
+        verify_checksums: of the pages of a Parquet file; see `open_parquet`.
 
     Yields:
         Tables in the file's own types; without any column they still have their number of rows.
@@ -69,7 +71,13 @@ def read_base_file(
         extension = _extension(path)
         if extension == PARQUET:
             yield from read_parquet_file(
-                storage, path, columns, batch_rows, row_groups, fields=fields
+                storage,
+                path,
+                columns,
+                batch_rows,
+                row_groups,
+                fields=fields,
+                verify_checksums=verify_checksums,
             )
         else:
             yield from _READERS[extension](storage, path, columns, batch_rows)
@@ -99,7 +107,13 @@ def _extension(path: str) -> str:
 
 
 def read_bootstrap_file(
-    storage: Storage, path: str, source: str, columns: Sequence[str], batch_rows: int
+    storage: Storage,
+    path: str,
+    source: str,
+    columns: Sequence[str],
+    batch_rows: int,
+    *,
+    verify_checksums: bool = True,
 ) -> Iterator[pa.Table]:
     """Stream a skeleton file together with the source file that it was made for.
 
@@ -110,6 +124,7 @@ def read_bootstrap_file(
         source: path or URI of the source file.
         columns: names of top-level columns; those that neither file has are left out.
         batch_rows: most rows per table.
+        verify_checksums: of the pages of Parquet files; see `open_parquet`.
 
     Yields:
         Tables in the order of the files' rows: meta columns, then data columns. Without any column
@@ -127,8 +142,8 @@ def read_bootstrap_file(
     data = [column for column in columns if column not in META_COLUMNS]
     try:
         yield from _join_rows(
-            read_base_file(storage, path, meta, batch_rows),
-            _read_source(outside, name, data, batch_rows),
+            read_base_file(storage, path, meta, batch_rows, verify_checksums=verify_checksums),
+            _read_source(outside, name, data, batch_rows, verify_checksums=verify_checksums),
         )
     except _UnequalError as error:
         raise CorruptBaseFileError(
@@ -139,10 +154,12 @@ def read_bootstrap_file(
 
 
 def _read_source(
-    storage: Storage, name: str, columns: Sequence[str], batch_rows: int
+    storage: Storage, name: str, columns: Sequence[str], batch_rows: int, *, verify_checksums: bool
 ) -> Iterator[pa.Table]:
     try:
-        yield from read_base_file(storage, name, columns, batch_rows)
+        yield from read_base_file(
+            storage, name, columns, batch_rows, verify_checksums=verify_checksums
+        )
     except MissingFileError as error:
         raise MissingFileError.of_bootstrap(storage.describe(name)) from error
 

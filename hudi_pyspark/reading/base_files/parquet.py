@@ -33,6 +33,7 @@ def read_parquet_file(
     row_groups: RowGroupFilter,
     *,
     fields: pa.Schema,
+    verify_checksums: bool = True,
 ) -> Iterator[pa.Table]:
     """Stream the wanted row groups of a Parquet file; see `read_base_file`.
 
@@ -44,6 +45,7 @@ def read_parquet_file(
         with storage.open_input(path) as file:
             parquet = open_parquet(
                 file,
+                verify_checksums=verify_checksums,
                 coerce_int96_timestamp_unit="us",
                 pre_buffer=False,  # would fetch ranges of a Python file in turn: see `prefetch`
                 buffer_size=_BUFFER if storage.is_local else 0,

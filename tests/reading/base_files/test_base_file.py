@@ -11,6 +11,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
+from hudi_pyspark.format.parquet.thrift_compact import ThriftStruct, parse_struct, struct_bytes
 from hudi_pyspark.reading.base_files import parquet as parquet_file
 from hudi_pyspark.reading.base_files.base_file import check_readable, read_base_file
 from tests.memory_storage import MemoryStorage
@@ -256,6 +257,52 @@ def test_changed_byte_of_a_value_is_an_error(codec):
     content[pages] ^= 1
     with pytest.raises(CorruptBaseFileError, match="not readable as Parquet"):
         read(bytes(content), ["a"])
+
+
+def with_wrong_checksum(content: bytes) -> bytes:
+    """The file with another checksum of the first data page, whose values are as they were."""
+    place = pq.read_metadata(io.BytesIO(content)).row_group(0).column(0).data_page_offset
+    header, size = parse_struct(content[place : place + 100])
+    kind, checksum = header[4]
+    assert isinstance(checksum, int)
+    changed = struct_bytes(ThriftStruct({**header, 4: (kind, checksum ^ 1)}))
+    assert len(changed) == size
+    return content[:place] + changed + content[place + size :]
+
+
+@pytest.mark.parametrize(
+    ("codec", "verify", "is_read"),
+    [
+        ("SNAPPY", True, False),
+        ("ZSTD", True, False),
+        ("LZ4", True, False),
+        ("NONE", True, False),
+        ("GZIP", True, True),  # it has checksums of its own
+        ({"a": "GZIP", "b": "SNAPPY"}, True, False),
+        ("SNAPPY", False, True),
+        ("NONE", False, True),
+    ],
+    ids=str,
+)
+def test_checksums_of_pages_are_verified_where_the_codec_has_none(codec, verify, is_read):
+    table = pa.table({"a": [1, 2, 3], "b": [4, 5, 6]})
+    good = parquet(table, compression=codec, use_dictionary=False, write_page_checksum=True)
+    storage = MemoryStorage({PATH: with_wrong_checksum(good)})
+    rows = read_base_file(storage, PATH, ["a", "b"], 10, verify_checksums=verify)
+    if is_read:
+        assert pa.concat_tables(rows) == table
+    else:
+        with pytest.raises(CorruptBaseFileError, match="CRC checksum verification failed"):
+            list(rows)
+
+
+def test_unknown_codec_in_a_footer_is_an_error():
+    """pyarrow 26 ends the process where it is asked for the name of such a codec."""
+    content = parquet(pa.table({"abc": [1, 2, 3]}), compression="GZIP", store_schema=False)
+    place = content.rindex(b"abc\x15\x04\x16") + 4
+    damaged = content[:place] + b"\x05" + content[place + 1 :]
+    with pytest.raises(CorruptBaseFileError, match=f"{PATH}: not readable as Parquet"):
+        read(damaged, ["abc"])
 
 
 @pytest.mark.parametrize("columns", [["a"], ["a", "b"], ["b", "a"]])
