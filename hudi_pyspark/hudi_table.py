@@ -20,7 +20,6 @@ from hudi_pyspark.options.option_table import (
     CdcFormat,
     IncrementalFormat,
     QueryType,
-    RecordIndexUse,
 )
 from hudi_pyspark.options.read_options import GivenOptions, ReadOptions
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
@@ -245,9 +244,9 @@ class HudiTable:
     def lookup(self, keys: Sequence[str | int], columns: Sequence[str] | None = None) -> pa.Table:
         """Return the rows with some record keys, in no promised order.
 
-        The record index, where the table has one, finds their file groups; as in Apache Hudi it has
-        one place for a key, also if inserts have repeated it. Otherwise Bloom filters and key
-        ranges of the base files decide what is read.
+        The record index, where the table has one, finds their file groups: one for each key, even
+        if inserts have repeated it. Otherwise Bloom filters and key ranges of the base files decide
+        what is read.
 
         Args:
             keys: as in ``_hoodie_record_key``; of a single key field its value is enough.
@@ -266,8 +265,8 @@ class HudiTable:
         fields = self.config.record_key_fields
         if len(fields) == 1:  # releases differ in whether they put its name before the value
             texts += [f"{fields[0]}:{text}" for text in texts]
-        scan = self.scan(columns, record_index=RecordIndexUse.ALWAYS)
-        return scan.where(is_in(RECORD_KEY_COLUMN, pa.string(), texts)).to_arrow()
+        wanted = is_in(RECORD_KEY_COLUMN, pa.string(), texts)
+        return self.scan(columns).where(wanted).to_arrow()
 
     def changes(
         self, begin: str = "earliest", end: str | None = None, *, as_struct: bool = False

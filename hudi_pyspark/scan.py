@@ -97,8 +97,7 @@ class Scan:
             answer, options.columns, include_meta_columns=options.include_meta_columns
         )
         predicate = parse_filter(options.filter, answer) if options.filter else None
-        choice = planner.partition_choice(predicate, latest=query.reads_latest_rows)
-        query = query.choosing(choice)
+        query = query.choosing(planner.partition_choice(predicate))
         return cls(query, planner, result, predicate, limit, spark_options)
 
     @property
@@ -118,8 +117,7 @@ class Scan:
             predicate: of columns that the answer may have.
         """
         both = conjunction((*conjuncts(self._predicate), predicate))
-        latest = self._query.reads_latest_rows
-        query = self._query.choosing(self._planner.partition_choice(both, latest=latest))
+        query = self._query.choosing(self._planner.partition_choice(both))
         # Without Spark's options, which do not contain the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
 

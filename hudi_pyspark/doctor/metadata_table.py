@@ -8,7 +8,6 @@ from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.inspection.metadata_validation import RECORD_SAMPLE, Check, differences
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
-from hudi_pyspark.planning.metadata_table.trust import why_keys_may_repeat
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:
@@ -82,15 +81,16 @@ def _differences(
         yield Finding(Severity.WARNING, CHECK, missing[0], message, _REBUILD)
     for difference in found:
         if difference.check is Check.RECORD_INDEX:
-            yield _of_record(metadata, difference)
+            yield _of_record(difference)
         elif difference.check is not Check.COMMITS:
             subject, message = difference.subject, difference.problem
             yield Finding(Severity.PROBLEM, CHECK, subject, message, _REBUILD)
 
 
-def _of_record(metadata: MetadataTable, difference: Difference) -> Finding:
+def _of_record(difference: Difference) -> Finding:
     """Judge a row that the record index does not find; of several with one key it finds one."""
-    reason = why_keys_may_repeat(metadata.table) if difference.metadata_table else ""
-    severity = Severity.WARNING if reason else Severity.PROBLEM
-    message = "; ".join(filter(None, (difference.problem, reason)))
-    return Finding(severity, CHECK, f"record key {difference.subject}", message, _REBUILD)
+    message, advice, severity = difference.problem, _REBUILD, Severity.PROBLEM
+    if difference.metadata_table:
+        message += ": an insert may have repeated the key, or the index is wrong"
+        severity = Severity.WARNING
+    return Finding(severity, CHECK, f"record key {difference.subject}", message, advice)

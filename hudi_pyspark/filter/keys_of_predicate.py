@@ -44,7 +44,7 @@ def wanted_record_keys(
     fields = config.record_key_fields
     if not fields or config.key_generator not in _KEYS_OF_FIELDS:
         return None
-    texts = [listed_texts(parts, name, schema) for name in fields]
+    texts = [_listed_texts(parts, name, schema) for name in fields]
     known = [text for text in texts if text is not None]
     if len(known) < len(fields) or prod(map(len, known)) > _MOST_KEYS:
         return None
@@ -62,7 +62,7 @@ def keys_array(keys: Sequence[str] | None) -> pa.Array | None:
     return pa.array(keys, pa.string()) if keys is not None else None
 
 
-def listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
+def _listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
     """Return the values that a filter lists for a column, as text; None for any.
 
     Args:

@@ -71,13 +71,6 @@ class RangeMerge(enum.Enum):
     TABLE = "table"
 
 
-class RecordIndexUse(enum.Enum):
-    """When a filter on record keys is answered by the record index."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-
-
 class HollowCommits(enum.Enum):
     """What to do if a commit inside a range of requested times is still pending."""
 
@@ -591,16 +584,7 @@ DATA_SKIPPING = Option(
     default=frozenset(Index),
     default_text="`true`",
     meaning="skip files by the statistics and indexes of the metadata table, if it is used: by all "
-    "of them, by none, or by some",
-)
-RECORD_INDEX = Option(
-    "record_index",
-    _word(RecordIndexUse),
-    default=RecordIndexUse.AUTO,
-    meaning="filters on record keys, and on columns with a secondary index: by the record index "
-    "where the timeline proves that no two file groups hold one key (`auto`), or wherever there is "
-    "one (`always`): quicker, but as in Apache Hudi one row is found of several that an insert "
-    "gave the same key",
+    "of them, by none, or by some; the record index finds one row of several with the same key",
 )
 # All options above, in their order, which is that of the docs.
 OPTIONS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Option))

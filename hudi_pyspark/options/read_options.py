@@ -17,7 +17,6 @@ from hudi_pyspark.options.option_table import (
     OnMissing,
     QueryType,
     RangeMerge,
-    RecordIndexUse,
     as_text,
 )
 from hudi_pyspark.options.unknown_options import check_other_option
@@ -171,7 +170,6 @@ class ReadOptions:
     columns: tuple[str, ...] | None = None  # None for all
     use_metadata_table: bool = True
     data_skipping: frozenset[Index] = frozenset(Index)  # of the metadata table, if it is used
-    record_index: RecordIndexUse = RecordIndexUse.AUTO
     use_record_positions: bool = True
     verify_checksums: bool = True
     partition_values_from_path: bool = False

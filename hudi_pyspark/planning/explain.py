@@ -93,8 +93,8 @@ def _pruned(scan: ExplainedScan) -> str:
     """Say what the filter skips; row groups and log blocks are only known to the read itself."""
     parts: list[str] = []
     if scan.query.slices is not None and scan.query.choice is not None:
-        parts += scan.query.choice.notes
-    parts += scan.planner.skipping.notes
+        parts.append("partitions by their paths, before their files are listed")
+    parts += scan.planner.index_notes
     keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
     if keys:
         parts.append(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,22 +17,13 @@ from hudi_pyspark.planning.partition_values import (
     path_type,
     resolve_partition_values,
 )
-from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.partition import NULL_PARTITION_VALUE, partition_folders, partition_scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.table.config import TableConfig
-
-
-class QueryChoice(PartitionChoice, Protocol):
-    """The partitions that a query needs, and why it needs no others."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Say what has left out partitions."""
 
 
 _AFTER_SLASH = "0"  # the character that follows the slash
@@ -53,11 +44,6 @@ class PartitionPruner:
     config: TableConfig
     schema: pa.Schema
     always_from_path: bool
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Say what has left out partitions."""
-        return ["partitions by their paths, before their files are listed"]
 
     def choose(self, partition_paths: Sequence[str]) -> list[str]:
         """Return the partitions that can have rows for which the filter is true, in their order."""
@@ -166,40 +152,3 @@ class PartitionPruner:
         # Where slashes are not encoded, the value may go on in the folders below.
         beyond = pa.scalar(value.as_py() + _AFTER_SLASH)
         return Bounds(value, beyond, may_be_null=False, may_have_value=True)
-
-
-@dataclass(frozen=True, eq=False)
-class StatisticsPruner:
-    """Chooses partitions by their paths, and then by their statistics.
-
-    Attributes:
-        by_path: chooses by the paths; None for all.
-        by_statistics: returns those of some partitions that their statistics do not rule out.
-        statistics_notes: what the statistics have done so far.
-    """
-
-    by_path: PartitionPruner | None
-    by_statistics: Callable[[Sequence[str]], Sequence[str]]
-    statistics_notes: Sequence[str]
-    _chosen: dict[str, bool] = field(default_factory=dict)  # by path; each is looked up once
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Say what has left out partitions."""
-        by_path = self.by_path.notes if self.by_path is not None else []
-        return [*by_path, *self.statistics_notes]
-
-    def choose(self, partition_paths: Sequence[str]) -> list[str]:
-        """Return the partitions that can have rows for which the filter is true, in their order."""
-        paths = list(partition_paths)
-        if self.by_path is not None:
-            paths = self.by_path.choose(paths)
-        unknown = [path for path in paths if path not in self._chosen]
-        if unknown:
-            kept = set(self.by_statistics(unknown))
-            self._chosen.update((path, path in kept) for path in unknown)
-        return [path for path in paths if self._chosen[path]]
-
-    def may_contain(self, folder: str) -> bool:
-        """Return whether a folder can be or contain a partition that is chosen."""
-        return self.by_path is None or self.by_path.may_contain(folder)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
     from hudi_pyspark.planning.commit_range import CommitRange
-    from hudi_pyspark.planning.partition_pruning import QueryChoice
     from hudi_pyspark.planning.slice_planner import SlicePlanner
     from hudi_pyspark.planning.slice_tasks import ScanTask
     from hudi_pyspark.reading.read_task import ReadTask
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
 
 
@@ -41,10 +41,10 @@ class Query(ABC):
     """What a scan reads of a table; files are listed when its slices or tasks are asked for."""
 
     view: TableView
-    choice: QueryChoice | None = field(default=None, kw_only=True)  # partitions; None: all
+    choice: PartitionChoice | None = field(default=None, kw_only=True)  # partitions; None: all
     is_ordered: ClassVar[bool] = False  # the order of the tasks is that of the answer
 
-    def choosing(self, choice: QueryChoice | None) -> Query:
+    def choosing(self, choice: PartitionChoice | None) -> Query:
         """Return the same query of some partitions only; changes do not depend on them."""
         return replace(self, choice=choice)
 
@@ -168,7 +168,7 @@ class SnapshotQuery(Query):
         until = self.as_of if self.as_of is not None else self.view.last_instant
         slices = self.slices
         if self.as_of is None:
-            slices = planner.narrowed(slices, predicate, by_key=self.reads_latest_rows)
+            slices = planner.pruned(slices, predicate, by_key=self.reads_latest_rows)
         slices = planner.with_sources(slices)
         return plan(slices, planner.context, result=result, until=until, predicate=predicate)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.filter.predicate import columns_of
 from hudi_pyspark.options.indexes import Index
-from hudi_pyspark.options.option_table import RecordIndexUse
-from hudi_pyspark.planning.metadata_table.skipping import DataSkipping
+from hudi_pyspark.planning.metadata_table.skipping import IndexQuestion, prune_slices
 from hudi_pyspark.planning.needed_columns import scan_schema
-from hudi_pyspark.planning.partition_pruning import PartitionPruner, StatisticsPruner
+from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.slice_tasks import PlanContext, admitted_record_keys
 from hudi_pyspark.reading.merge.custom_merger import find_merger
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
@@ -27,10 +26,11 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.options.read_options import ReadOptions
-    from hudi_pyspark.planning.partition_pruning import QueryChoice
     from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
+
+_PLACES = Index.RECORD_INDEX
 
 
 class SlicePlanner:
@@ -62,40 +62,19 @@ class SlicePlanner:
         self.table_schema = scan_schema(
             view, schema_instant, values_from_path=options.partition_values_from_path
         )
+        self.index_notes: Sequence[str] = []  # what indexes did to the slices last planned
         self._mergers = mergers
         self._schema_instant = schema_instant
 
-    def partition_choice(self, predicate: Predicate | None, *, latest: bool) -> QueryChoice | None:
-        """Return the partitions whose rows can pass a filter; None for all.
-
-        Args:
-            predicate: the filter; None for all rows.
-            latest: the query is one of the table's rows as they are now.
-        """
-        if predicate is None:
+    def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
+        """Return the partitions whose rows can pass a filter, by their paths; None for all."""
+        config = self.view.config
+        if predicate is None or columns_of(predicate).isdisjoint(config.partition_fields):
             return None
-        config, by_path = self.view.config, None
-        if not columns_of(predicate).isdisjoint(config.partition_fields):
-            from_path = self.options.partition_values_from_path or config.drop_partition_columns
-            by_path = PartitionPruner(predicate, config, self.table_schema, from_path)
-        may_use = self.options.use_metadata_table and self.skipping.has(Index.PARTITION_STATS)
-        if not latest or not may_use:
-            return by_path
-        within_statistics = partial(self._within_statistics, predicate=predicate)
-        return StatisticsPruner(by_path, within_statistics, self.skipping.partition_notes)
+        from_path = self.options.partition_values_from_path or config.drop_partition_columns
+        return PartitionPruner(predicate, config, self.table_schema, from_path)
 
-    def _within_statistics(
-        self, partition_paths: Sequence[str], predicate: Predicate
-    ) -> Sequence[str]:
-        """Return the partitions whose rows are not ruled out by their statistics.
-
-        A user's merger may make up values that no file has.
-        """
-        if not self._uses_indexes or self._merger is not None:
-            return partition_paths
-        return self.skipping.partitions(partition_paths, predicate)
-
-    def narrowed(
+    def pruned(
         self, slices: Sequence[FileSlice], predicate: Predicate | None, *, by_key: bool
     ) -> Sequence[FileSlice]:
         """Return the slices of the latest state that can have rows which pass a filter.
@@ -105,38 +84,33 @@ class SlicePlanner:
             predicate: the filter; None for all rows.
             by_key: a key has rows in its latest file group only.
         """
-        if predicate is None or not self._uses_indexes:
+        self.index_notes = []
+        if predicate is None or not (indexes := self._indexes(by_key=by_key)):
             return slices
-        keys = admitted_record_keys(predicate, self.context, self._merger)
-        by_key = by_key and not self.options.skip_merge
-        return self.skipping.narrow(slices, predicate, keys, by_key=by_key)
+        merger = find_merger(self.context.rule, self.options.payload_merger, self.context.mergers)
+        question = IndexQuestion(
+            indexes,
+            predicate,
+            self.table_schema,
+            admitted_record_keys(predicate, self.context, merger),
+            # Earlier versions append to log files: the statistics may be those of one part.
+            logs_have_bounds=merger is None and self.view.config.log_file_has_one_commit,
+        )
+        slices, self.index_notes = prune_slices(self.view, slices, question)
+        return slices
 
-    @property
-    def _uses_indexes(self) -> bool:
-        """Whether indexes of the metadata table may decide what is read.
+    def _indexes(self, *, by_key: bool) -> frozenset[Index]:
+        """Return the indexes of the metadata table that may decide which slices are read.
 
         With a schema on read, files may have other names for the columns.
         """
         options = self.options
-        is_on = options.use_metadata_table and bool(options.data_skipping)
-        return is_on and self.context.schema_on_read is None
-
-    @property
-    def _merger(self) -> PayloadMerger | None:
-        """The user's merger for the table's payload class; None if Hudi has the class."""
-        return find_merger(self.context.rule, self.options.payload_merger, self.context.mergers)
-
-    @cached_property
-    def skipping(self) -> DataSkipping:
-        """How indexes of the metadata table narrow partitions and slices, and what they did."""
-        trusts_keys = self.options.record_index is RecordIndexUse.ALWAYS
-        return DataSkipping(
-            self.view,
-            self.table_schema,
-            self.options.data_skipping,
-            trusts_keys=trusts_keys,
-            values_are_stored=self._merger is None,
-        )
+        if not options.use_metadata_table or self.context.schema_on_read is not None:
+            return frozenset()
+        has_places = by_key and not options.skip_merge
+        allowed = options.data_skipping if has_places else options.data_skipping - {_PLACES}
+        names = self.view.config.metadata_partitions
+        return frozenset(index for index in allowed if index.value in names)
 
     @cached_property
     def context(self) -> PlanContext:

@@ -341,7 +341,7 @@ class TestMetadataTable:
         findings = examine(table)
         wrong = [f for f in findings if f.subject.startswith("record key ")]
         assert len(wrong) == 12  # every row of the table
-        assert "by the record index in x/y; commits of operation INSERT may" in wrong[0].message
+        assert "by the record index in x/y: an insert may have repeated the key" in wrong[0].message
         assert wrong[0].severity is Severity.WARNING
         assert all("by the record index in no file" in finding.message for finding in wrong[1:])
         assert {finding.severity for finding in wrong[1:]} == {Severity.PROBLEM}

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from hudi_pyspark.planning.metadata_table import listing
-from hudi_pyspark.planning.metadata_table.skipping import DataSkipping
+from hudi_pyspark.options.indexes import Index
+from hudi_pyspark.planning.metadata_table import listing, skipping
 from verification.index_combinations import combinations
 from verification.index_combinations.combinations import (
     indexed_queries,
@@ -33,15 +33,14 @@ def test_no_combination_of_filter_and_indexes_loses_a_row(queries):
     assert outcome.combinations >= 400
     assert outcome.whole_reads >= 8
     assert outcome.left_out["column statistics"] > 50
-    assert outcome.left_out["partition statistics"] > 5
     assert outcome.left_out["the record index"] > 5
 
 
 def test_index_that_leaves_out_too_much_is_noticed(queries, monkeypatch):
-    def all_but_one(_self, slices, *_, **__):
+    def all_but_one(_metadata, slices, _question):
         return slices[1:]
 
-    monkeypatch.setattr(DataSkipping, "_by_column_stats", all_but_one)
+    monkeypatch.setitem(skipping._STEPS, Index.COLUMN_STATS, all_but_one)
     outcome = try_combinations(queries, 100, seed=1)
     assert any(" lacks " in failure for failure in outcome.failures)
 

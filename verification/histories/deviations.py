@@ -30,6 +30,7 @@ from verification.histories.flink_deviations import (
 )
 from verification.histories.history import LAGS
 from verification.histories.instants import Instant, completed_commits
+from verification.histories.ours import KEY, read_ours
 from verification.histories.queries import END, METADATA, Query, QueryKind, as_of
 
 if TYPE_CHECKING:
@@ -407,6 +408,24 @@ def _replaced_twice(c: Comparison) -> bool:
     return True
 
 
+def _repeated_keys(c: Comparison) -> bool:
+    """D36: of rows with one key the record index finds the last, where a reader asks it."""
+    if not c.query.filter or c.query.options.get(METADATA) == "false":
+        return False
+    query = c.query.with_options(**{METADATA: "false"})
+    theirs, ours = c.ask_hudi(query), read_ours(c.path, query)
+    if not (
+        isinstance(theirs, Answer) and isinstance(ours, Answer) and not difference(theirs, ours)
+    ):
+        return False
+    found = c.difference()
+    if found is None or KEY not in ours.names:
+        return False
+    place = ours.names.index(KEY)
+    keys = Counter(row[place] for row in ours.rows)
+    return all(keys[row[place]] > 1 for row in (*found.missing, *found.extra))
+
+
 RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D3", _missing_file),
     ("D7", _partition_value),
@@ -424,6 +443,7 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D33", operation_that_deletes),
     ("D34", logs_of_compacted_groups),
     ("D35", _replaced_twice),
+    ("D36", _repeated_keys),
 )
 
 

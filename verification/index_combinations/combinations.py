@@ -90,7 +90,7 @@ class Outcome:
     combinations: int = 0
     whole_reads: int = 0
     failures: list[str] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)  # partitions or slices, by index
+    left_out: Counter[str] = field(default_factory=Counter)  # slices, by index
     narrowed: Counter[str] = field(default_factory=Counter)  # combinations, by index
 
     def count(self, scan: Scan) -> None:
@@ -154,7 +154,6 @@ def _try_one(
         "filter": chosen.text,
         "data_skipping": ",".join(used) or "false",
         "use_metadata_table": rng.choice(["true", "true", "true", "true", "false"]),
-        "record_index": rng.choice(["auto", "always"]),
     }
     scan = indexed.scan(options)
     planned = {_slice_key(task) for task in scan.plan([]) if isinstance(task, ScanTask)}

@@ -49,14 +49,14 @@ def test_every_filter_of_stored_values_finds_the_rows_of_plain_python(table):
 
 def test_record_index_leaves_the_file_group_of_a_key(table):
     key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
-    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", record_index="always")
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'")
     assert " file slices by the record index" in pruned(scan)
     assert len(scan.plan()) == 1
     assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
 
 
 def test_key_that_no_record_has_opens_no_file(table):
-    scan = table.scan(filter="_hoodie_record_key = 'nobody'", record_index="always")
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'")
     assert scan.plan() == []
     assert scan.to_arrow().num_rows == 0
 
@@ -68,7 +68,7 @@ def test_index_whose_folder_is_missing_is_left_aside(golden_table, tmp_path, par
     table = HudiTable(str(path))
     key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
     text = f"_hoodie_record_key = '{key}'"
-    scan = table.scan(filter=text, record_index="always", data_skipping=partition)
+    scan = table.scan(filter=text, data_skipping=partition)
     assert "not the metadata table's indexes: " in pruned(scan)
     assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
 
@@ -83,29 +83,21 @@ def test_index_without_any_file_is_left_aside(golden_table, tmp_path):
     assert "record_index" in properties.read_text()
     table = HudiTable(str(path))
     key = table.scan(["_hoodie_record_key"]).to_arrow()[0][0].as_py()
-    scan = table.scan(filter=f"_hoodie_record_key = '{key}'", record_index="always")
+    scan = table.scan(filter=f"_hoodie_record_key = '{key}'")
     assert "record_index has no files, although" in pruned(scan)
     assert scan.to_arrow()["_hoodie_record_key"].to_pylist() == [key]
 
 
 def test_indexes_can_be_turned_off(table):
-    scan = table.scan(filter="_hoodie_record_key = 'nobody'", record_index="always", **WITHOUT)
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'", **WITHOUT)
     assert " by the record index" not in pruned(scan)
     assert len(scan.plan()) > 1
 
 
 def test_time_travel_asks_no_index(table):
     first = table.inspect.commits()["requested_time"][0].as_py()
-    scan = table.scan(filter="_hoodie_record_key = 'nobody'", as_of=first, record_index="always")
+    scan = table.scan(filter="_hoodie_record_key = 'nobody'", as_of=first)
     assert " by the record index" not in pruned(scan)
-
-
-def test_keys_that_inserts_may_repeat_are_not_looked_up_by_index(golden_table):
-    table = HudiTable(str(golden_table(INDEXED[1])))
-    operations = set(table.inspect.commits()["operation"].to_pylist())
-    scan = table.scan(filter="_hoodie_record_key = 'nobody'")
-    is_safe = operations <= {"UPSERT", "DELETE", "COMPACT", "CLUSTER"}
-    assert ("not the record index" in pruned(scan)) is not is_safe
 
 
 @pytest.mark.parametrize("name", [*INDEXED, "v9_mor_compaction_inline", "v6_mor_part_basic"])
@@ -141,7 +133,7 @@ def test_metadata_table_is_opened_once_for_files_and_indexes(table, monkeypatch)
 
     monkeypatch.setattr(MetadataTable, "open", watched)
     for value in range(2):
-        scan = table.scan(filter=f"ts > {value}", record_index="always")
+        scan = table.scan(filter=f"ts > {value}")
         assert "by column statistics" in pruned(scan)
     assert len(opened) == 1
 
