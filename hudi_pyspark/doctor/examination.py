@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.content import BASES, LOGS, check_base_files, check_logs
-from hudi_pyspark.doctor.files import FILES, SIZES, check_files, check_sizes, stored_files
+from hudi_pyspark.doctor.files import FILES, SIZES, check_files, check_sizes, collect_stored_files
 from hudi_pyspark.doctor.finding import Finding, Severity, Track, silently
 from hudi_pyspark.doctor.metadata_table import CHECK as METADATA_TABLE
 from hudi_pyspark.doctor.metadata_table import check_metadata_table
@@ -54,7 +54,7 @@ def examine(view: TableView, *, deep: bool = False, track: Track = silently) -> 
     yield from check_properties(view.storage, view.config)
     committed = collect_timeline_files(view, track)
     yield from check_timeline(view, committed)
-    stored = stored_files(view, committed)
+    stored = collect_stored_files(view, committed)
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         (FILES, lambda: check_files(view, committed, stored)),
         (SIZES, lambda: check_sizes(view, committed, stored)),

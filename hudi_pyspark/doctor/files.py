@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -13,17 +12,10 @@ import pyarrow.compute as pc
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError, MissingFileError
-from hudi_pyspark.format.file_name import (
-    BaseFileName,
-    LogFileName,
-    NotADataFile,
-    is_partition_marker,
-    parse_data_file_name,
-)
+from hudi_pyspark.format.file_name import BaseFileName, LogFileName, is_partition_marker
 from hudi_pyspark.format.log.log_file import frame_log_file
-from hudi_pyspark.inspection.files import files
+from hudi_pyspark.inspection.files import files, stored_files
 from hudi_pyspark.table.bootstrap import is_skeleton, load_bootstrap_sources
-from hudi_pyspark.table.listing import path_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,39 +29,25 @@ SIZES = "sizes"
 _RESTORE = "Restore the file from a copy of the table"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredFiles:
     """The files in the folders of a table's partitions."""
 
     sizes: Mapping[str, int]  # by path relative to the base path; bytes
+    data_files: Mapping[str, BaseFileName | LogFileName]  # by path; CDC log files included
     unmarked: tuple[str, ...]  # partitions that commits name, without a marker file
 
-    @cached_property
-    def data_files(self) -> Mapping[str, BaseFileName | LogFileName]:
-        """Parsed names of base and log files by path, CDC log files included."""
-        parsed = {path: _parse(path) for path in sorted(self.sizes)}
-        return {path: name for path, name in parsed.items() if name is not None}
 
-
-def _parse(path: str) -> BaseFileName | LogFileName | None:
-    try:
-        return parse_data_file_name(path.rpartition("/")[2])
-    except NotADataFile:
-        return None
-
-
-def stored_files(view: TableView, committed: TimelineFiles) -> StoredFiles:
+def collect_stored_files(view: TableView, committed: TimelineFiles) -> StoredFiles:
     """List the files of partitions with a marker, and of those that only commits name."""
     marked = view.listing.partitions()
     named = {path.rpartition("/")[0] for path in committed.written}
-    listed = view.listing.files(sorted({*marked, *named}))
-    sizes = {
-        path_in(partition, file.name): file.size
-        for partition, files in listed.items()
-        for file in files
-    }
-    has_files = {path.rpartition("/")[0] for path in sizes}
-    return StoredFiles(sizes, tuple(sorted(p for p in named & has_files if p not in marked)))
+    stored = stored_files(view, named)
+    return StoredFiles(
+        {file.path: file.size for file in stored},
+        {file.path: file.name for file in stored if file.name is not None},
+        tuple(sorted((named & {file.partition_path for file in stored}).difference(marked))),
+    )
 
 
 def check_files(
@@ -91,10 +69,9 @@ def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> 
     # Cleans are archived too; after that it is unknown which files they removed.
     has_all_cleans = not view.history.archived_times
     for path, written in sorted(committed.written.items()):
+        commit = written.committed_by
         if path in missing:
-            message = (
-                f"committed by {written.commit} and needed by every read, but not on the storage"
-            )
+            message = f"committed by {commit} and needed by every read, but not on the storage"
             yield Finding(Severity.PROBLEM, FILES, path, message, _RESTORE)
         elif path in stored.sizes or path in committed.removed:
             continue
@@ -103,7 +80,7 @@ def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> 
                 Severity.WARNING,
                 FILES,
                 path,
-                f"committed by {written.commit}, but not on the storage, and no clean removed it. "
+                f"committed by {commit}, but not on the storage, and no clean removed it. "
                 "The latest snapshot does not need it; time travel and incremental reads may",
                 _RESTORE,
             )

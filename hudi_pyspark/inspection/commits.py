@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidInstantError
-from hudi_pyspark.format.file_name import LogFileName, NotADataFile, parse_data_file_name
+from hudi_pyspark.format.file_name import (
+    BaseFileName,
+    LogFileName,
+    NotADataFile,
+    parse_data_file_name,
+)
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
 from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, texts
 from hudi_pyspark.table.archive import load_archived_commits
@@ -116,9 +121,13 @@ def find_commit(view: TableView, instant: str) -> KnownCommit:
 def file_kind(path: str) -> str:
     """Return ``base``, ``log``, ``cdc``, or "" for a file that is not part of a file group."""
     try:
-        name = parse_data_file_name(path.rpartition("/")[2])
+        return kind_of(parse_data_file_name(path.rpartition("/")[2]))
     except NotADataFile:
         return ""
+
+
+def kind_of(name: BaseFileName | LogFileName) -> str:
+    """Return ``base``, ``log`` or ``cdc``."""
     if isinstance(name, LogFileName):
         return name.kind.value
     return "base"

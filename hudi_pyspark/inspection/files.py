@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
-from hudi_pyspark.inspection.commits import file_kind, known_commits
+from hudi_pyspark.format.file_name import (
+    BaseFileName,
+    LogFileName,
+    NotADataFile,
+    parse_data_file_name,
+)
+from hudi_pyspark.inspection.commits import kind_of, known_commits
 from hudi_pyspark.inspection.timeline import counts, texts
+from hudi_pyspark.table.file_groups import by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from hudi_pyspark.format.timeline.commit_metadata import WriteStat
     from hudi_pyspark.inspection.commits import KnownCommit
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 
 FILE_SLICES = pa.schema(
@@ -45,24 +51,22 @@ FILES = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class DataFile:
-    """A base or log file on the storage."""
+class StoredFile:
+    """A file in the folder of a partition."""
 
     path: str
     partition_path: str
-    file_id: str
-    kind: str  # base, log or cdc
+    name: BaseFileName | LogFileName | None  # None for a file that is not of a file group
     size: int  # bytes
     modified_ms: int  # 0 where the storage has no times
-    instant_time: str  # of its name
 
 
 def file_slices(view: TableView, as_of: str | None, *, older: bool) -> pa.Table:
     """Return one row per slice; see `Inspection.file_slices`."""
     current = view.file_slices(as_of, check_files=False)
     if as_of is not None:
-        writers = _first_writers(view)
-        current = [_without_later_logs(s, as_of, writers) for s in current]
+        committed = committed_by_path(known_commits(view, archived=False))
+        current = [_without_later_logs(s, as_of, committed) for s in current]
     if not older:
         rows = [{**_slice_row(s), "is_latest": True} for s in current]
         return pa.Table.from_pylist(rows, schema=FILE_SLICES)
@@ -75,16 +79,14 @@ def file_slices(view: TableView, as_of: str | None, *, older: bool) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=FILE_SLICES)
 
 
-def _first_writers(view: TableView) -> Mapping[str, str]:
-    """Map the path of each file to the requested time of the oldest commit that names it."""
-    oldest_last = reversed(list(writes(known_commits(view, archived=False))))
-    return {path: time for path, time, _ in oldest_last}
-
-
-def _without_later_logs(file_slice: FileSlice, as_of: str, writers: Mapping[str, str]) -> FileSlice:
+def _without_later_logs(
+    file_slice: FileSlice, as_of: str, committed: Mapping[str, CommittedFile]
+) -> FileSlice:
     """Remove the log files of later commits; a read keeps them and skips their blocks."""
     return file_slice.with_logs(
-        log for log in file_slice.log_files if writers.get(log.path, "") <= as_of
+        log
+        for log in file_slice.log_files
+        if log.path not in committed or committed[log.path].first_committed_by <= as_of
     )
 
 
@@ -115,68 +117,74 @@ def files(view: TableView) -> pa.Table:
     on_storage = stored_files(view)
     commits = commits_of_files(view, on_storage)
     known_times = {c.instant.requested_time for c in commits}
-    writers = {**_rollback_writers(view), **{path: time for path, time, _ in writes(commits)}}
+    committed = committed_by_path(commits)
+    writers = _rollback_writers(view) | {path: f.committed_by for path, f in committed.items()}
     latest = paths_of(view.file_slices(check_files=False))
     rows = [
         {
             "path": file.path,
             "partition_path": file.partition_path,
-            "file_id": file.file_id,
-            "kind": file.kind,
+            "file_id": file.name.file_id,
+            "kind": kind_of(file.name),
             "bytes": file.size,
             "modified": file.modified_ms or None,
-            "instant_time": file.instant_time,
+            "instant_time": file.name.instant,
             "committed_by": writers.get(file.path),
             "is_committed": file.path in writers
             # A failed attempt leaves files that its commit does not name. The metadata of old
             # archived commits is no longer known, so all of their files count as committed.
-            or (file.instant_time not in known_times and file.instant_time in view.committed),
+            or (file.name.instant not in known_times and file.name.instant in view.committed),
             "in_latest_slice": file.path in latest,
         }
         for file in on_storage
+        if file.name is not None
     ]
     return pa.Table.from_pylist(rows, schema=FILES)
 
 
-def stored_files(view: TableView) -> list[DataFile]:
-    """Return the base, log and CDC files in the folders of the table's partitions."""
-    data_files = []
-    for partition, listed in view.listing.files(view.listing.partitions()).items():
-        for file in sorted(listed, key=lambda f: f.name):
-            try:
-                name = parse_data_file_name(file.name)
-            except NotADataFile:
-                continue
-            data_files.append(
-                DataFile(
-                    path=path_in(partition, file.name),
-                    partition_path=partition,
-                    file_id=name.file_id,
-                    kind=file_kind(file.name),
-                    size=file.size,
-                    modified_ms=file.modified_ms,
-                    instant_time=name.instant,
-                )
-            )
-    return data_files
+def stored_files(view: TableView, also: Iterable[str] = ()) -> list[StoredFile]:
+    """Return the files in the folders of the table's partitions, by partition and name.
+
+    Args:
+        view: the table.
+        also: partitions that the listing may lack.
+    """
+    return [
+        StoredFile(
+            path_in(partition, file.name),
+            partition,
+            _data_file_name(file.name),
+            file.size,
+            file.modified_ms,
+        )
+        for partition, listed in view.listing.files(
+            sorted({*view.listing.partitions(), *also})
+        ).items()
+        for file in sorted(listed, key=lambda f: f.name)
+    ]
 
 
-def commits_of_files(view: TableView, on_storage: Iterable[DataFile]) -> list[KnownCommit]:
+def _data_file_name(name: str) -> BaseFileName | LogFileName | None:
+    try:
+        return parse_data_file_name(name)
+    except NotADataFile:
+        return None
+
+
+def commits_of_files(view: TableView, on_storage: Iterable[StoredFile]) -> list[KnownCommit]:
     """Return the commits that can name some files; archived ones only if a file is old enough."""
     active = known_commits(view, archived=False)
-    named = {path for path, _, _ in writes(active)}
+    named = committed_by_path(active)
     first = active[0].instant.requested_time if active else ""
-    is_old = any(f.path not in named and f.instant_time < first for f in on_storage)
+    is_old = any(
+        f.path not in named and f.name.instant < first for f in on_storage if f.name is not None
+    )
     return known_commits(view, archived=True) if is_old else active
 
 
-def writes(commits: Iterable[KnownCommit]) -> Iterator[tuple[str, str, WriteStat]]:
-    """Yield path, requested time and statistics of each file that commits name, oldest first."""
-    for commit in commits:
-        for _, stat in commit.metadata.all_stats():
-            for path in (stat.path, *(cdc for cdc, _ in stat.cdc_files)):
-                if path:
-                    yield path.lstrip("/"), commit.instant.requested_time, stat
+def committed_by_path(commits: Iterable[KnownCommit]) -> Mapping[str, CommittedFile]:
+    """Return what commits record of files, by path."""
+    return by_path(committed_files({c.instant.requested_time: c.metadata for c in commits}))
 
 
 def paths_of(slices: Iterable[FileSlice]) -> set[str]:
@@ -184,7 +192,7 @@ def paths_of(slices: Iterable[FileSlice]) -> set[str]:
     return {file.path for s in slices for file in (s.base_file, *s.log_files) if file is not None}
 
 
-def _rollback_writers(view: TableView) -> Mapping[str, str]:
+def _rollback_writers(view: TableView) -> dict[str, str]:
     """Map the path of each log file with a rollback's command block to the rollback's time."""
     return {
         path_in(partition.partition_path, name): instant.requested_time

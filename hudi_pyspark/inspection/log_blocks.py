@@ -13,7 +13,7 @@ from hudi_pyspark.format.log.delete_block import decode_delete_block
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.inspection.commits import known_commits
-from hudi_pyspark.inspection.files import writes
+from hudi_pyspark.inspection.files import committed_by_path
 from hudi_pyspark.inspection.timeline import counts, texts
 
 if TYPE_CHECKING:
@@ -123,12 +123,10 @@ def salvage_logs(view: TableView, paths: Sequence[str]) -> Iterator[SalvagedLog]
     Raises:
         MissingFileError: the only path does not exist, and no commit names it.
     """
-    committed_sizes: dict[str, int] = {}
-    for path, _, stat in writes(known_commits(view, archived=False)):
-        if path == stat.path:
-            committed_sizes[path] = max(stat.file_size, committed_sizes.get(path, 0))
+    committed = committed_by_path(known_commits(view, archived=False))
     for path in paths:
-        yield _salvage_log(view, path, committed_sizes.get(path, 0), is_only=len(paths) == 1)
+        size = committed[path].size if path in committed else 0
+        yield _salvage_log(view, path, size, is_only=len(paths) == 1)
 
 
 def _salvage_log(view: TableView, path: str, committed: int, *, is_only: bool) -> SalvagedLog:

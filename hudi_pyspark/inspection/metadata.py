@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.inspection.files import commits_of_files, stored_files, writes
+from hudi_pyspark.inspection.files import (
+    commits_of_files,
+    committed_by_path,
+    stored_files,
+)
 from hudi_pyspark.inspection.metadata_validation import differences
 from hudi_pyspark.inspection.timeline import texts
 from hudi_pyspark.planning.metadata_table.records import load_metadata
@@ -44,8 +48,8 @@ def metadata_validation(view: TableView, sample: int) -> pa.Table:
     on_storage = stored_files(view)
     found = differences(
         MetadataTable.open(view),
-        stored={file.path: file.size for file in on_storage},
-        committed={path for path, _, _ in writes(commits_of_files(view, on_storage))},
+        stored={file.path: file.size for file in on_storage if file.name is not None},
+        committed=committed_by_path(commits_of_files(view, on_storage)).keys(),
         sample=sample,
     )
     rows = [

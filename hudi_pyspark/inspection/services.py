@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import MissingFileError
+from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
 from hudi_pyspark.format.timeline.table_service_metadata import (
     CompactionPlan,
@@ -78,6 +79,14 @@ SAVEPOINTS = pa.schema(
         ("files", pa.int64()),
     ]
 )
+
+
+# Writes to a MERGE_ON_READ table are delta commits, but its first bulk insert is a commit, too; old
+# releases did not record the operation of a compaction.
+_COMPACTED_AS = {
+    Action.COMMIT: (Action.COMPACTION, (WriteOperationType.COMPACT, WriteOperationType.UNKNOWN)),
+    Action.DELTA_COMMIT: (Action.LOG_COMPACTION, (WriteOperationType.LOG_COMPACT,)),
+}
 
 
 def cleans(view: TableView, *, archived: bool) -> pa.Table:
@@ -174,29 +183,14 @@ def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
             yield instant, instant.action
         elif not (instant.is_completed and view.config.is_merge_on_read):
             continue
-        elif instant.action == Action.COMMIT:
-            # Writes to a MERGE_ON_READ table are delta commits; its commits are compactions.
-            yield instant, Action.COMPACTION
-        elif (
-            instant.action == Action.DELTA_COMMIT
-            and view.commit_metadata[instant.requested_time].operation_type == "LOG_COMPACT"
-        ):
-            yield instant, Action.LOG_COMPACTION
+        elif instant.action in _COMPACTED_AS:
+            service, operations = _COMPACTED_AS[instant.action]
+            if view.commit_metadata[instant.requested_time].operation_type in operations:
+                yield instant, service
 
 
 def _clustering_instants(view: TableView) -> Iterator[Instant]:
-    for instant in view.timeline.instants:
-        if instant.action == Action.CLUSTERING:
-            yield instant
-        elif instant.action == Action.REPLACE_COMMIT:
-            if instant.is_completed:
-                operation = view.commit_metadata[instant.requested_time].operation_type
-                is_clustering = operation == "CLUSTER"
-            else:
-                plan = replace_plan(view, instant)
-                is_clustering = plan is not None and plan.is_clustering
-            if is_clustering:
-                yield instant
+    return filter(view.history.is_clustering, view.timeline.instants)
 
 
 def read_requested(view: TableView, instant: Instant, action: Action) -> bytes | None:

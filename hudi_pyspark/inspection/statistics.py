@@ -9,14 +9,21 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.inspection.commits import file_kind
-from hudi_pyspark.inspection.files import commits_of_files, files, stored_files, writes
+from hudi_pyspark.inspection.files import (
+    commits_of_files,
+    committed_by_path,
+    files,
+    stored_files,
+)
 from hudi_pyspark.inspection.timeline import counts
 from hudi_pyspark.table.partition import partition_scalars
 from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.timeline.commit_metadata import WriteStat
+    from collections.abc import Mapping
+
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 
 SMALL_FILE_BYTES = 104_857_600
@@ -101,8 +108,8 @@ def partitions_schema(view: TableView) -> pa.Schema:
 def partitions(view: TableView) -> pa.Table:
     """Return one row per partition; see `Inspection.partitions`."""
     schema = partitions_schema(view)
-    stored = stored_files(view)
-    by_path = {path: (time, stat) for path, time, stat in writes(commits_of_files(view, stored))}
+    stored = [file for file in stored_files(view) if file.name is not None]
+    committed = committed_by_path(commits_of_files(view, stored))
     slices: dict[str, list[FileSlice]] = defaultdict(list)
     for file_slice in view.file_slices(check_files=False):
         slices[file_slice.partition_path].append(file_slice)
@@ -113,7 +120,7 @@ def partitions(view: TableView) -> pa.Table:
         bases = [s.base_file for s in here if s.base_file is not None]
         logs = [log for s in here for log in s.log_files]
         files = [file for file in stored if file.partition_path == path]
-        writers = [by_path[f.path][0] for f in files if f.path in by_path]
+        writers = [committed[f.path].committed_by for f in files if f.path in committed]
         rows.append(
             {
                 "partition_path": path,
@@ -125,21 +132,21 @@ def partitions(view: TableView) -> pa.Table:
                 "log_bytes": sum(log.size for log in logs),
                 "stored_files": len(files),
                 "stored_bytes": sum(file.size for file in files),
-                "rows": _rows(here, by_path),
+                "rows": _rows(here, committed),
                 "last_commit": max(writers, default=None),
             }
         )
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _rows(slices: list[FileSlice], by_path: dict[str, tuple[str, WriteStat]]) -> int | None:
+def _rows(slices: list[FileSlice], committed: Mapping[str, CommittedFile]) -> int | None:
     """Return the number of rows that commits recorded; None where log files must be merged."""
     count = 0
     for file_slice in slices:
         base = file_slice.base_file
-        if base is None or file_slice.log_files or base.path not in by_path:
+        if base is None or file_slice.log_files or base.path not in committed:
             return None
-        count += by_path[base.path][1].num_writes
+        count += committed[base.path].rows
     return count
 
 

@@ -19,7 +19,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
 from hudi_pyspark.options.option_table import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.table.commit_slices import (
     commits_without_files,
@@ -271,17 +271,13 @@ def commit_times(view: TableView, *, by_completion: bool) -> dict[str, str]:
 def _without_skipped(
     view: TableView, times: Sequence[str], options: IncrementalOptions
 ) -> list[str]:
-    actions = {c.requested_time: c.action for c in view.commits}
+    commits = {c.requested_time: c for c in view.commits}
     kept = list(times)
     if options.skip_compaction and view.config.is_merge_on_read:
         # Also the first bulk insert of a table, whose action is commit as well, as in Apache Hudi.
-        kept = [t for t in kept if actions[t] != "commit"]
+        kept = [t for t in kept if commits[t].action is not Action.COMMIT]
     if options.skip_clustering:
-        kept = [
-            t
-            for t in kept
-            if actions[t] != "replacecommit" or view.commit_metadata[t].operation_type != "CLUSTER"
-        ]
+        kept = [t for t in kept if not view.history.is_clustering(commits[t])]
     return kept
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import TimeTravelError
-from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, parse_commit_metadata
+from hudi_pyspark.format.timeline.commit_metadata import (
+    CommitMetadata,
+    WriteOperationType,
+    parse_commit_metadata,
+)
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
 from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_clean_metadata,
@@ -30,13 +34,19 @@ if TYPE_CHECKING:
 _READ_THREADS = 16
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class CommitHistory:
-    """The commits of a timeline and of its archive; each file is read when needed, and once."""
+    """The commits of a timeline and of its archive.
+
+    Each file is read when needed, and once. Threads that need the same one at the same time may
+    both read it, to the same value.
+    """
 
     storage: Storage
     config: TableConfig
     timeline: Timeline
+    # The first archived time that was asked about, and completion times from there on.
+    _archived_since: tuple[str, Mapping[str, str]] | None = field(default=None, init=False)
 
     @cached_property
     def commits(self) -> tuple[Instant, ...]:
@@ -89,16 +99,11 @@ class CommitHistory:
 
     def _archived_completion_time(self, requested_time: str) -> str | None:
         """Return when an archived commit completed; loads the archive from there on, or all."""
-        if not self._archived_since:
+        if self._archived_since is None:
             archived = self.archived_between(since=requested_time)
-            self._archived_since[requested_time] = _completion_times_of(archived)
-        ((since, times),) = self._archived_since.items()
+            self._archived_since = requested_time, _completion_times_of(archived)
+        since, times = self._archived_since
         return (times if since <= requested_time else self.archived_times).get(requested_time)
-
-    @cached_property
-    def _archived_since(self) -> dict[str, Mapping[str, str]]:
-        """The first archived time that was asked about, and completion times from there on."""
-        return {}
 
     @cached_property
     def _completion_times(self) -> Mapping[str, str]:
@@ -120,12 +125,18 @@ class CommitHistory:
             for i in self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
             if i.state is not InstantState.COMPLETED
         )
-        return next((i for i in pending if not self._is_clustering(i)), None)
+        return next((i for i in pending if not self.is_clustering(i)), None)
 
-    def _is_clustering(self, instant: Instant) -> bool:
-        """Decide whether a pending instant is a clustering, which layout 1 names replacecommit."""
+    def is_clustering(self, instant: Instant) -> bool:
+        """Decide whether an instant is a clustering, which completes as a replacecommit.
+
+        Before layout 2 it begins as one, too, so that its plan decides.
+        """
         if instant.action is not Action.REPLACE_COMMIT:
             return instant.action is Action.CLUSTERING
+        if instant.is_completed:
+            operation = self.commit_metadata[instant.requested_time].operation_type
+            return operation is WriteOperationType.CLUSTER
         path = plan_path(instant, self.config)
         try:
             body = self.storage.read_bytes(path)

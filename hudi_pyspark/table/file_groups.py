@@ -38,9 +38,12 @@ _PARTITIONS_AT_ONCE = 2_000
 CHECKED_COMMITS = 1_000
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class FileGroups:
-    """Every file group of a table with all its slices, those of no use for a query included."""
+    """Every file group of a table with all its slices, those of no use for a query included.
+
+    Groups that `find` has listed are kept.
+    """
 
     config: TableConfig
     history: CommitHistory
@@ -186,15 +189,16 @@ class CommittedFile:
     size: int  # bytes, the largest that a completed commit names
     committed_by: str  # requested time of the newest commit that names the file
     first_committed_by: str  # and of the oldest
+    rows: int  # that the newest of them wrote into the file
 
 
-_UNKNOWN_FILE = CommittedFile(0, "", "")
+_UNKNOWN_FILE = CommittedFile(0, "", "", 0)
 
 
 def committed_files(
     commits: Mapping[str, CommitMetadata],
 ) -> Mapping[str, Mapping[str, CommittedFile]]:
-    """Map partition path and file name to what commits record of the file.
+    """Map partition path and file name to what commits record of the file, CDC files included.
 
     Args:
         commits: requested time to metadata, oldest first.
@@ -202,14 +206,27 @@ def committed_files(
     files: dict[str, dict[str, CommittedFile]] = {}
     for time, metadata in commits.items():
         for partition, stat in metadata.all_stats():
-            if not stat.path:
-                continue
-            named = files.setdefault(partition, {})
-            name = stat.file_name
-            known = named.get(name, CommittedFile(0, time, time))
-            size = max(stat.file_size, known.size)
-            named[name] = CommittedFile(size, time, known.first_committed_by)
+            for path, size in ((stat.path, stat.file_size), *stat.cdc_files):
+                if not path:
+                    continue
+                named = files.setdefault(partition, {})
+                name = path.rpartition("/")[2]
+                known = named.get(name, CommittedFile(0, time, time, 0))
+                named[name] = CommittedFile(
+                    max(size, known.size), time, known.first_committed_by, stat.num_writes
+                )
     return files
+
+
+def by_path(
+    files: Mapping[str, Mapping[str, CommittedFile]],
+) -> dict[str, CommittedFile]:
+    """Return what commits record of files by their paths, relative to the base path."""
+    return {
+        path_in(partition, name): file
+        for partition, named in files.items()
+        for name, file in named.items()
+    }
 
 
 def as_recorded(log: LogFile, committed: Mapping[str, CommittedFile]) -> LogFile:

@@ -36,15 +36,23 @@ class TableView:
     most callers ask for is here; `history`, `groups` and `slices` answer everything else.
     """
 
-    storage: Storage
-    config: TableConfig
-    timeline: Timeline
+    history: CommitHistory  # the table's commits, archived ones included
     listing: FileListing
 
-    @cached_property
-    def history(self) -> CommitHistory:
-        """The table's commits, archived ones included."""
-        return CommitHistory(self.storage, self.config, self.timeline)
+    @property
+    def storage(self) -> Storage:
+        """Where the table lies."""
+        return self.history.storage
+
+    @property
+    def config(self) -> TableConfig:
+        """The table's properties."""
+        return self.history.config
+
+    @property
+    def timeline(self) -> Timeline:
+        """The table's instants."""
+        return self.history.timeline
 
     @cached_property
     def groups(self) -> FileGroups:
@@ -57,10 +65,8 @@ class TableView:
         return FileSlices(self.storage, self.config, self.history, self.groups)
 
     def with_listing(self, listing: FileListing) -> TableView:
-        """Return the same state of the table, its files found in another way."""
-        other = replace(self, listing=listing)
-        other.__dict__["history"] = self.history  # what has been read of it is kept
-        return other
+        """Return the same state of the table with another source of its files."""
+        return replace(self, listing=listing)
 
     @property
     def commits(self) -> tuple[Instant, ...]:
@@ -118,8 +124,8 @@ def open_table(storage: Storage) -> TableView:
     except (FileNotFoundError, NotADirectoryError):
         raise _no_table(storage) from None
     confined = ConfinedStorage(storage)
-    timeline = load_timeline(confined, config)
-    return TableView(confined, config, timeline, DirectoryListing(confined, config))
+    history = CommitHistory(confined, config, load_timeline(confined, config))
+    return TableView(history, DirectoryListing(confined, config))
 
 
 def _no_table(storage: Storage) -> TableNotFoundError:
