@@ -204,8 +204,7 @@ build: $(BUILD_VENV)/.group-build ## build the wheel and the source distribution
 
 # A wheel of pure Python is a zip that Spark can take, and its dist-info has the version.
 zip: build ## build dist/hudi_pyspark.zip for --py-files and addArtifacts
-	@cp dist/hudi_pyspark-*.whl dist/hudi_pyspark.zip
-	@echo "dist/hudi_pyspark.zip"
+	@$(BUILD_PYTHON) .ci/spark_zip.py dist/hudi_pyspark-*.whl dist/hudi_pyspark.zip
 
 sbom: $(BUILD_VENV)/.group-build ## write the bill of materials that the wheel carries
 	@$(BUILD_PYTHON) .ci/sbom.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -40,7 +41,7 @@ from hudi_pyspark.table.timeline import load_timeline
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from hudi_pyspark.description import Description
     from hudi_pyspark.doctor.finding import Finding
@@ -307,7 +308,8 @@ class HudiTable:
             UnsupportedQueryError: the table has no record key to identify rows by.
             SchemaEvolutionError: a column's old values do not fit its new type.
         """
-        from hudi_pyspark.snapshot_diff import diff_snapshots  # noqa: PLC0415
+        with _from_wheel():
+            from hudi_pyspark.snapshot_diff import diff_snapshots  # noqa: PLC0415
 
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
         known = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
@@ -344,7 +346,8 @@ class HudiTable:
         Args:
             deep: also decode every record and every column.
         """
-        from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415
+        with _from_wheel():
+            from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415
 
         return tuple(examine(self._view, deep=deep))
 
@@ -358,7 +361,8 @@ class HudiTable:
     @property
     def plot(self) -> Plots:
         """Pictures of the table (extra ``plot``)."""
-        from hudi_pyspark.plot import Plots  # noqa: PLC0415
+        with _from_wheel():
+            from hudi_pyspark.plot import Plots  # noqa: PLC0415
 
         return Plots(f"{self.config.name} ({self.config.table_type.value})", self.inspect)
 
@@ -462,6 +466,19 @@ class HudiTable:
 
     def _repr_html_(self) -> str:
         return self.description.to_html()
+
+
+@contextmanager
+def _from_wheel() -> Iterator[None]:
+    """Say what to install where the zip that Spark sends lacks a tool."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("hudi_pyspark."):
+            raise
+        raise ImportError(
+            f"{error.name} is not in the zip for Spark: install the wheel of hudi-pyspark"
+        ) from error
 
 
 def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:

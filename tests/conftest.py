@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.project.ci_java import java
+from tests.project.ci_script import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,6 +62,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = "import hatchling.build, sys; print(hatchling.build.build_wheel(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", build, str(folder)], cwd=PROJECT, check=True)
     return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def spark_zip(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `make zip` builds."""
+    target = tmp_path_factory.mktemp("zip") / "hudi_pyspark.zip"
+    written: Path = load("spark_zip").write_zip(wheel, target)
+    return written
 
 
 @pytest.fixture(scope="session")

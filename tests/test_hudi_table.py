@@ -395,31 +395,35 @@ def test_tables_are_read_where_pandas_polars_and_pyspark_are_missing(case, golde
     assert python(BLOCK + READ.format(path=path)) == str(rows)
 
 
-@pytest.fixture
-def zipped(tmp_path):
-    """The package as one file, as `--py-files` and `addArtifacts` send it."""
-    target = tmp_path / "hudi_pyspark.zip"
-    with zipfile.ZipFile(target, "w") as archive:
-        for package in ("hudi_pyspark", "pyspark_hudi"):
-            for file in sorted((PROJECT / package).rglob("*.py")):
-                archive.write(file, str(file.relative_to(PROJECT)))
-    return target
-
-
-def test_table_is_read_by_the_package_inside_a_zip(zipped, path, tmp_path):
+def test_table_is_read_by_the_package_inside_a_zip(spark_zip, path, tmp_path):
     code = READ.format(path=path) + "; import hudi_pyspark; print(hudi_pyspark.__file__)"
-    rows, place = python(code, pythonpath=zipped, cwd=tmp_path).splitlines()
+    rows, place = python(code, pythonpath=spark_zip, cwd=tmp_path).splitlines()
     assert rows == "18"
-    assert place.startswith(str(zipped))
+    assert place.startswith(str(spark_zip))
 
 
-def test_every_module_of_the_core_is_imported_from_a_zip(zipped, tmp_path):
+def test_every_module_of_the_zip_is_imported_without_those_that_it_leaves_out(spark_zip, tmp_path):
+    with zipfile.ZipFile(spark_zip) as archive:
+        files = [Path(name) for name in archive.namelist() if name.startswith("hudi_pyspark/")]
     modules = [
-        ".".join(file.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
-        for file in sorted((PROJECT / "hudi_pyspark").rglob("*.py"))
-        if not {"spark", "cli"} & set(file.relative_to(PROJECT / "hudi_pyspark").parts)
+        ".".join(file.with_suffix("").parts).removesuffix(".__init__")
+        for file in files
+        if file.suffix == ".py" and file.parts[1] != "spark"
     ]
+    assert "hudi_pyspark.inspection.inspection" in modules
+    assert not {"cli", "doctor", "plot", "snapshot_diff.py"} & {file.parts[1] for file in files}
     code = (
         f"{BLOCK}\nfrom importlib import import_module as im\nprint(len([*map(im, {modules!r})]))"
     )
-    assert python(code, pythonpath=zipped, cwd=tmp_path) == str(len(modules))
+    assert python(code, pythonpath=spark_zip, cwd=tmp_path) == str(len(modules))
+
+
+@pytest.mark.parametrize("call", ["doctor()", "plot", "diff('2020', '2021')"])
+def test_tool_that_the_zip_lacks_says_what_to_install(call, spark_zip, path, tmp_path):
+    code = (
+        f"from hudi_pyspark import HudiTable; table = HudiTable({path!r}); print(table)\n"
+        f"try: table.{call}\nexcept ImportError as error: print(error)"
+    )
+    found = python(code, pythonpath=spark_zip, cwd=tmp_path)
+    assert found.startswith("HudiTable ")
+    assert found.endswith("is not in the zip for Spark: install the wheel of hudi-pyspark")

@@ -1,7 +1,5 @@
 """Batches and streams where the package is sent along, and Python itself lacks it."""
 
-import shutil
-
 import pytest
 
 from tests.conftest import GOLDEN
@@ -34,7 +32,7 @@ import json, sys
 from pyspark.sql import SparkSession
 import hudi_pyspark
 
-port, path, zipped, folder = sys.argv[1:]
+port, path, spark_zip, folder = sys.argv[1:]
 spark = SparkSession.builder.remote(f"sc://127.0.0.1:{{port}}").getOrCreate()
 answers = {{}}
 {KEYS}
@@ -52,7 +50,7 @@ def load(where):
 
 
 answer("too early", lambda: load(path))
-spark.addArtifacts(zipped, pyfile=True)
+spark.addArtifacts(spark_zip, pyfile=True)
 answer("batch", lambda: load(path))
 answer("stream", stream)
 answer("relative", lambda: load("orders"))
@@ -103,12 +101,6 @@ def bare_python(spark_environment, tmp_path_factory):  # noqa: ARG001
     return python_without_package(tmp_path_factory.mktemp("python"))
 
 
-@pytest.fixture(scope="module")
-def zipped(wheel, tmp_path_factory):
-    """What `make zip` builds."""
-    return shutil.copy(wheel, tmp_path_factory.mktemp("zip") / "hudi_pyspark.zip")
-
-
 def expected_keys():
     """The record keys that Apache Hudi reads."""
     queries = load_case(GOLDEN / CASE).queries
@@ -116,9 +108,9 @@ def expected_keys():
     return sorted(rows["_hoodie_record_key"].to_pylist())
 
 
-def answers_over_connect(master, bare_python, golden_table, zipped, folder):
+def answers_over_connect(master, bare_python, golden_table, spark_zip, folder):
     with connect_server(master, bare_python, folder) as port:
-        return client(CONNECT_CLIENT, port, str(golden_table(CASE)), str(zipped), str(folder))
+        return client(CONNECT_CLIENT, port, str(golden_table(CASE)), str(spark_zip), str(folder))
 
 
 def answers_of_job(master, python, golden_table, folder, *options):
@@ -138,9 +130,9 @@ def check_job(answers, package):
 
 @pytest.mark.spark
 def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
-    bare_python, golden_table, zipped, tmp_path
+    bare_python, golden_table, spark_zip, tmp_path
 ):
-    answers = answers_over_connect("local[2]", bare_python, golden_table, zipped, tmp_path)
+    answers = answers_over_connect("local[2]", bare_python, golden_table, spark_zip, tmp_path)
     assert "No module named 'hudi_pyspark'" in answers["too early"]
     assert answers["batch"] == answers["stream"] == expected_keys()
     assert "[HUDI_PATH_NOT_FOUND]" in answers["relative"]
@@ -150,9 +142,9 @@ def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
 
 @pytest.mark.spark
 def test_job_with_py_files_survives_the_loss_of_an_executor_and_streams(
-    bare_python, golden_table, zipped, tmp_path
+    bare_python, golden_table, spark_zip, tmp_path
 ):
-    sent = ("--py-files", str(zipped))
+    sent = ("--py-files", str(spark_zip))
     answers = answers_of_job(IN_THIS_PROCESS, bare_python, golden_table, tmp_path, *sent)
     check_job(answers, ".zip/")
 
@@ -164,8 +156,8 @@ def cluster(spark_environment, tmp_path_factory):  # noqa: ARG001
 
 
 @pytest.mark.cluster
-def test_cluster_runs_a_job_with_py_files(cluster, bare_python, golden_table, zipped, tmp_path):
-    sent = ("--py-files", str(zipped))
+def test_cluster_runs_a_job_with_py_files(cluster, bare_python, golden_table, spark_zip, tmp_path):
+    sent = ("--py-files", str(spark_zip))
     check_job(answers_of_job(cluster.url, bare_python, golden_table, tmp_path, *sent), ".zip/")
 
 
@@ -180,6 +172,6 @@ def test_cluster_runs_a_job_with_a_packed_environment(cluster, golden_table, whe
 
 
 @pytest.mark.cluster
-def test_cluster_runs_a_connect_server(cluster, bare_python, golden_table, zipped, tmp_path):
-    answers = answers_over_connect(cluster.url, bare_python, golden_table, zipped, tmp_path)
+def test_cluster_runs_a_connect_server(cluster, bare_python, golden_table, spark_zip, tmp_path):
+    answers = answers_over_connect(cluster.url, bare_python, golden_table, spark_zip, tmp_path)
     assert answers["batch"] == answers["stream"] == expected_keys()

@@ -1,7 +1,6 @@
 """A worker of a standalone cluster is lost in the middle of a job of 2,000 file slices."""
 
 import json
-import shutil
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -49,7 +48,9 @@ EVENTS = ("eventLog.enabled=true", "eventLog.rolling.enabled=false", "eventLog.c
 
 @pytest.mark.cluster
 @pytest.mark.usefixtures("spark_environment")
-def test_rows_are_right_although_a_worker_is_killed_among_two_thousand_file_slices(wheel, tmp_path):
+def test_rows_are_right_although_a_worker_is_killed_among_two_thousand_file_slices(
+    spark_zip, tmp_path
+):
     folders = {name: tmp_path / name for name in ("python", "cluster", "job", "events", "table")}
     for folder in folders.values():
         folder.mkdir()
@@ -58,7 +59,7 @@ def test_rows_are_right_although_a_worker_is_killed_among_two_thousand_file_slic
     script = folders["job"] / "job.py"
     script.write_text(JOB)
     answer = folders["job"] / "rows.parquet"
-    options = ["--py-files", str(shutil.copy(wheel, tmp_path / "hudi_pyspark.zip"))]
+    options = ["--py-files", str(spark_zip)]
     for setting in (*EVENTS, f"eventLog.dir={folders['events'].as_uri()}"):
         options += ["--conf", f"spark.{setting}"]
 
