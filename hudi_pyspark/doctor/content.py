@@ -8,8 +8,7 @@ from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import Finding, Severity, reason_of
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError
 from hudi_pyspark.format.file_name import LogFileName
-from hudi_pyspark.format.log.data_block import decode_data_block
-from hudi_pyspark.format.log.delete_block import decode_delete_block
+from hudi_pyspark.format.log.data_block import decode_data_block, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.reading.base_files.base_file import read_base_file
@@ -113,7 +112,7 @@ def _corrupt_block(block: LogBlock, committed: int) -> Finding:
 
 def _decode(block: LogBlock) -> None:
     if block.block_type is LogBlockType.DELETE_BLOCK:
-        decode_delete_block(block.content, path=block.path, offset=block.offset)
+        decode_deletes(block)
     elif block.block_type is not LogBlockType.COMMAND_BLOCK:
         decode_data_block(block, None)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError, MissingFileError
-from hudi_pyspark.format.log.data_block import salvage_data_block
-from hudi_pyspark.format.log.delete_block import decode_delete_block
+from hudi_pyspark.format.log.data_block import decode_deletes, salvage_data_block
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.inspection.commits import known_commits
@@ -161,7 +160,7 @@ def _decode(number: int, block: LogBlock, problem: str) -> SalvagedBlock:
     if block.block_type is not LogBlockType.DELETE_BLOCK:
         return SalvagedBlock(number, block)
     try:
-        deletes = decode_delete_block(block.content, path=block.path, offset=block.offset)
+        deletes = decode_deletes(block)
     except HudiError as error:
         return SalvagedBlock(number, block, problem=error.reason())
     return SalvagedBlock(number, block, deletes=deletes)

@@ -20,6 +20,7 @@ from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
+from hudi_pyspark.format.log.delete_block import DeleteRecords, decode_delete_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 
@@ -37,6 +38,7 @@ _AVRO_BLOCKS = frozenset({LogBlockType.AVRO_DATA_BLOCK, LogBlockType.CDC_DATA_BL
 _CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
 # Hudi blanks a field of that name in HFile values, since the HFile's key repeats it.
 _KEY_FIELD = "key"
+_RECORD_KEY = "_hoodie_record_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +95,32 @@ def decode_data_block(
         raise _corrupt(block, error.reason()) from error
 
 
-def decode_native_deletes(block: LogBlock) -> pa.Table:
-    """Decode a native log of deletes: record keys, and ordering fields by their names.
+def decode_deletes(block: LogBlock) -> DeleteRecords:
+    """Decode a block of deletes, or a native log of them.
 
     Args:
-        block: a DELETE_BLOCK of a native log.
-
-    Returns:
-        ``_hoodie_record_key`` and the ordering fields, of the block's schema; a null ordering field
-        is one without a value.
+        block: a DELETE_BLOCK.
 
     Raises:
-        CorruptLogBlockError: content that does not fit the block's schema.
+        CorruptLogBlockError: content that is not of the block's form.
+        UnsupportedTableError: an ordering value of a Java class, or an HFile codec, that is not
+            covered.
         UnsupportedTypeError: an ordering field of a type that has no Arrow counterpart.
-        UnsupportedTableError: an HFile codec that is not covered.
     """
+    if not block.native_extension:
+        return decode_delete_block(block.content, path=block.path, offset=block.offset)
     if block.native_extension == "parquet":
         table = _decode_parquet(block, block_schema(block), None, None)
-        # Null where the delete has no value, even if the field of the table is never null.
-        return table.cast(pa.schema([field.with_nullable(nullable=True) for field in table.schema]))
+    else:
+        table = _decode_hfile_deletes(block)
+    names = [name for name in table.schema.names if name != _RECORD_KEY]
+    if len(names) == table.num_columns:
+        raise _corrupt(block, f"expected a column {_RECORD_KEY}, found {', '.join(names)}")
+    columns = {name: table.column(name).combine_chunks() for name in table.schema.names}
+    return DeleteRecords.of_columns(columns[_RECORD_KEY], [columns[name] for name in names])
+
+
+def _decode_hfile_deletes(block: LogBlock) -> pa.Table:
     hfile = _read_hfile(block)
     try:
         schema = _parse_schema_once(str(hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))

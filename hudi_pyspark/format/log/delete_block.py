@@ -55,7 +55,7 @@ class OrderingWrapper(Enum):
 class OrderingGroup:
     """The ordering values of one wrapper, which all have one Arrow type."""
 
-    wrapper: OrderingWrapper
+    wrapper: OrderingWrapper | None  # None for values of the column's own type
     rows: pa.Int64Array  # ordinals of the delete records in their block, ascending
     values: pa.Array  # of the wrapper's type; as long as rows, without nulls
 
@@ -82,6 +82,20 @@ class DeleteRecords:
     ordering: tuple[OrderingGroup, ...]  # by wrapper: one group, unless the block mixes types
     array_ordering: ArrayOrdering | None  # None unless the table has several ordering fields
 
+    @classmethod
+    def of_columns(cls, keys: pa.StringArray, orderings: Sequence[pa.Array]) -> DeleteRecords:
+        """Wrap the columns of a native log of deletes.
+
+        Args:
+            keys: record keys.
+            orderings: values by ordering field, null where a delete has none.
+        """
+        groups = tuple(map(_group_of_column, orderings))
+        if len(groups) <= 1:
+            return cls(keys, groups, None)
+        rows = pa.array(np.arange(len(keys)))
+        return cls(keys, (), ArrayOrdering(rows, tuple((group,) for group in groups)))
+
     @property
     def is_commit_time(self) -> pa.BooleanArray:
         """For each record, whether it wins over all earlier ones, whatever their ordering value.
@@ -95,6 +109,12 @@ class DeleteRecords:
             is_int = group.wrapper is OrderingWrapper.INT
             by_ordering[group.rows] = pc.not_equal(group.values, 0) if is_int else True
         return pa.array(~by_ordering)
+
+
+def _group_of_column(values: pa.Array) -> OrderingGroup:
+    rows = pa.array(np.flatnonzero(values.is_valid()))
+    wrapper = OrderingWrapper.INT if pa.types.is_int32(values.type) else None
+    return OrderingGroup(wrapper, rows, values.drop_null())
 
 
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:

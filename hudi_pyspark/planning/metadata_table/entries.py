@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import HFileReader, begin_with, read_hfile
 from hudi_pyspark.format.hfile.source import FileSource
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
-from hudi_pyspark.format.log.data_block import decode_hfile_records, decode_native_deletes
-from hudi_pyspark.format.log.delete_block import decode_delete_block
+from hudi_pyspark.format.log.data_block import decode_deletes, decode_hfile_records
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -157,12 +154,8 @@ class MetadataSlice:
 
 
 def _entries_of(block: LogBlock) -> Entries:
-    if block.block_type is LogBlockType.DELETE_BLOCK and block.native_extension:
-        keys = decode_native_deletes(block).column(RECORD_KEY_COLUMN)
-        return Entries(as_one_array(keys), None)
     if block.block_type is LogBlockType.DELETE_BLOCK:
-        deletes = decode_delete_block(block.content, path=block.path, offset=block.offset)
-        return Entries(deletes.record_keys, None)
+        return Entries(decode_deletes(block).record_keys, None)
     try:
         return Entries.of(read_hfile(block.content, path=block.path))
     except HFileError as error:

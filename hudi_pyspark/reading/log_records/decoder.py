@@ -16,9 +16,9 @@ from hudi_pyspark.format.log.data_block import (
     OnlyRows,
     block_schema,
     decode_data_block,
-    decode_native_deletes,
+    decode_deletes,
 )
-from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_delete_block
+from hudi_pyspark.format.log.delete_block import OrderingWrapper
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
 from hudi_pyspark.reading.log_records.ordering import (
@@ -64,16 +64,6 @@ _WRAPPERS = {
 
 class PositionsMissing(Exception):
     """A log block lacks usable positions, and its record keys are not read."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Deletes:
-    """The records of a block of deletes."""
-
-    keys: pa.Array
-    ordering: OrderingValues
-    has_default_ordering: Mask
-    has_other_class: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +134,23 @@ class LogDecoder:
         )
 
     def _decode_deletes(self, block: LogBlock) -> LogRecords:
-        deletes = self._native_deletes(block) if block.native_extension else self._deletes(block)
-        length = len(deletes.keys)
-        if deletes.keys.null_count:
+        records = decode_deletes(block)
+        length = len(records.record_keys)
+        if records.record_keys.null_count:
             raise CorruptTableError(f"{_place(block)}: a deleted record without record key")
+        names = self.rule.ordering_fields
+        ordering, has_other_class = delete_ordering(records, self.schema, names)
         deleted = LogRecords(
             rows=self.schema.empty_table(),
             row=np.full(length, NO_ROW, np.int64),
-            keys=deletes.keys,
+            keys=records.record_keys,
             positions=self._positions(block, length),
             marks=Marks(
                 is_delete=np.ones(length, np.bool_),
-                has_default_ordering=deletes.has_default_ordering,
-                has_other_class=deletes.has_other_class,
+                has_default_ordering=np.asarray(records.is_commit_time) | (not names),
+                has_other_class=has_other_class,
                 columns=np.full(length, ALL_COLUMNS, np.int32),
-                ordering=deletes.ordering,
+                ordering=ordering,
             ),
             column_sets=self.column_sets,
         )
@@ -166,31 +158,6 @@ class LogDecoder:
             return deleted
         is_wanted = is_true(pc.is_in(deleted.keys, value_set=self.wanted_keys))
         return replace(deleted.take(np.flatnonzero(is_wanted)), positions=None)
-
-    def _deletes(self, block: LogBlock) -> _Deletes:
-        records = decode_delete_block(block.content, path=block.path, offset=block.offset)
-        names = self.rule.ordering_fields
-        ordering, has_other_class = delete_ordering(records, self.schema, names)
-        is_default = np.asarray(records.is_commit_time) | (not names)
-        return _Deletes(records.record_keys, ordering, is_default, has_other_class)
-
-    def _native_deletes(self, block: LogBlock) -> _Deletes:
-        """Decode a native log of deletes, whose ordering values are of the columns' types."""
-        decoded = decode_native_deletes(block)
-        keys = as_one_array(decoded.column(RECORD_KEY_COLUMN))
-        names, instant = self.rule.ordering_fields, block.instant_time or ""
-        columns = {name.partition(".")[0] for name in names}
-        schema = pa.schema(
-            [f.with_nullable(nullable=True) for f in self.schema if f.name in columns]
-        )
-        if self.schema_on_read is not None:
-            stored = stored_columns(self.schema_on_read, schema.names, instant)
-            decoded = self.schema_on_read.rename(decoded, stored, instant)
-        rows = conform(decoded, schema, {}, source=_place(block))
-        # With several ordering fields, a delete without values loses against rows that have some.
-        is_default = _default_ordering(rows, names)
-        other_class = np.zeros(len(keys), np.bool_)
-        return _Deletes(keys, comparable_ordering(rows, names), is_default, other_class)
 
     def _column_set(self, block: LogBlock, stored: Mapping[str, str]) -> int:
         """Return the number of the set of columns that a block's rows have.
@@ -307,7 +274,7 @@ def delete_ordering(
         kind = ordering_field(schema.empty_table(), name).type
         values = pa.nulls(length, kind)
         for group in groups:
-            if group.wrapper not in _wrappers(kind):
+            if group.wrapper is not None and group.wrapper not in _wrappers(kind):
                 has_other_class[np.asarray(group.rows)] = True
             values = _scatter(values, group, kind)
         fields.append(comparable(values, name))
