@@ -18,6 +18,7 @@ from fastavro.utils import generate_many
 from pyarrow import orc
 
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
+from hudi_pyspark.format.log.log_file import frame_log_file
 from tests.conftest import GOLDEN, PROJECT
 from verification.fuzz.avro_samples import SCHEMAS
 from verification.fuzz.targets import ORC_COMPRESSIONS
@@ -34,6 +35,9 @@ _TABLES = (
     "v6_mor_nonpart_event_time",
     "v6_mor_replace",
     "v8_mor_savepoint_restore",
+    "v10_mor_mdt_indexes",
+    "v10_mor_multi_ordering",
+    "v10_mor_cdc_data_before",
     "v9_mor_all_types",
     "v9_mor_archived",
     "v9_mor_clustering",
@@ -130,6 +134,21 @@ def _seeds_in_log(content: bytes) -> Iterator[tuple[str, bytes]]:
             yield "hfile", bytes(block.content)
 
 
+def _seeds_in_native_log(
+    kind: int, extension: str
+) -> Callable[[bytes], Iterator[tuple[str, bytes]]]:
+    """Return what makes seeds of native logs; the first byte names kind and format."""
+
+    def seeds(content: bytes) -> Iterator[tuple[str, bytes]]:
+        first = kind + (129 if extension == "hfile" else 0)  # a multiple of 3, from 128 on
+        yield "native_log", bytes([first]) + content
+        block = next(frame_log_file(content, path=f"f_1-0-1_001_1.log.{extension}"))
+        if block.record_positions_text:
+            yield "position_list", base64.b64decode(block.record_positions_text)
+
+    return seeds
+
+
 def _seeds_in_parquet(content: bytes) -> Iterator[tuple[str, bytes]]:
     yield "parquet_file", content
     size = int.from_bytes(content[-8:-4], "little")
@@ -169,6 +188,11 @@ _BY_PATH = (
         _seed_of("history", b'{"files":[{"fileName":"1_1_0.parquet"}]}'),
     ),
     (r"\.archive\.[^/]*$", _seed_of("archive")),
+    *(
+        (rf"\.{kind}\.{extension}$", _seeds_in_native_log(number, extension))
+        for number, kind in enumerate(("log", "deletes", "cdc"))
+        for extension in ("parquet", "hfile")
+    ),
     (r"\.log\.[^/]*$", _seeds_in_log),
     (r"\.hfile$", _seed_of("hfile")),
     (r"\.parquet$", _seeds_in_parquet),

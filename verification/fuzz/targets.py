@@ -23,10 +23,15 @@ from hudi_pyspark.format.hfile.index import BlockIndex, parse_lower_index, parse
 from hudi_pyspark.format.hfile.reader import HFileReader
 from hudi_pyspark.format.hfile.source import MemorySource
 from hudi_pyspark.format.hfile.trailer import parse_file_info
-from hudi_pyspark.format.log.data_block import decode_data_block, salvage_data_block
+from hudi_pyspark.format.log.data_block import (
+    decode_data_block,
+    decode_deletes,
+    salvage_data_block,
+)
 from hudi_pyspark.format.log.delete_block import decode_delete_block
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
-from hudi_pyspark.format.log.record_positions import decode_positions
+from hudi_pyspark.format.log.log_file import salvage_log_file
+from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
 from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
 from hudi_pyspark.format.parquet.pages import ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError, parse_struct, struct_bytes
@@ -90,13 +95,22 @@ def _log_file(data: bytes) -> None:
             _content(salvaged.block)
 
 
+def _native_log(data: bytes) -> None:
+    """The first byte chooses kind and format of the file."""
+    kind = ("log", "deletes", "cdc")[data[0] % 3] if data else "log"
+    extension = "hfile" if data[:1] >= b"\x80" else "parquet"
+    for salvaged in salvage_log_file(data[1:], path=f"f_1-0-1_001_1.{kind}.{extension}"):
+        with suppress(HudiError):
+            _content(salvaged.block)
+
+
 def _content(block: LogBlock) -> None:
     if block.block_type in _BLOCKS_WITH_RECORDS:
         salvage_data_block(block)
         decode_data_block(block, ["_hoodie_record_key", "id"])
     elif block.block_type is LogBlockType.DELETE_BLOCK:
-        assert decode_delete_block(block.content, path=PATH, offset=0).is_commit_time is not None
-    if block.record_positions_text is not None:
+        assert decode_deletes(block).is_commit_time is not None
+    if block.record_positions_text is not None and not block.native_extension:
         decode_positions(block.record_positions_text, len(block.content), path=PATH, offset=0)
 
 
@@ -188,6 +202,10 @@ def _bloom_filter(data: bytes) -> None:
 def _positions(data: bytes) -> None:
     """A bitmap that would be in Base64."""
     decode_positions(base64.b64encode(data).decode(), len(data), path=PATH, offset=0)
+
+
+def _position_list(data: bytes) -> None:
+    decode_position_list(base64.b64encode(data).decode(), len(data), path=PATH)
 
 
 def _properties(data: bytes) -> None:
@@ -299,7 +317,9 @@ TARGETS = {
     "orc_footer": Target(_orc_footer, (ValueError,)),
     "parquet_file": Target(_parquet_file, _PARQUET_REFUSALS),
     "partition_path": Target(_partition_path),
+    "native_log": Target(_native_log),
     "positions": Target(_positions),
+    "position_list": Target(_position_list),
     "properties": Target(_properties, (ValueError,)),
     "service_metadata": Target(_service_metadata),
     "thrift": Target(_thrift, (ThriftError,)),
