@@ -118,14 +118,9 @@ def read(
     filter: str | None = None,  # noqa: A002  (the option's name)
     as_of: str | None = None,
     query_type: str = "snapshot",
-    native: str = "auto",
     **options: str | bool | float,
 ) -> DataFrame:
-    """Read a table into a DataFrame, as fast as this session can.
-
-    Spark's own Parquet reader reads file slices without log files, wherever their footers show
-    that it returns the same rows, and the data source reads the others. Elsewhere the data source
-    reads all of them.
+    """Read a table into a DataFrame, in a session that this call registers the source with.
 
     Args:
         spark: the session; the source is registered with it.
@@ -134,11 +129,9 @@ def read(
         filter: rows to read, as in a WHERE clause; all by default.
         as_of: instant of a time-travel query, inclusive.
         query_type: ``snapshot``, ``read_optimized``, or ``incremental`` with the option ``begin``.
-        native: ``auto``, or ``never`` to read everything through the data source.
         options: any other read option by its alias.
 
     Raises:
-        InvalidOptionError: `native` is neither of its words.
         UnsupportedQueryError: a column's name has a comma in it, or this Spark cannot be given the
             registered payload mergers.
         AnalysisException: of Spark, with the text of any error of this package about the table or
@@ -150,7 +143,7 @@ def read(
     names = columns_text(columns) if columns is not None else None
     named = {"as_of": as_of, "columns": names, "filter": filter}
     given = {name: value for name, value in named.items() if value is not None}
-    return session.read(spark, path, native=native, query_type=query_type, **given, **options)
+    return session.read(spark, path, query_type=query_type, **given, **options)
 
 
 def register(spark: SparkSession) -> None:

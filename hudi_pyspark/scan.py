@@ -24,13 +24,12 @@ from hudi_pyspark.planning.explain import ExplainedScan, explain, summary
 from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.slice_planner import SlicePlanner
-from hudi_pyspark.planning.slice_tasks import ScanTask
 from hudi_pyspark.planning.task_groups import group_tasks
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.threads import read_in_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
     import polars as pl
@@ -148,7 +147,6 @@ class Scan:
         columns: Sequence[str] | None = None,
         *,
         fields: pa.Schema | None = None,
-        without: Collection[str] = (),
     ) -> list[tuple[ReadTask, ...]]:
         """Return the tasks in groups of about equal cost (option ``task_bytes``).
 
@@ -157,23 +155,12 @@ class Scan:
         Args:
             columns: as for `plan`.
             fields: as for `plan`.
-            without: base files, relative to the base path, whose slices are read elsewhere.
 
         Raises:
-            UnsupportedQueryError: one of these files is not part of the answer any more.
             HudiError: as for `plan`.
         """
         begin = time.perf_counter()
         tasks = self.plan(columns, fields=fields)
-        if without:
-            bases = {s.base_file.path for s in self._query.slices or () if s.base_file is not None}
-            gone = [path for path in without if path not in bases and self._may_plan(path)]
-            if gone:
-                raise UnsupportedQueryError(
-                    f"the table has changed since the DataFrame was made: {min(gone)} is not part "
-                    "of it any more. Read it again"
-                )
-            tasks = [task for task in tasks if _base_path(task) not in without]
         with _collection_paused():
             groups = group_tasks(tasks, self._planner.options.task_bytes)
         if _log.isEnabledFor(logging.INFO):
@@ -182,23 +169,6 @@ class Scan:
             milliseconds = (time.perf_counter() - begin) * 1000
             _log.info("planned in %.0f ms: %s", milliseconds, summary(planned))
         return groups
-
-    def _may_plan(self, path: str) -> bool:
-        """Return whether the partition of a file is one of those that the filter leaves."""
-        choice = self._query.choice
-        return choice is None or bool(choice.choose([path.rpartition("/")[0]]))
-
-    def pinned(self) -> str | None:
-        """Return the instant that pins the answer of a snapshot or read-optimized query.
-
-        Returns:
-            The instant for ``as_of``; None where later commits may change the answer of the same
-            query as of that instant, or the query is of another kind.
-
-        Raises:
-            HudiError: as for `plan`.
-        """
-        return self._query.pinned_instant()
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
         """Stream the answer; rows come in no promised order, but changes commit by commit.
@@ -350,8 +320,3 @@ def _collection_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _base_path(task: ReadTask) -> str:
-    base = task.file_slice.base_file if isinstance(task, ScanTask) else None
-    return base.path if base is not None else ""

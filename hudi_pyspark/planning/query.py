@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from hudi_pyspark.errors import HudiError
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option_table import QueryType
 from hudi_pyspark.planning.changes import CdcTask, cdc_schema, check_changes, plan_changes
@@ -18,7 +17,6 @@ from hudi_pyspark.planning.commit_range import (
     whole_slices,
 )
 from hudi_pyspark.planning.slice_tasks import plan
-from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,14 +69,6 @@ class Query(ABC):
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return all columns that the answer may have."""
         return table_schema
-
-    def pinned_instant(self) -> str | None:
-        """Return the instant as of which the query has this answer for good; None if there is none.
-
-        Raises:
-            HudiError: as for `slices`.
-        """
-        return None
 
     @abstractmethod
     def tasks(
@@ -171,23 +161,6 @@ class SnapshotQuery(Query):
             slices = planner.pruned(slices, predicate, by_key=self.reads_latest_rows)
         slices = planner.with_sources(slices)
         return plan(slices, planner.context, result=result, until=until, predicate=predicate)
-
-    def pinned_instant(self) -> str | None:
-        """Return the instant as of which the query has this answer for good; None if there is none.
-
-        Raises:
-            HudiError: as for `slices`.
-        """
-        if self.as_of is not None:
-            return self.as_of
-        last = self.view.last_instant
-        try:
-            as_of = resolve_as_of(last, self.view, local_now())
-        except HudiError:  # an older instant is pending, so its commit may still join the answer
-            return None
-        same = replace(self, as_of=as_of)
-        is_same = resolve_schema(self.view, as_of) == resolve_schema(self.view)
-        return as_of if is_same and list(same.slices) == list(self.slices) else None
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
         """Return which instants the answer covers, in words."""

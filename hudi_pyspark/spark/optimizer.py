@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 try:
-    from py4j.protocol import Py4JError as Py4JError  # noqa: PLC0414  (native.py has it from here)
+    from py4j.protocol import Py4JError
 except ImportError:  # a client of Spark Connect that has no Spark
 
     class Py4JError(Exception):  # type: ignore[no-redef]

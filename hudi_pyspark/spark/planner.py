@@ -5,15 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import StructType
-
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.options.option_table import INSPECT, TABLE
 from hudi_pyspark.options.read_options import GivenOptions
-from hudi_pyspark.planning.spark_readable import FILES, PLAN
 from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, StreamOptions, schema_options
 from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.reader import HudiReader
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql.datasource import DataSourceReader
+    from pyspark.sql.types import StructType
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.inspection import InspectionCall
@@ -49,9 +47,7 @@ class Planner:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._options = {k: v for k, v in options.items() if k not in (PLAN, FILES)}
-        self._is_planned = PLAN in options  # the answer is the plan of `native.py`
-        self._without = tuple(filter(None, options.get(FILES, "").split("\n")))
+        self._options = dict(options)
         self._opened: HudiTable | None = None
 
     def schema(self) -> StructType:
@@ -62,8 +58,6 @@ class Planner:
         """
         if self._inspects():
             return spark_schema(self._inspection().schema(self._table().view))
-        if self._is_planned:
-            return StructType().add("plan", "string")
         # Spark calls this for batches and streams. A stream has no begin, but the columns do not
         # depend on it.
         return spark_schema(self._table().scan_with(schema_options(self._options)).schema)
@@ -82,18 +76,12 @@ class Planner:
                 self._inspection(),
                 arrow_schema_of(schema),
             )
-        if self._is_planned:
-            from hudi_pyspark.spark.native import PlanReader  # noqa: PLC0415
-
-            return PlanReader(self._table().scan_with(self._options, mergers), self._path())
         hints = read_hints(schema)
         scan = self._table(is_pinned=hints.is_pinned).scan_with(self._options, mergers)
         columns = requested_columns(hints.columns, scan.schema)
         for predicate in _predicates(hints.filters, scan.schema, arrow_schema_of(hints.columns)):
             scan = scan.where(predicate)
-        return HudiReader(
-            scan, columns, arrow_schema_of(schema), limit=hints.limit, without=self._without
-        )
+        return HudiReader(scan, columns, arrow_schema_of(schema), limit=hints.limit)
 
     def stream_reader(
         self, schema: StructType, mergers: Mapping[str, PayloadMerger]

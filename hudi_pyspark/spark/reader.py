@@ -39,13 +39,11 @@ class HudiReader(DataSourceReader):
         schema: pa.Schema,
         *,
         limit: int | None = None,
-        without: Sequence[str] = (),
     ) -> None:
         self._scan: Scan | None = scan
         self._columns = columns
         self._schema = schema
         self._limit = limit
-        self._without = without  # base files that Spark reads itself
         self._storage: Storage = scan.storage
         self._planned: PackedTasks | None = None
         self._shared: Sequence[object] = ()
@@ -55,7 +53,7 @@ class HudiReader(DataSourceReader):
             # partitions() raises it again: an error in here would look like one of pickling.
             with suppress(HudiError, OSError):
                 self._plan(self._scan)
-        return {**self.__dict__, "_scan": None, "_without": (), "_planned": None}
+        return {**self.__dict__, "_scan": None, "_planned": None}
 
     def pruneColumns(self, required: object) -> None:  # noqa: N802  (Sail's name)
         """Read only some columns, in their order; Sail calls this, and no release of Spark does.
@@ -88,7 +86,7 @@ class HudiReader(DataSourceReader):
     def _plan(self, scan: Scan) -> PackedTasks:
         if self._planned is None:
             let_spark_collect_logs()
-            groups = scan.plan_groups(self._columns, fields=self._schema, without=self._without)
+            groups = scan.plan_groups(self._columns, fields=self._schema)
             self._planned = PackedTasks.of(groups)
             self._shared = self._planned.shared
         return self._planned

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from hudi_pyspark import SHORT_NAME
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.options.option_table import as_text
 from hudi_pyspark.reading.merge.custom_merger import registered_payloads
 from hudi_pyspark.spark.datasource import HudiDataSource
-from hudi_pyspark.spark.native import native_frame
 from hudi_pyspark.spark.optimizer import install_optimizer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-_NATIVE = ("auto", "never")
 
 
 def register(spark: SparkSession) -> None:
@@ -60,17 +56,9 @@ def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
 
 
 def read(
-    spark: SparkSession, path: str | os.PathLike[str], *, native: str, **options: str | bool | float
+    spark: SparkSession, path: str | os.PathLike[str], **options: str | bool | float
 ) -> DataFrame:
-    """Load a table with options by alias.
-
-    Raises:
-        InvalidOptionError: `native` is neither ``auto`` nor ``never``.
-    """
-    if native not in _NATIVE:
-        raise InvalidOptionError(f"native is {native!r}; known: {', '.join(_NATIVE)}")
+    """Load a table with options by alias."""
     register(spark)
-    path = os.fspath(path)
     given = {name: as_text(value) for name, value in options.items()}
-    frame = native_frame(spark, path, given) if native == "auto" else None
-    return spark.read.format(SHORT_NAME).options(**given).load(path) if frame is None else frame
+    return spark.read.format(SHORT_NAME).options(**given).load(os.fspath(path))

@@ -51,10 +51,7 @@ answer("types", lambda: [field.simpleString() for field in load().schema])
 answer("pruned", lambda: load(columns="id,amount").columns)
 answer("schema", lambda: spark.read.format("hudi-py").schema("id string").load(path).count())
 answer("read", lambda: hudi_pyspark.read(spark, path, ["id"], query_type="read_optimized").count())
-base_files = hudi_pyspark.read(spark, path, query_type="read_optimized")
-answer("native", lambda: len(base_files.inputFiles()))
-both = hudi_pyspark.read(spark, path)
-answer("both", lambda: [keys(both), len(both.inputFiles())])
+answer("read all", lambda: keys(hudi_pyspark.read(spark, path)))
 answer("sum", lambda: load().groupBy().sum("qty").first()[0])
 answer("limit", lambda: len(load(batch_rows="1").limit(2).collect()))
 answer("arrow", lambda: load().toArrow().num_rows)
@@ -113,11 +110,8 @@ def test_read_function_takes_a_connect_session(answers):
     assert answers["read"] == expected("read_optimized").num_rows
 
 
-def test_spark_reads_slices_without_log_files_itself(answers):
-    assert answers["native"] > 0
-    keys, files = answers["both"]
-    assert keys == expected_keys("snapshot")
-    assert files > 0
+def test_read_function_merges_log_files(answers):
+    assert answers["read all"] == expected_keys("snapshot")
 
 
 def test_aggregation_limit_and_arrow(answers):
