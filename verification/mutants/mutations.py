@@ -25,6 +25,7 @@ OPERATORS = {
     ast.Mod: ("%", "//"), ast.BitAnd: ("&", "|"), ast.BitOr: ("|", "&"), ast.BitXor: ("^", "&"),
     ast.LShift: ("<<", ">>"), ast.RShift: (">>", "<<"),
 }  # fmt: skip
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _PAIRS = (
     ("and_", "or_"), ("and_kleene", "or_kleene"), ("less", "less_equal"), ("min", "max"),
     ("greater", "greater_equal"), ("equal", "not_equal"), ("is_null", "is_valid"), ("any", "all"),
@@ -206,14 +207,19 @@ def _of_expression(source: Source, node: ast.AST) -> Iterator[Edit]:
             yield from _of_constant(source, node)
         case ast.Call():
             yield from _of_call(source, node)
-        case ast.If() | ast.While() | ast.IfExp():
-            yield _negated(source, node.test)
-        case ast.comprehension():
-            yield from (_negated(source, test) for test in node.ifs)
+        case ast.If() | ast.While() | ast.IfExp() | ast.comprehension():
+            for test in node.ifs if isinstance(node, ast.comprehension) else [node.test]:
+                yield from _negated(source, test)
 
 
-def _negated(source: Source, test: ast.expr) -> Edit:
-    return source.begin(test), source.end(test), f"(not ({source.of(test)}))"
+def _negated(source: Source, test: ast.expr) -> Iterator[Edit]:
+    match test:
+        case ast.UnaryOp(op=ast.Not()):
+            pass  # is turned round where the operator is left out
+        case ast.Compare(ops=[operator]) if not isinstance(operator, _ORDERS):
+            pass  # likewise, by the other operator
+        case _:
+            yield source.begin(test), source.end(test), f"(not ({source.of(test)}))"
 
 
 def _swapped(source: Source, left: ast.expr, right: ast.expr, old: str, new: str) -> Edit:
