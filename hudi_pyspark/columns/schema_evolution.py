@@ -182,12 +182,12 @@ _is_bytes = any_of(
 def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Convert fixed bytes, the little-endian elements of a vector, to lists of elements."""
     element = target.value_type.to_pandas_dtype()
-    valid = array.drop_null().cast(pa.binary())
-    numbers = np.frombuffer(b"".join(valid.to_pylist()), np.dtype(element).newbyteorder("<"))
     lengths = np.asarray(pc.fill_null(pc.binary_length(array.cast(pa.binary())), 0))
     width = np.dtype(element).itemsize
     if (lengths % width).any():
         raise _NoPromotion(f"vectors of {lengths.max()} bytes do not hold whole elements")
+    valid = array.drop_null().cast(pa.binary())
+    numbers = np.frombuffer(b"".join(valid.to_pylist()), np.dtype(element).newbyteorder("<"))
     offsets = np.concatenate(([0], np.cumsum(lengths // width))).astype(np.int32)
     mask = pc.is_null(array) if array.null_count else None
     values = pa.array(numbers.astype(element), target.value_type)

@@ -59,6 +59,10 @@ def parquet_bytes():
         (pa.list_(WHOLE), pa.list_(pa.struct({"a": pa.int32()})), None),
         (pa.map_(pa.string(), WHOLE), pa.map_(pa.string(), pa.struct({"a": pa.int32()})), None),
         (pa.int32(), pa.struct({"a": pa.int32()}), pa.int32()),
+        (pa.list_(WHOLE), pa.string(), pa.list_(WHOLE)),
+        (pa.string(), pa.list_(WHOLE), pa.string()),
+        (pa.map_(pa.string(), WHOLE), pa.string(), pa.map_(pa.string(), WHOLE)),
+        (pa.string(), pa.map_(pa.string(), WHOLE), pa.string()),
     ],
     ids=str,
 )

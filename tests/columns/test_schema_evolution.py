@@ -1,5 +1,6 @@
 import datetime as dt
 import math
+import struct
 from decimal import Decimal
 from typing import Any
 
@@ -249,12 +250,36 @@ def test_struct_fields_are_matched_by_name_and_dropped_ones_are_left_out():
         pytest.param(pa.list_(pa.int32()), [[1]], pa.string(), id="list-string"),
         pytest.param(pa.int32(), [1], pa.list_(pa.int32()), id="int-list"),
         pytest.param(pa.struct([("a", "i4")]), [{"a": 1}], pa.map_("i4", "i4"), id="struct-map"),
+        pytest.param(pa.map_("i4", "i4"), [[(1, 2)]], pa.struct([("a", "i4")]), id="map-struct"),
+        pytest.param(pa.int32(), [1], pa.struct([("a", "i4")]), id="int-struct"),
+        pytest.param(pa.int32(), [1], pa.map_("i4", "i4"), id="int-map"),
+        pytest.param(pa.map_("i4", "i4"), [[(1, 2)]], pa.string(), id="map-string"),
+        pytest.param(pa.map_("i4", "i4"), [[(1, 2)]], pa.list_(pa.int32()), id="map-list"),
+        pytest.param(pa.binary(8), [bytes(8)], pa.list_(pa.int64()), id="bytes-list-of-long"),
+        pytest.param(pa.binary(7), [bytes(7)], pa.list_(pa.float32()), id="part-of-an-element"),
+        pytest.param(
+            pa.binary(), [bytes(8), bytes(6), bytes(6)], pa.list_(pa.float32()), id="parts-of-two"
+        ),
     ],
 )
 def test_other_changes_are_refused_with_file_column_and_types(stored, values, wanted):
     pattern = r"f\.parquet: column 'c' is stored as .*, which cannot be read as the table's type"
     with pytest.raises(SchemaEvolutionError, match=pattern):
         conformed(pa.array(values, stored), wanted)
+
+
+@pytest.mark.parametrize(
+    ("element", "code"), [(pa.float32(), "f"), (pa.float64(), "d"), (pa.int8(), "b")], ids=str
+)
+def test_vector_is_the_list_of_its_little_endian_elements(element, code):
+    vectors = [[1, -2, 3], None, [4, 5, -6]]
+    width = struct.calcsize(f"<3{code}")
+    stored = [v and struct.pack(f"<3{code}", *v) for v in vectors]
+    for kind in (pa.binary(width), pa.binary()):
+        array = pa.array(stored, kind)
+        assert conformed(array, pa.list_(element)).to_pylist() == vectors
+        assert conformed(array[1:], pa.list_(element)).to_pylist() == vectors[1:]
+        assert conformed(array[2:], pa.list_(element)).to_pylist() == vectors[2:]
 
 
 def test_refusal_of_a_nested_field_names_the_column():

@@ -80,6 +80,11 @@ def test_names_that_changed_places():
     assert read(schemas, table, ["a", "b"], "010") == {"a": ["second"], "b": ["first"]}
 
 
+def test_column_that_only_an_old_version_knows_keeps_its_name():
+    schemas = on_read((10, struct(a=0, p=1)), (20, struct(a=0)))
+    assert read(schemas, pa.table({"p": ["x"]}), ["p"], "010") == {"p": ["x"]}
+
+
 def test_column_that_the_file_lacks_is_left_out():
     assert read(SCHEMAS, pa.table({"d": [3]}), ["b", "d"], "010") == {"d": [3]}
 
@@ -128,6 +133,27 @@ def test_nested_fields_are_found_by_id(old, new, values, expected):
     table = pa.table({"c": pa.array(values)})
     assert read(schemas, table, ["c"], "010") == {"c": expected}
     assert read(schemas, table.slice(1), ["c"], "010") == {"c": expected[1:]}
+
+
+def test_nested_fields_that_were_not_read_are_left_out():
+    schemas = on_read((10, struct(c=(0, OLD))), (20, struct(c=(0, NEW))))
+    table = pa.table({"c": pa.array([{"k": 2}, None])})
+    assert read(schemas, table, ["c"], "010") == {"c": [{"k": 2}, None]}
+
+
+@pytest.mark.parametrize("new", [NEW, ListPart(NEW), MapPart(NEW)], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("old", [OLD, ListPart(OLD), MapPart(OLD)], ids=lambda p: type(p).__name__)
+def test_column_of_another_structure_is_left_as_it_is(old, new):
+    # Whether its type can be read as the table's is decided afterwards.
+    of = pa.struct([(name, pa.int64()) for name in "xkz"])
+    kind, value = {
+        StructPart: (of, XKZ),
+        ListPart: (pa.list_(of), [XKZ]),
+        MapPart: (pa.map_(pa.string(), of), [("a", XKZ)]),
+    }[type(old)]
+    schemas = on_read((10, struct(c=(0, old))), (20, struct(c=(0, new))))
+    answer = read(schemas, pa.table({"c": pa.array([value], kind)}), ["c"], "010")
+    assert (answer == {"c": [value]}) is (type(old) is not type(new))
 
 
 def test_nested_fields_of_map_values_are_found_by_id():
