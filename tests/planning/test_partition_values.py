@@ -5,7 +5,8 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.planning.partition_values import resolve_partition_values
+from hudi_pyspark.format.avro.schema import MILLISECONDS
+from hudi_pyspark.planning.partition_values import path_type, resolve_partition_values
 from hudi_pyspark.table.config import TableConfig
 
 SCHEMA = pa.schema(
@@ -133,3 +134,37 @@ def test_null_number_passes_only_filters_that_are_true_for_null():
     assert null.narrow(parse_filter("id != 3", SCHEMA)) == (False, None)
     assert null.narrow(parse_filter("id = 3 OR name = 'x'", SCHEMA))[0]
     assert not null.narrow(parse_filter("id = 3 OR id = 4", SCHEMA))[0]
+
+
+def test_null_of_a_path_rules_out_conditions_on_values_together_with_other_columns():
+    found = values(f"{NULL}/x", "id,name")
+    may_pass = {
+        text: found.narrow(parse_filter(text, SCHEMA))[0]
+        for text in (
+            "id = 5 OR (id > 7 AND fare > 1)",
+            "id IS NULL OR fare > 1",
+            "id = 5 OR fare > 1",
+        )
+    }
+    assert list(may_pass.values()) == [False, True, True]
+
+
+def test_column_from_the_path_is_not_as_stored():
+    found = values(f"7/{NULL}", "id,name")
+    assert found.from_path == ("id",)
+    assert [found.is_as_stored(name) for name in ("id", "name", "fare")] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "metadata", "shown"),
+    [
+        (pa.timestamp("us", "UTC"), None, pa.timestamp("us", "UTC")),
+        (pa.timestamp("us", "UTC"), {"a": "b"}, pa.timestamp("us", "UTC")),
+        (pa.timestamp("us", "UTC"), MILLISECONDS, pa.timestamp("ms", "UTC")),
+        (pa.timestamp("us"), {**MILLISECONDS, b"a": b"b"}, pa.timestamp("ms")),
+        (pa.int64(), MILLISECONDS, pa.int64()),
+    ],
+    ids=str,
+)
+def test_path_shows_timestamps_in_the_unit_of_the_schema(kind, metadata, shown):
+    assert path_type(pa.field("at", kind, metadata=metadata)) == shown

@@ -410,6 +410,24 @@ def test_missing_base_file_of_the_latest_slice_is_an_error(version, read_optimiz
     assert F020 in str(raised.value)
 
 
+def test_missing_log_file_of_layout_1_names_its_commit_not_the_base_instant():
+    table = TinyTable(6).write("010", "commit", F010)
+    table.write("020", "deltacommit", log("f", "010")).write("030", "deltacommit", log("f", "010"))
+    with pytest.raises(MissingFileError, match=r"was committed.*020.*not on the storage"):
+        table.without(log("f", "010")).open().file_slices()
+
+
+def test_files_that_only_commits_name_have_no_bytes():
+    table = TinyTable(6).write("010", "commit", F010)
+    table.write("020", "deltacommit", log("f", "010", 1)).write(
+        "030", "deltacommit", log("f", "010", 2)
+    )
+    table.without(log("f", "010", 1))
+    (file_slice,) = table.open().file_slices()
+    assert [(f.size, f.is_listed) for f in file_slice.log_files] == [(0, False), (1, True)]
+    assert [f.write_token for f in file_slice.log_files] == ["0-1-0", "0-1-0"]
+
+
 @LAYOUTS
 def test_missing_base_file_of_an_older_slice_is_none_of_our_business(version):
     table = TinyTable(version).write("010", "commit", F010).write("020", "commit", F020)

@@ -90,6 +90,23 @@ def test_parts_of_a_file_have_every_row_group_once(file):
     assert sum(bool(part) for part in parts) > 1
 
 
+def test_row_group_belongs_to_the_part_with_its_middle(file):
+    metadata = file.metadata
+    end = 2 * sum(metadata.row_group(g).total_byte_size for g in range(4))
+    at = {
+        byte: groups
+        for byte in range(end)
+        if (groups := RowGroupFilter(byte_range=(byte, byte + 1)).choose(file))
+    }
+    assert list(at.values()) == [[0], [1], [2], [3]]
+    for byte, (group,) in at.items():
+        first = metadata.row_group(group).column(0)
+        begin = first.dictionary_page_offset or first.data_page_offset
+        columns = range(metadata.num_columns)
+        size = sum(metadata.row_group(group).column(c).total_compressed_size for c in columns)
+        assert byte == begin + size // 2
+
+
 def test_file_without_bloom_filter_may_hold_any_key(file):
     assert RowGroupFilter(record_keys=("x",)).choose(file) == [0, 1, 2, 3]
     assert RowGroupFilter(record_keys=()).choose(file) == []

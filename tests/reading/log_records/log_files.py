@@ -72,7 +72,7 @@ def data_block(
     *,
     instant: str = "002",
     positions: Sequence[int] | None = None,
-    positions_base: str = BASE_INSTANT,
+    positions_base: str | None = BASE_INSTANT,
     more: dict[HeaderKey | int, str] | None = None,
 ) -> bytes:
     """A block of rows; they are sorted by position where they have one."""
@@ -87,7 +87,7 @@ def delete_block(
     *,
     instant: str = "002",
     positions: Sequence[int] | None = None,
-    positions_base: str = BASE_INSTANT,
+    positions_base: str | None = BASE_INSTANT,
 ) -> bytes:
     """A block of record keys, each with a wrapped ordering value or None."""
     records = [
@@ -166,10 +166,11 @@ def log_decoder(schema: pa.Schema, rule: MergeRule, positions_of: str | None = N
 
 
 def _header(
-    instant: str, positions: Sequence[int] | None, positions_base: str
+    instant: str, positions: Sequence[int] | None, positions_base: str | None
 ) -> dict[HeaderKey | int, str]:
     header: dict[HeaderKey | int, str] = {HeaderKey.INSTANT_TIME: instant}
     if positions:
         header[HeaderKey.RECORD_POSITIONS] = encoded_positions(positions)
-        header[HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS] = positions_base
+        if positions_base is not None:
+            header[HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS] = positions_base
     return header

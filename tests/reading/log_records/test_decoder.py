@@ -88,6 +88,12 @@ def test_one_block_without_usable_positions_makes_all_merge_by_key(unusable, fir
     assert load(b"".join(blocks)).positions is None
 
 
+def test_positions_that_name_no_base_file_are_not_used():
+    unnamed = rows("a", positions=[3], positions_base=None)
+    assert load(unnamed, positions_of=None).positions is None
+    assert load(unnamed).positions is None
+
+
 def test_positions_are_not_even_decoded_when_keys_are_asked_for():
     assert load(rows("a", positions=[3]), positions_of=None).positions is None
 

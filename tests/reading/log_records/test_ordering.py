@@ -105,6 +105,13 @@ def test_first_of_several_fields_decides_and_the_second_breaks_ties():
     assert left.older_than(right).tolist() == [False, True, False, True, True]
 
 
+def test_null_does_not_tie_with_a_value():
+    null, one = pa.array([None], pa.int64()), pa.array([1], pa.int64())
+    small, large = pa.array([3]), pa.array([5])
+    assert ordering(one, small).older_than(ordering(null, large)).tolist() == [False]
+    assert ordering(null, large).older_than(ordering(one, small)).tolist() == [True]
+
+
 def test_without_fields_all_values_are_equal():
     values = OrderingValues((), 3)
     assert values.ranks().tolist() == [0, 0, 0]
