@@ -30,6 +30,7 @@ def mutants(folder, body, head="def f(a, b, c=0):"):
         ("return min(a)", {"return max(a)"}),
         ("return sorted(a)", {"return (a)"}),
         ("return f(a, c=b)", {"return f(a, )"}),
+        ("return zip(a, b, strict=True)", set()),
         ("return [x for x in a if x]", {"return [x for x in a if (not (x))]"}),
         ("a |= b", {"a &= b"}),
         ("raise a", {"pass"}),

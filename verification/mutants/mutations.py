@@ -34,6 +34,7 @@ _PAIRS = (
 )  # fmt: skip
 CALLS = {a: b for pair in _PAIRS for a, b in (pair, pair[::-1])}
 UNWRAPPED = ("sorted", "reversed", "invert", "fill_null", "unique", "abs")  # f(x, ...) becomes x
+_CHECKS = ("strict",)  # of zip: what it would raise for cannot happen
 # What these say is for people; tests match parts of it.
 MESSAGES = re.compile(r"_?log(ger)?\.|warnings\.|.*(Error|Invalid|report|announce)\b")
 
@@ -186,7 +187,7 @@ def _edits(source: Source, node: ast.AST, without: set[int]) -> Iterator[Edit]:
         if name in ("annotation", "decorator_list", "returns"):
             continue
         for item in child if isinstance(child, list) else [child]:
-            if isinstance(item, ast.AST):
+            if isinstance(item, ast.AST) and getattr(item, "arg", "") not in _CHECKS:
                 yield from _edits(source, item, without)
 
 
@@ -257,7 +258,7 @@ def _of_call(source: Source, node: ast.Call) -> Iterator[Edit]:
     if name in UNWRAPPED and node.args:
         yield source.begin(node), source.end(node), f"({source.of(node.args[0])})"
     for keyword in node.keywords if name.islower() else []:
-        if keyword.arg is not None:
+        if keyword.arg is not None and keyword.arg not in _CHECKS:
             end = source.end(keyword)
             comma = re.match(r"\s*,", source.text(end, source.end(node)))
             yield source.begin(keyword), end + (comma.end() if comma else 0), ""

@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.reading.log_records.ordering import (
     OrderingValues,
     comparable,
+    ordering_field,
 )
 
 # Values from the smallest to the greatest, by type.
@@ -103,6 +104,11 @@ def test_first_of_several_fields_decides_and_the_second_breaks_ties():
     assert np.argsort(left.ranks()).tolist() == [4, 3, 1, 0, 2]
     right = left.take(np.array([1, 0, 0, 0, 3]))
     assert left.older_than(right).tolist() == [False, True, False, True, True]
+
+
+def test_field_that_the_table_lacks_is_named():
+    with pytest.raises(CorruptTableError, match="ordering field 'ts'"):
+        ordering_field(pa.table({"a": [1]}), "ts")
 
 
 def test_null_does_not_tie_with_a_value():
