@@ -119,13 +119,6 @@ def test_find_agrees_with_a_filter_of_all_entries(name, wanted):
     assert found == [entry for entry in written(name) if entry[0] in wanted]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@given(prefixes=st.lists(st.tuples(keys, st.integers(0, 5)).map(lambda p: p[0][: p[1]])))
-def test_prefixes_agree_with_a_filter_of_all_entries(name, prefixes):
-    found = entries_of(opened(name).find_prefixes(prefixes))
-    assert found == [entry for entry in written(name) if entry[0].startswith(tuple(prefixes))]
-
-
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -158,7 +151,6 @@ def test_key_that_spans_blocks_is_found_in_all_of_them():
     index = [(rows[i][0], edges[i], len(blocks[i])) for i in range(4)]
     reader = opened("spans", MemorySource(hfile(blocks, entry_count=6, index=index)))
     assert entries_of(reader.find(["k"])) == [(b"k", b"0"), (b"k", b"1"), (b"k", b"2")]
-    assert entries_of(reader.find_prefixes(["k"])) == [(b"k", b"0"), (b"k", b"1"), (b"k", b"2")]
 
 
 def large_file() -> bytes:
@@ -278,8 +270,8 @@ def test_checksums_detect_every_flipped_byte_of_a_block():
 
 def read_all_blocks(data: bytes) -> None:
     """Read the data blocks by walking, and the index blocks by searching."""
-    read_hfile(data, path="f")
-    HFileReader.open(MemorySource(data), path="f").find_prefixes([""])
+    keys = read_hfile(data, path="f").keys
+    HFileReader.open(MemorySource(data), path="f").find(keys)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -143,7 +143,6 @@ def _hfile(data: bytes) -> None:
     for part in reader.entries():
         part.keys.validate(full=True)
     reader.find([b"key1", b"", b"\xff\xff"])
-    reader.find_prefixes([b"k", b""])
     with suppress(BloomFilterError):
         reader.bloom_filter()
 
@@ -156,7 +155,6 @@ def _hfile_parts(data: bytes) -> None:
     elif kind <= b"\x7f":
         index = parse_lower_index(content, 0)
         index.blocks_of_keys([b"a", b"key1"])
-        index.blocks_of_prefixes([b"a"])
     elif kind <= b"\xbf":
         keys, places = parse_root_index(content[1:], content[0] if content else 0, 0)
         BlockIndex.of(keys, places, 0)

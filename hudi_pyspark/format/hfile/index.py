@@ -26,7 +26,6 @@ _MIDDLE_KEY_SIZE = 16  # of what HBase appends to the root of an index of severa
 # 0xF0 to 0xF4, and none of these bytes lies elsewhere in a character.
 _AS_UTF16 = bytes.maketrans(b"\xee\xef", b"\xfe\xff")
 _AMBIGUOUS = re.compile(rb"[\xee-\xff]")
-_AFTER_EVERY_KEY = b"\xff" * 0x10000  # longer than any row
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +73,7 @@ class BlockIndex:
 
     def blocks_of_keys(self, keys: Sequence[bytes]) -> list[Place]:
         """Return all blocks that may hold one of some keys."""
-        touched: set[int] = set()
-        for bounds, wanted in self._searches(keys):
-            touched.update(_touched(bounds, wanted, [key + b"\0" for key in wanted]))
-        return [self.places[i] for i in sorted(touched)]
-
-    def blocks_of_prefixes(self, prefixes: Sequence[bytes]) -> list[Place]:
-        """Return all blocks that may hold keys with one of some prefixes.
-
-        Args:
-            prefixes: of which none begins with another one.
-        """
-        touched: set[int] = set()
-        for bounds, wanted in self._searches(prefixes):
-            touched.update(_touched(bounds, wanted, [_after(prefix) for prefix in wanted]))
+        touched = {i for bounds, wanted in self._searches(keys) for i in _touched(bounds, wanted)}
         return [self.places[i] for i in sorted(touched)]
 
     def _searches(self, wanted: Sequence[bytes]) -> Iterator[tuple[list[bytes], list[bytes]]]:
@@ -157,35 +143,20 @@ def parse_lower_index(content: bytes | memoryview, offset: int) -> BlockIndex:
     return BlockIndex.of(keys, places, offset)
 
 
-def outermost(prefixes: Sequence[bytes]) -> list[bytes]:
-    """Return the prefixes that begin with no other one, ascending."""
-    kept: list[bytes] = []
-    for prefix in sorted(prefixes):
-        if not kept or not prefix.startswith(kept[-1]):
-            kept.append(prefix)
-    return kept
-
-
-def _touched(bounds: list[bytes], lows: list[bytes], highs: list[bytes]) -> list[int]:
-    """Return the blocks that may hold a key from a low to before its high, both ascending.
+def _touched(bounds: list[bytes], keys: list[bytes]) -> list[int]:
+    """Return the blocks that may hold one of some keys, which ascend.
 
     A block may hold keys from its own bound to the bound of the next block, both included. Each
-    round takes the blocks of one range and passes over the ranges that need no other block.
+    round takes the blocks of one key and passes over the keys that need no other block.
     """
     touched: list[int] = []
     covered, i = 0, 0
-    while i < len(lows):
-        end = bisect_left(bounds, highs[i])
-        touched.extend(range(max(bisect_left(bounds, lows[i]) - 1, covered), end))
+    while i < len(keys):
+        end = bisect_right(bounds, keys[i])
+        touched.extend(range(max(bisect_left(bounds, keys[i]) - 1, covered), end))
         covered = max(covered, end)
-        i = len(lows) if covered == len(bounds) else bisect_right(highs, bounds[covered], i + 1)
+        i = len(keys) if covered == len(bounds) else bisect_left(keys, bounds[covered], i + 1)
     return touched
-
-
-def _after(prefix: bytes) -> bytes:
-    """Return the first text after all that have a prefix."""
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else _AFTER_EVERY_KEY
 
 
 def row_of(key: bytes, offset: int) -> bytes:

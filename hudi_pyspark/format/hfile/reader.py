@@ -23,7 +23,6 @@ from hudi_pyspark.format.hfile.block import (
 from hudi_pyspark.format.hfile.entries import HFile, concat_hfiles, decode_entries
 from hudi_pyspark.format.hfile.index import (
     BlockIndex,
-    outermost,
     parse_lower_index,
     parse_root_index,
     row_of,
@@ -37,7 +36,7 @@ from hudi_pyspark.format.hfile.trailer import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hudi_pyspark.format.hfile.index import Place
     from hudi_pyspark.format.hfile.source import ByteSource
@@ -155,26 +154,12 @@ class HFileReader:
         """
         wanted = _encoded(keys)
         values = pa.array(wanted, pa.binary())
-        return self._select(
-            lambda index: index.blocks_of_keys(wanted),
-            lambda part: pc.is_in(part.keys, value_set=values),
-        )
-
-    def find_prefixes(self, prefixes: Keys) -> HFile:
-        """Read the entries whose keys begin with one of some prefixes, in file order.
-
-        Args:
-            prefixes: in any order, as bytes or as text; an empty one is that of all keys.
-
-        Raises:
-            HFileError: bytes that contradict the format.
-            UnsupportedTableError: encoded data blocks.
-        """
-        wanted = outermost(_encoded(prefixes))
-        return self._select(
-            lambda index: index.blocks_of_prefixes(wanted),
-            lambda part: begin_with(part.keys, wanted),
-        )
+        blocks = self._fetch(self._data_places(wanted), DATA_MAGIC)
+        parts = [
+            part.filter(pc.is_in(part.keys, value_set=values))
+            for part in self._decode(blocks, _PART)
+        ]
+        return concat_hfiles(parts, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
         """Yield every entry, in parts of whole data blocks.
@@ -221,25 +206,15 @@ class HFileReader:
             return None
         return BloomFilter.parse(content.decode("latin-1"), kind.decode("latin-1"))
 
-    def _select(
-        self,
-        blocks_of: Callable[[BlockIndex], list[Place]],
-        mask_of: Callable[[HFile], pa.BooleanArray],
-    ) -> HFile:
-        places = self._data_places(blocks_of)
-        blocks = self._fetch(places, DATA_MAGIC)
-        parts = [part.filter(mask_of(part)) for part in self._decode(blocks, _PART)]
-        return concat_hfiles(parts, self.file_info)
-
-    def _data_places(self, blocks_of: Callable[[BlockIndex], list[Place]]) -> list[Place]:
-        """Return the data blocks that may hold what is wanted, by the index."""
-        places = blocks_of(self._root)
+    def _data_places(self, keys: Sequence[bytes]) -> list[Place]:
+        """Return the data blocks that may hold one of some keys, by the index."""
+        places = self._root.blocks_of_keys(keys)
         for level in range(self.trailer.index_levels - 1, 0, -1):
             if not places:
                 break
             self._load_indexes(places, _LEAF_MAGIC if level == 1 else _INTERMEDIATE_MAGIC)
             indexes = [self._lower_indexes[offset] for offset, _ in places]
-            places = blocks_of(BlockIndex.merge(indexes, places[0][0]))
+            places = BlockIndex.merge(indexes, places[0][0]).blocks_of_keys(keys)
         return places
 
     def _load_indexes(self, places: Sequence[Place], magic: bytes) -> None:
@@ -294,16 +269,6 @@ class HFileReader:
             size += len(contents[-1])
         if contents:
             yield decode_entries(contents, offsets, self.file_info)
-
-
-def begin_with(keys: pa.BinaryArray, prefixes: Keys) -> pa.BooleanArray:
-    """Return for each key whether it begins with one of some prefixes."""
-    wanted = _encoded(prefixes)
-    mask = pc.is_in(keys, value_set=pa.array([], pa.binary()))
-    for length in sorted({len(prefix) for prefix in wanted}):
-        values = pa.array([prefix for prefix in wanted if len(prefix) == length], pa.binary())
-        mask = pc.or_(mask, pc.is_in(pc.binary_slice(keys, 0, length), value_set=values))
-    return mask
 
 
 def _parse_meta_index(

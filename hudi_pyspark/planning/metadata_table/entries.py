@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
-from hudi_pyspark.format.hfile.reader import HFileReader, begin_with, read_hfile
+from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
 from hudi_pyspark.format.hfile.source import FileSource
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
 from hudi_pyspark.format.log.data_block import decode_deletes, decode_hfile_records
@@ -105,18 +105,6 @@ class MetadataSlice:
         if self._base is not None:
             with self._base_errors():
                 found.insert(0, Entries.of(self._base.find(wanted)))
-        return [entries for entries in found if len(entries.keys)]
-
-    def find_prefixes(self, prefixes: Sequence[str]) -> list[Entries]:
-        """Return the entries whose keys begin with some prefixes; in the order of `find`.
-
-        Raises:
-            CorruptTableError: a file cannot be read.
-        """
-        found = [e.where(begin_with(e.keys.cast(pa.binary()), prefixes)) for e in self._logged]
-        if self._base is not None:
-            with self._base_errors():
-                found.insert(0, Entries.of(self._base.find_prefixes(prefixes)))
         return [entries for entries in found if len(entries.keys)]
 
     @cached_property

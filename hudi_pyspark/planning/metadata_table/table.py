@@ -115,18 +115,6 @@ class MetadataTable:
         else:
             yield from (metadata_slice.find(keys) for metadata_slice in slices)
 
-    def find_prefixes(self, partition: str, prefixes: Sequence[str]) -> Iterator[list[Entries]]:
-        """Yield the entries whose keys begin with some prefixes, slice by slice.
-
-        Args:
-            partition: an index.
-            prefixes: in any order.
-
-        Raises:
-            CorruptTableError: files are missing or cannot be read.
-        """
-        return (found.find_prefixes(prefixes) for found in self._index(partition))
-
     def _index(self, partition: str) -> list[MetadataSlice]:
         """Return the slices of an index, which keep what they have read.
 
