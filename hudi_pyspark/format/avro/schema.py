@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Final, TypeAlias, TypeGuard, Union
 
 import pyarrow as pa
@@ -207,6 +208,7 @@ VARIANT: Final = pa.struct(
 _VECTOR_ELEMENTS: Final = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8": pa.int8()}
 
 
+@lru_cache(maxsize=256)  # one text in every file and block of a writer
 def parse_schema(text: str) -> AvroRecord:
     """Parse the Avro schema of a table, log block or file.
 

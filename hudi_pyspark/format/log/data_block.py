@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import struct
 from dataclasses import dataclass
@@ -123,7 +122,7 @@ def decode_deletes(block: LogBlock) -> DeleteRecords:
 def _decode_hfile_deletes(block: LogBlock) -> pa.Table:
     hfile = _read_hfile(block)
     try:
-        schema = _parse_schema_once(str(hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
+        schema = parse_schema(str(hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
         return decode_hfile_records(hfile, schema, None)
     except (CorruptAvroError, UnicodeDecodeError) as error:
         raise _corrupt(block, f"the deletes cannot be decoded: {error}") from error
@@ -159,7 +158,7 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
 
 
 def block_schema(block: LogBlock) -> AvroRecord:
-    """Return the parsed SCHEMA header of a data block; each text is parsed once.
+    """Return the parsed SCHEMA header of a data block.
 
     Raises:
         CorruptLogBlockError: no SCHEMA header, or one that is not an Avro record schema.
@@ -168,12 +167,9 @@ def block_schema(block: LogBlock) -> AvroRecord:
     if block.schema_text is None:
         raise _corrupt(block, "expected a SCHEMA header, found none")
     try:
-        return _parse_schema_once(block.schema_text)
+        return parse_schema(block.schema_text)
     except CorruptAvroError as error:
         raise _corrupt(block, f"SCHEMA header cannot be parsed: {error.reason()}") from error
-
-
-_parse_schema_once = functools.lru_cache(maxsize=256)(parse_schema)
 
 
 def _corrupt(block: LogBlock, problem: str) -> CorruptLogBlockError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,7 +24,6 @@ from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from hudi_pyspark.format.avro.schema import AvroRecord
     from hudi_pyspark.format.hfile.entries import HFile
     from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.storage import Storage
@@ -51,7 +50,7 @@ class Entries:
             CorruptAvroError: a value does not fit its schema.
         """
         assert self.hfile is not None, "deleted keys have no values"
-        schema = _parsed_once(self.hfile.file_info[SCHEMA_INFO])
+        schema = parse_schema(str(self.hfile.file_info[SCHEMA_INFO], "utf-8"))
         return decode_hfile_records(self.hfile, schema, ["key", "type", *columns])
 
     def where(self, mask: pa.BooleanArray) -> Entries:
@@ -60,11 +59,6 @@ class Entries:
             return self
         hfile = None if self.hfile is None else self.hfile.filter(mask)
         return Entries(self.keys.filter(mask), hfile)
-
-
-@lru_cache(maxsize=8)  # one text per Hudi release, in every file and block
-def _parsed_once(text: bytes) -> AvroRecord:
-    return parse_schema(str(text, "utf-8"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from hudi_pyspark.planning.metadata_table.table import FILES, UNPARTITIONED, Met
 from hudi_pyspark.storage import FileInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
     from hudi_pyspark.planning.metadata_table.entries import Entries, MetadataSlice
@@ -167,11 +167,11 @@ class _FilesPartition:
                     found.pop(key, None)
             else:
                 for key, files in _file_maps(entries):
-                    _merge(found.setdefault(key, {}), files)
+                    merge_listing(found.setdefault(key, {}), files)
         return found
 
 
-def _merge(sizes: dict[str, int], newer: Sequence[tuple[str, int, bool]]) -> None:
+def merge_listing(sizes: dict[str, int], newer: Iterable[tuple[str, int, bool]]) -> None:
     """Apply newer entries to the sizes of files, as Hudi's combineFileSystemMetadata does."""
     for name, size, is_deleted in newer:
         if is_deleted:

@@ -1,26 +1,22 @@
-"""Records of the metadata table, merged one by one: for looking at them, not for planning."""
+"""Records of the metadata table, decoded as columns and merged by key."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import fastavro
+import numpy as np
+import pyarrow as pa
 
+from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.format.avro.fastavro_schema import load_schema
-from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
-from hudi_pyspark.format.timeline.instant_body import undecodable_as_corrupt
+from hudi_pyspark.planning.metadata_table.listing import merge_listing
 from hudi_pyspark.planning.metadata_table.table import FILES, UNPARTITIONED, MetadataTable
-from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import path_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hudi_pyspark.format.hfile.entries import HFile
     from hudi_pyspark.planning.metadata_table.entries import Entries, MetadataSlice
     from hudi_pyspark.table.view import TableView
 
@@ -99,67 +95,69 @@ def merged_values(found: Iterable[Entries]) -> Iterator[tuple[str, int, Mapping[
     Raises:
         CorruptTableError: a value cannot be decoded.
     """
-    state: dict[str, dict[str, Any]] = {}
+    state: dict[str, tuple[int, dict[str, Any]]] = {}
     for entries in found:
         if entries.hfile is None:
             for key in entries.keys.to_pylist():
                 state.pop(key, None)
             continue
-        for key, record in _decoded(entries, entries.hfile):
-            state[key] = _merge(state[key], record) if key in state else record
+        for key, kind, value in _decoded(entries):
+            older = state[key][1] if key in state else None
+            state[key] = kind, _merged(kind, older, value)
     for key in sorted(state):
-        record = state[key]
-        value = record.get(_VALUE_FIELDS.get(record["type"], "")) or {}
-        if record["type"] in _LISTINGS or not value.get("isDeleted"):
-            yield key, record["type"], value
+        kind, value = state[key]
+        if kind in _LISTINGS or not value.get("isDeleted"):
+            yield key, kind, value
 
 
-def _decoded(entries: Entries, hfile: HFile) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield key and record of each entry; one by one, since their values are unions."""
-    with undecodable_as_corrupt(METADATA_FOLDER):
-        schema = _parse_schema_once(hfile.file_info[SCHEMA_INFO])
-        spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
-        for key, (start, end) in zip(entries.keys.to_pylist(), spans, strict=True):
-            record = fastavro.schemaless_reader(
-                io.BytesIO(hfile.values_data[start:end]), schema, None
-            )
-            if not isinstance(record, dict):
-                raise TypeError(f"expected a record, found {type(record).__name__}")
-            yield key, record
+def _decoded(entries: Entries) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Yield key, type and value of each entry."""
+    table = entries.decode([*dict.fromkeys(_VALUE_FIELDS.values())])
+    kinds = table.column("type").to_pylist()
+    columns = {
+        kind: _python_values(as_one_array(table.column(field)))
+        for kind, field in _VALUE_FIELDS.items()
+        if kind in set(kinds) and field in table.schema.names
+    }
+    for row, (key, kind) in enumerate(zip(entries.keys.to_pylist(), kinds, strict=True)):
+        yield key, kind, (columns[kind][row] if kind in columns else None) or {}
 
 
-@lru_cache(maxsize=8)  # one text per Hudi release, in every file and block
-def _parse_schema_once(text: bytes) -> Any:  # noqa: ANN401  (fastavro's own form)
-    return fastavro.parse_schema(load_schema(str(text, "utf-8")))
+def _python_values(column: pa.Array) -> list[Any]:
+    """Return values as Python objects, those of unions without a name of their branch."""
+    if pa.types.is_map(column.type):
+        maps: list[Any] = column.to_pylist(maps_as_pydicts="strict")
+        return maps
+    if not pa.types.is_struct(column.type):
+        plain: list[Any] = column.to_pylist()
+        return plain
+    names = column.type.names
+    values: list[Any] = [None] * len(column)
+    if names == [f"member{number}" for number in range(len(names))]:  # a union
+        for branch in column.flatten():
+            rows = np.flatnonzero(branch.is_valid())
+            for row, value in zip(rows.tolist(), _python_values(branch.take(rows)), strict=True):
+                values[row] = value
+        return values
+    rows_of_fields = zip(*map(_python_values, column.flatten()), strict=True)
+    for row, (fields, is_valid) in enumerate(
+        zip(rows_of_fields, column.is_valid().to_pylist(), strict=True)
+    ):
+        if is_valid:
+            values[row] = dict(zip(names, fields, strict=True))
+    return values
 
 
-def _merge(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
-    """Merge two records of one key, as Hudi's HoodieMetadataPayload.preCombine does."""
-    kind = newer["type"]
-    field = _VALUE_FIELDS.get(kind, "")
-    before, after = older.get(field), newer.get(field)
-    if before is None or after is None:
-        return newer
+def _merged(kind: int, before: dict[str, Any] | None, after: dict[str, Any]) -> dict[str, Any]:
+    """Merge two values of one key, as Hudi's HoodieMetadataPayload.preCombine does."""
     if kind in _LISTINGS:
-        return {**newer, field: _merged_listing(before, after)}
-    if kind in _COLUMN_RANGES and not (after["isDeleted"] or after.get("isTightBound", True)):
-        return {**newer, field: _merged_range(before, after)}
-    return newer
-
-
-def _merged_listing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(before)
-    for name, entry in after.items():
-        old = merged.get(name)
-        if entry["isDeleted"]:
-            if old is not None and not old["isDeleted"]:
-                del merged[name]
-            else:
-                merged[name] = entry
-        else:
-            size = max(entry["size"], old["size"]) if old is not None else entry["size"]
-            merged[name] = {**entry, "size": size}
-    return merged
+        sizes = {name: file["size"] for name, file in (before or {}).items()}
+        merge_listing(sizes, ((n, file["size"], file["isDeleted"]) for n, file in after.items()))
+        return {name: {"size": size, "isDeleted": False} for name, size in sizes.items()}
+    is_range = kind in _COLUMN_RANGES and not after.get("isDeleted")
+    if before and is_range and not after.get("isTightBound", True):
+        return _merged_range(before, after)
+    return after
 
 
 def _merged_range(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,5 +188,4 @@ def listed_files(view: TableView) -> dict[str, int]:
         for record in load_metadata(view, FILES)
         if record.type == _FILES
         for name, file in record.value.items()
-        if not file["isDeleted"]
     }
