@@ -26,6 +26,7 @@ from hudi_pyspark.table.commit_slices import (
     slices_of_groups,
     written_slices,
 )
+from hudi_pyspark.table.config import has_completion_times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
-
-_FIRST_COMPLETION_TIME_VERSION = 8
 
 
 _log = logging.getLogger(__name__)
@@ -90,7 +89,7 @@ def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
             "incremental queries need the column _hoodie_commit_time, which the table does not "
             "have (hoodie.populate.meta.fields=false)"
         )
-    by_completion = (options.table_version or view.config.version) >= _FIRST_COMPLETION_TIME_VERSION
+    by_completion = has_completion_times(options.table_version or view.config.version)
     check_order(options.begin, options.end)
     times = commit_times(view, by_completion=by_completion)
     end = options.end or max(times.values(), default="")

@@ -229,7 +229,7 @@ class RangeQuery(Query):
         Only tables from version 8 on have partial updates in their log files.
         """
         config = self.view.config
-        if not config.is_merge_on_read or config.layout == 1:
+        if not config.is_merge_on_read or not config.has_partial_updates:
             return {}
         with_logs = [file_slice for file_slice in slices if file_slice.log_files]
         whole = whole_slices(self.view, commit_range, with_logs)

@@ -88,17 +88,22 @@ class TableConfig:
     @property
     def log_file_has_one_commit(self) -> bool:
         """Whether each log file holds the blocks of a single commit: from table version 8 on."""
-        return self.version >= _FIRST_LAYOUT_2_VERSION
+        return self.has_completion_times
+
+    @property
+    def has_partial_updates(self) -> bool:
+        """Whether log files may have some columns of a row only: from table version 8 on."""
+        return self.has_completion_times
 
     @property
     def has_completion_times(self) -> bool:
         """Whether timeline files are named with completion times: from table version 8 on."""
-        return self.version >= _FIRST_LAYOUT_2_VERSION
+        return has_completion_times(self.version)
 
     @property
     def layout(self) -> int:
         """Timeline layout: 2 from table version 8 on, else 1."""
-        return 2 if self.version >= _FIRST_LAYOUT_2_VERSION else 1
+        return 2 if self.has_completion_times else 1
 
     @property
     def is_merge_on_read(self) -> bool:
@@ -116,7 +121,7 @@ class TableConfig:
         folder_2 = f"{METADATA_FOLDER}/{properties.get('hoodie.timeline.path') or 'timeline'}"
         history = properties.get("hoodie.timeline.history.path") or "history"
         archived = properties.get("hoodie.archivelog.folder", "archived")
-        layout_2 = version >= _FIRST_LAYOUT_2_VERSION
+        layout_2 = has_completion_times(version)
         names, timestamp_names = _partition_fields(properties)
         flag, first = partial(_flag, properties), partial(_first, properties)
         one_of = partial(_one_of, properties)
@@ -171,6 +176,11 @@ class TableConfig:
                 f"hoodie.table.format is {table_format!r}; only native tables are read"
             )
         return config
+
+
+def has_completion_times(version: int) -> bool:
+    """Return whether the timeline of a table version has them: that of layout 2."""
+    return version >= _FIRST_LAYOUT_2_VERSION
 
 
 def load_table_config(storage: Storage) -> TableConfig:

@@ -132,7 +132,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
         MissingFileError: a writer archives or rolls back faster than the timeline can be listed.
     """
     instants = _listed_instants(storage, config)
-    if config.layout < 2 or len(instants) <= _LISTED_AT_ONCE:
+    if not config.has_completion_times or len(instants) <= _LISTED_AT_ONCE:
         return Timeline.collapse(instants)
     for _ in range(_MOST_LISTINGS):
         again = _listed_instants(storage, config)

@@ -192,6 +192,8 @@ class MetadataTable:
     def _valid(self) -> CommittedTimes:
         """The instants that are valid whatever was rolled back."""
         table, own = self.table.timeline, self.view.timeline
+        # From layout 2 on its own instants are as long as those of the table.
+        may_be_own = self.table.config.has_completion_times
         valid = {i.requested_time for i in table.completed}
         pending = {i.requested_time for i in table.pending}
         for instant in own.completed:
@@ -201,7 +203,7 @@ class MetadataTable:
             ):
                 valid.add(time)
             elif instant.action in (Action.DELTA_COMMIT, Action.COMMIT):
-                is_own = len(time) == _OWN_INSTANT_LENGTH or self.table.config.layout > 1
+                is_own = may_be_own or len(time) == _OWN_INSTANT_LENGTH
                 if is_own and time not in pending:
                     valid.add(time)
         # Instants before the active timeline of the table have committed, or were rolled back.
