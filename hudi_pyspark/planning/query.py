@@ -47,11 +47,6 @@ class Query(ABC):
         return replace(self, choice=choice)
 
     @property
-    def reads_latest_rows(self) -> bool:
-        """Whether the answer is made of the table's rows as they are now."""
-        return False
-
-    @property
     def title(self) -> str:
         """The query in a few words, e.g. ``snapshot of /table``."""
         return f"{QueryType.INCREMENTAL.value} of {self.view.storage.describe('')}"
@@ -119,11 +114,6 @@ class SnapshotQuery(Query):
     read_optimized: bool
 
     @property
-    def reads_latest_rows(self) -> bool:
-        """Whether the answer is made of the table's rows as they are now."""
-        return self.as_of is None and not self.read_optimized
-
-    @property
     def title(self) -> str:
         """The query in a few words."""
         kind = QueryType.READ_OPTIMIZED if self.read_optimized else QueryType.SNAPSHOT
@@ -158,7 +148,7 @@ class SnapshotQuery(Query):
         until = self.as_of if self.as_of is not None else self.view.last_instant
         slices = self.slices
         if self.as_of is None:
-            slices = planner.pruned(slices, predicate, by_key=self.reads_latest_rows)
+            slices = planner.pruned(slices, predicate, by_key=not self.read_optimized)
         slices = planner.with_sources(slices)
         return plan(slices, planner.context, result=result, until=until, predicate=predicate)
 

@@ -36,9 +36,9 @@ _FILE_ID_NUMBER = re.compile(r"^[a-z_-]+-([0-9]{4})-0$")  # not of partitioned r
 _INITIAL_INSTANTS = "00000000000000"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class MetadataTable:
-    """The metadata table as of the moment when it was opened.
+    """The metadata table as of the moment when it was opened; it keeps what it has read of indexes.
 
     Attributes:
         table: the table that it describes.
@@ -47,7 +47,7 @@ class MetadataTable:
 
     table: TableView
     view: TableView
-    _indexes: dict[str, list[MetadataSlice]] = field(default_factory=dict)  # by partition
+    _indexes: dict[str, list[MetadataSlice]] = field(default_factory=dict, init=False)
 
     @classmethod
     def open(cls, table: TableView) -> MetadataTable:
