@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array:
     """Return a column, or a nested field by its dotted name, as one array.
 
-    Args:
-        table: holds the column.
-        name: of the column; a column whose own name has dots takes precedence.
-        role: what the field is to the caller; used only in the error.
-
     Raises:
         CorruptTableError: the table does not have the field.
     """

@@ -54,12 +54,7 @@ def narrow_fields(
 
 
 def leaf_paths(file: pq.ParquetFile, wanted: pa.Schema) -> list[str]:
-    """Return the paths of the leaf columns that hold the wanted fields of a Parquet file.
-
-    Args:
-        file: to read from.
-        wanted: columns of the file, without the nested fields that are not wanted.
-    """
+    """Return the paths of the leaf columns that hold the wanted fields of a Parquet file."""
     leaves: list[str] = []
     first = 0
     for field in file.schema_arrow:

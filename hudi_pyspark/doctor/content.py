@@ -34,15 +34,7 @@ _RESTORE = (
 def check_logs(
     view: TableView, committed: TimelineFiles, stored: StoredFiles, track: Track, *, deep: bool
 ) -> Iterator[Finding]:
-    """Split every log file into its blocks, and on request decode every record.
-
-    Args:
-        view: the table.
-        committed: files that the timeline names.
-        stored: files on the storage.
-        track: shows the progress.
-        deep: decode every record.
-    """
+    """Split every log file into its blocks, and on request decode every record."""
     paths = [path for path, name in stored.data_files.items() if isinstance(name, LogFileName)]
     has_problem, blocks = False, 0
     for path in track(paths, "Reading log files"):
@@ -123,13 +115,6 @@ def check_base_files(
     """Open every committed base file, and on request read all of its columns.
 
     Files of failed writes are not opened, since they may be incomplete.
-
-    Args:
-        view: the table.
-        committed: files that the timeline names.
-        stored: files on the storage.
-        track: shows the progress.
-        deep: read all columns.
     """
     paths = [
         path

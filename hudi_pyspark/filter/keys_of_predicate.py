@@ -31,11 +31,6 @@ def wanted_record_keys(
 
     All records of one row share their key, and so the fields that the key is made from: records of
     other keys never change the result of the merge.
-
-    Args:
-        predicate: the filter.
-        config: the table's properties.
-        schema: the table's columns.
     """
     parts = conjuncts(predicate)
     direct = _listed(parts, RECORD_KEY_COLUMN)
@@ -63,13 +58,7 @@ def keys_array(keys: Sequence[str] | None) -> pa.Array | None:
 
 
 def _listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
-    """Return the values that a filter lists for a column, as text; None for any.
-
-    Args:
-        parts: of the filter; all of them must be true.
-        name: of the column, one of strings or integers; any other may have every value.
-        schema: the table's columns.
-    """
+    """Return the values that a filter lists for a column, as text; None for any."""
     kind = schema.field(name).type if name in schema.names else pa.null()
     if not (pa.types.is_string(kind) or pa.types.is_integer(kind)):
         return None

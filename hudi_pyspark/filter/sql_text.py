@@ -60,10 +60,6 @@ def parse_filter(text: str, schema: pa.Schema) -> Predicate:
     and brackets; literals are numbers, quoted texts, ``true``, ``false``, ``DATE '…'``,
     ``TIMESTAMP '…'`` and ``X'…'``. Names of columns are matched in any case; backticks quote them.
 
-    Args:
-        text: the filter.
-        schema: the columns that it may name.
-
     Raises:
         InvalidOptionError: the text is not a filter, it names an unknown column, or a literal does
             not fit its column.

@@ -27,11 +27,7 @@ _TEXTS_AT_A_TIME = 16_384  # their characters are held as a matrix
 
 
 def java_hash_codes(texts: Sequence[str]) -> npt.NDArray[np.int32]:
-    """Return what Java's ``String.hashCode`` returns: 31 · h + c over UTF-16 code units.
-
-    Args:
-        texts: of any characters.
-    """
+    """Return what Java's ``String.hashCode`` returns: 31 · h + c over UTF-16 code units."""
     units = [text.encode("utf-16-le", "surrogatepass") for text in texts]
     hashes = np.zeros(len(texts), np.uint32)
     for rows, octets in _by_length(units):

@@ -231,13 +231,6 @@ def _answerable(
 ) -> CommitRange:
     """Return the range as it is answered although some of its commits, or their files, are gone.
 
-    Args:
-        view: the table.
-        commit_range: the range, with the commits of the active timeline.
-        options: say whether to fall back.
-        reason: says what is gone; begins a sentence.
-        missing: requested time of each such commit to the time that ranges compare.
-
     Raises:
         IncrementalRangeError: the query must not fall back.
     """
@@ -299,12 +292,6 @@ def archived_commits(
 
 def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: HollowCommits) -> str:
     """Return the end of a range of requested times, inside which pending commits may complete.
-
-    Args:
-        view: the table.
-        begin: exclusive.
-        end: inclusive.
-        policy: what to do about pending commits.
 
     Raises:
         IncrementalRangeError: the range would miss a commit, and so would the one after it.

@@ -57,11 +57,7 @@ class PartitionPruner:
         ]
 
     def may_contain(self, folder: str) -> bool:
-        """Return whether a folder can be or contain a partition that is chosen.
-
-        Args:
-            folder: relative to the base path.
-        """
+        """Return whether a folder can be or contain a partition that is chosen."""
         fields = self.config.partition_fields
         folders = [folder] if len(fields) == 1 else folder.split("/")
         if not self._parts or len(folders) > len(fields):

@@ -56,11 +56,7 @@ class PartitionValues:
         return dict(self.path_values)
 
     def show(self, rows: pa.Table) -> pa.Table:
-        """Return the rows with the partition values that the answer has.
-
-        Args:
-            rows: as merged; may lack partition columns.
-        """
+        """Return the rows with the partition values that the answer has."""
         constants = self.constants
         for name in self.from_path:
             if name in rows.schema.names and name not in self.never_read:
@@ -163,15 +159,7 @@ def decided_by_path(
     schema: pa.Schema,
     ordering_fields: Collection[str],
 ) -> list[str]:
-    """Return the columns whose value the text of their folder gives without loss.
-
-    Args:
-        names: the table's partition columns.
-        partition_path: or the beginning of one.
-        config: the table's properties.
-        schema: the table's columns.
-        ordering_fields: names of fields whose stored values order records.
-    """
+    """Return the columns whose value the text of their folder gives without loss."""
     folders = partition_folders(partition_path, config)
     unclear: set[str] = set()
     if not config.url_encode_partitions:  # a value itself may hold what looks like an escape

@@ -92,14 +92,7 @@ class Picture:
 def picture(
     title: str, facts: list[str], values: list[dict[str, Any]], drawing: Mapping[str, Any]
 ) -> Picture:
-    """Return a picture in the common style.
-
-    Args:
-        title: first line.
-        facts: further lines above the picture.
-        values: the data, one mapping per mark.
-        drawing: marks and encodings, or layers, or panels.
-    """
+    """Return a picture in the common style."""
     return Picture(
         {
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",

@@ -17,10 +17,6 @@ class Plots:
 
     `HudiTable.plot` returns it. Drawing needs the extra ``plot``. Every method may raise
     `HudiError` where the files that it reads are missing or corrupt.
-
-    Args:
-        title: first line of the pictures, with the table's name.
-        inspection: the inspection of the table.
     """
 
     def __init__(self, title: str, inspection: Inspection) -> None:

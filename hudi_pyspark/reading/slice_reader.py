@@ -165,11 +165,6 @@ def _load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Stora
     still beat a log record, lend it values, or, where a base file has a key twice, be the one of
     the two that is replaced.
 
-    Args:
-        task: of a slice with log files.
-        blocks: live blocks of these files; not needed afterwards.
-        storage: of the table.
-
     Raises:
         HudiError: a file is missing, damaged, or not readable as the table's schema asks.
     """

@@ -24,11 +24,6 @@ def read_in_parallel(
     Threads help, since Arrow and numpy release the interpreter lock. At most two tables per thread
     wait to be taken. Stop iterating to stop reading.
 
-    Args:
-        tasks: what to read.
-        read: reads one task.
-        threads: how many tasks are read at a time.
-
     Raises:
         HudiError: the first error of any task.
     """

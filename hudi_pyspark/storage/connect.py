@@ -32,10 +32,6 @@ _WEBHDFS_PORT = 9870
 def connect(location: Location, arguments: Mapping[str, Value]) -> FileSystem:
     """Return the file system of a location; most connect with the first request.
 
-    Args:
-        location: not a local folder.
-        arguments: of the file system.
-
     Raises:
         InvalidOptionError: nothing reaches such a location, or an argument is missing.
         ImportError: the package that reaches it is not installed.

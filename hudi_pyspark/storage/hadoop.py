@@ -30,12 +30,7 @@ class WebHdfsFileSystem(FsspecFileSystem):
 
 
 class HdfsNativeFileSystem(FsspecFileSystem):
-    """HDFS by hdfs-native, past its file system for fsspec: that one cuts names at ? and #.
-
-    Args:
-        filesystem: of hdfs-native.
-        root: URI of the name node, for errors.
-    """
+    """HDFS by hdfs-native, past its file system for fsspec: that one cuts names at ? and #."""
 
     def __init__(self, filesystem: Any, root: str) -> None:  # noqa: ANN401  (fsspec has no types)
         super().__init__(filesystem)

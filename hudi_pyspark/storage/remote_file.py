@@ -21,14 +21,7 @@ _MOST_AT_ONCE = 8 << 20  # bytes of a request of `prefetch`
 
 
 class RemoteFile(io.RawIOBase):
-    """A file that is opened again wherever a request fails or credentials expire.
-
-    Args:
-        request: makes a request with the current file system, again where it fails.
-        filesystem: where the file was opened.
-        opened: the file.
-        path: absolute inside the file system.
-    """
+    """A file that is opened again wherever a request fails or credentials expire."""
 
     def __init__(
         self,

@@ -173,14 +173,7 @@ def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
 def load_history_v2(
     storage: Storage, folder: str, since: str = "", until: str = ""
 ) -> Iterator[ArchivedInstant]:
-    """Yield the instants of files of the current manifest; metadata columns are not read.
-
-    Args:
-        storage: of the table.
-        folder: of the history.
-        since: as for `load_archive`.
-        until: as for `load_archive`.
-    """
+    """Yield the instants of files of the current manifest; metadata columns are not read."""
     paths = [p for p in _history_files(storage, folder) if _may_have(p, since, until)]
     read = partial(_read_history_rows, storage, columns=_INSTANT_COLUMNS)
     with ThreadPoolExecutor(_READ_THREADS) as pool:

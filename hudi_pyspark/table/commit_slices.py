@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 def written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
     """Return slices made only of the files that some commits wrote, as of the last of them.
 
-    Args:
-        view: the table.
-        times: requested times of completed commits on the active timeline; not empty.
-
     Raises:
         MissingFileError: one of these files is needed and not on the storage.
     """
@@ -29,12 +25,7 @@ def written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
 
 
 def commits_without_files(view: TableView, times: Collection[str]) -> list[str]:
-    """Return those of some commits that wrote a file which their slices need and which is gone.
-
-    Args:
-        view: the table.
-        times: as for `written_slices`.
-    """
+    """Return those of some commits that wrote a file which their slices need and which is gone."""
     missing = {
         path
         for file_slice in _written_slices(view, times)

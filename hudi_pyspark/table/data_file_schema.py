@@ -39,10 +39,6 @@ def newest_data_file_schema(
 ) -> pa.Schema | None:
     """Read the schema of the newest data file that can be read; None if none can.
 
-    Args:
-        storage: of the table.
-        commit_metadata: by requested time; no more of it is read than needed.
-
     Returns:
         The file's columns in its order, meta columns included.
     """

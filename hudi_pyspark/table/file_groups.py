@@ -250,12 +250,6 @@ def data_files(
 ) -> tuple[list[BaseFile], list[LogFile]]:
     """Return the base and log files of a partition: on the storage, or only known by commits.
 
-    Args:
-        partition: its path.
-        listed: the files in its folder.
-        committed: file name to what commits record of the file.
-        config: names the extensions of base files.
-
     Raises:
         CorruptTableError: a committed base file is empty.
     """

@@ -32,11 +32,7 @@ class FileListing(Protocol):
     """The source of partitions and files: directories, or the metadata table."""
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
-        """List raw partition paths, sorted; [""] for an unpartitioned table.
-
-        Args:
-            choice: the partitions to list; None for all.
-        """
+        """List raw partition paths, sorted; [""] for an unpartitioned table."""
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         """List the files directly in each partition, in any order."""
@@ -63,11 +59,7 @@ class DirectoryListing:
         self._folders = 0  # listed so far
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
-        """Return the paths of the partitions, sorted; lists each folder that leads to one once.
-
-        Args:
-            choice: the partitions to list; None for all.
-        """
+        """Return the paths of the partitions, sorted; lists each folder that leads to one once."""
         if not self._is_partitioned:
             return [""]
         partitions: list[str] = []

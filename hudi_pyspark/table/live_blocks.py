@@ -121,10 +121,6 @@ class SliceBlocks:
     def read(self, storage: Storage, files: LogFiles) -> list[LogBlock]:
         """Return all log blocks that the query sees, undecoded, in the order in which they apply.
 
-        Args:
-            storage: of the table.
-            files: opens the log files; needed until the blocks are decoded.
-
         Raises:
             CorruptLogBlockError: a file is damaged, and `on_damage` says to fail.
             MissingFileError: a log file, or the blocks that a completed commit wrote, are gone.
@@ -188,11 +184,6 @@ class OnDamage(enum.Enum):
 
     def report(self, problem: str, path: str, offset: int) -> None:
         """Raise, log a warning, or do nothing.
-
-        Args:
-            problem: what is wrong.
-            path: of the log file, as shown to users.
-            offset: bytes from the start of the file.
 
         Raises:
             CorruptLogBlockError: for FAIL.

@@ -41,9 +41,6 @@ def avro_schema_text(schema: pa.Schema) -> str | None:
 def annotated_schema(schema: pa.Schema) -> pa.Schema:
     """Return a file's schema with the timestamps that its own types do not show.
 
-    Args:
-        schema: of the file, with the footer's key-value metadata.
-
     Returns:
         The same columns; an int64 that the footer's Avro schema calls a timestamp is one. Casting
         the file's columns to it changes no value.

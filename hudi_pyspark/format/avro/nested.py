@@ -61,13 +61,7 @@ class RecordReader(ValueReader):
 
 
 class BranchReader(ValueReader):
-    """Base of the unions: the ordinal of a branch, then a value of that branch.
-
-    Args:
-        avro: the union.
-        field: its dotted name.
-        branches: a reader per branch, null included.
-    """
+    """Base of the unions: the ordinal of a branch, then a value of that branch."""
 
     def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
         least = 1 + min(branch.least_width for branch in branches)
@@ -169,11 +163,6 @@ class ListReader(ValueReader):
     The items of one list follow each other without an index, so they must be searched one by one.
     All lists are searched at the same time: first all first items, then all second items … Then all
     items of all lists are decoded as one column.
-
-    Args:
-        avro: the array or map.
-        field: its dotted name.
-        item: reader of an array's items, or of a map's entries; each of them takes bytes.
     """
 
     def __init__(self, avro: AvroType, field: str, item: ValueReader) -> None:

@@ -312,10 +312,6 @@ def is_nullable(avro: AvroType) -> bool:
 def arrow_type(avro: AvroType, path: str) -> pa.DataType:
     """Return the Arrow type of an Avro type.
 
-    Args:
-        avro: the type.
-        path: dotted name of the column that has the type; only for the error.
-
     Raises:
         UnsupportedTypeError: there is no such Arrow type.
     """

@@ -110,10 +110,6 @@ class Block:
     def content(self, codec: int, path: str) -> bytes | memoryview:
         """Verify the checksums and inflate the content.
 
-        Args:
-            codec: of the HFile, as its trailer has it.
-            path: of the file; used only in errors.
-
         Raises:
             HFileError: the content contradicts its header or its checksums.
             UnsupportedTableError: another compression codec than gzip.

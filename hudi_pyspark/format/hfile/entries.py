@@ -73,11 +73,6 @@ def decode_entries(
 ) -> HFile:
     """Decode the entries of some data blocks.
 
-    Args:
-        contents: of the blocks, inflated.
-        offsets: of the blocks in the HFile; used only in errors.
-        file_info: of the HFile.
-
     Raises:
         HFileError: entries that do not fill their block, or that are of another form.
     """

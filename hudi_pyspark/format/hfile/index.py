@@ -45,11 +45,6 @@ class BlockIndex:
     def of(cls, keys: list[bytes], places: list[Place], offset: int) -> BlockIndex:
         """Return the index of some blocks.
 
-        Args:
-            keys: a lower bound for the keys of each block.
-            places: of the blocks.
-            offset: of the index in the HFile; used only in errors.
-
         Raises:
             HFileError: the keys do not ascend in either order that Hudi writes.
         """
@@ -92,11 +87,6 @@ def parse_root_index(
     content: bytes | memoryview, count: int, offset: int
 ) -> tuple[list[bytes], list[Place]]:
     """Parse the entries of a root index or of the index of meta blocks.
-
-    Args:
-        content: of the block.
-        count: of entries, from the trailer.
-        offset: of the block in the HFile; used only in errors.
 
     Returns:
         Key and place of each block; a key of data follows its length, see `row_of`.

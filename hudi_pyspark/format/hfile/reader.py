@@ -62,10 +62,6 @@ _PART = 32 << 20  # inflated bytes that are decoded together
 def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
     """Read every entry of an HFile, as HBase's or Hudi's own writer made it.
 
-    Args:
-        data: the whole HFile.
-        path: of the file that holds it; used only in errors.
-
     Raises:
         HFileError: bytes that are not an HFile, or that contradict its trailer. Base files, log
             blocks and the bootstrap index are HFiles, so the caller knows which of them is corrupt.
@@ -96,10 +92,6 @@ class HFileReader:
     @classmethod
     def open(cls, source: ByteSource, *, path: str) -> HFileReader:
         """Read trailer, root index and file info, by at most two reads.
-
-        Args:
-            source: of the whole HFile.
-            path: of the file that holds it; used only in errors.
 
         Raises:
             HFileError: bytes that are not an HFile.

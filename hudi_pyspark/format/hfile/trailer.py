@@ -40,11 +40,6 @@ class Trailer:
 def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
     """Parse the last 4,096 bytes of an HFile.
 
-    Args:
-        octets: these bytes.
-        offset: where they begin in the HFile.
-        path: of the file; used only in errors.
-
     Raises:
         HFileError: bytes of another form, or of another version.
         UnsupportedTableError: the HFile is encrypted.
@@ -74,11 +69,6 @@ def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
 
 def parse_file_info(content: bytes | memoryview, offset: int, path: str) -> dict[str, bytes]:
     """Parse a block of pairs, each in field 1 of a message: field 1 its key, field 2 its value.
-
-    Args:
-        content: of the block.
-        offset: of the block in the HFile; used only in errors.
-        path: of the file; used only in errors.
 
     Raises:
         HFileError: bytes of another form.

@@ -97,9 +97,6 @@ def decode_data_block(
 def decode_deletes(block: LogBlock) -> DeleteRecords:
     """Decode a block of deletes, or a native log of them.
 
-    Args:
-        block: a DELETE_BLOCK.
-
     Raises:
         CorruptLogBlockError: content that is not of the block's form.
         UnsupportedTableError: an ordering value of a Java class, or an HFile codec, that is not

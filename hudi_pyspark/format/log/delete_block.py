@@ -120,11 +120,6 @@ def _group_of_column(values: pa.Array) -> OrderingGroup:
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:
     """Decode the content of a delete block of any version.
 
-    Args:
-        content: as framed: version, length and payload.
-        path: of the log file; used only in errors.
-        offset: of the block in the log file; used only in errors.
-
     Raises:
         CorruptLogBlockError: an unknown version, or a payload that does not fit.
         UnsupportedTableError: an ordering value of a Java class that is not covered.

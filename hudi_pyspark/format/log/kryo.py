@@ -51,11 +51,6 @@ class KryoDelete:
 def parse_hoodie_keys(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
     """Parse the `HoodieKey[]` of a version 1 delete block, in block order.
 
-    Args:
-        payload: the block's content after version and length.
-        path: of the log file; used only in errors.
-        offset: of the block in the log file; used only in errors.
-
     Raises:
         CorruptLogBlockError: other bytes than such an array, or bytes after it.
     """
@@ -64,11 +59,6 @@ def parse_hoodie_keys(payload: memoryview, *, path: str, offset: int) -> list[Kr
 
 def parse_delete_records(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
     """Parse the `DeleteRecord[]` of a version 2 delete block, in block order.
-
-    Args:
-        payload: the block's content after version and length.
-        path: of the log file; used only in errors.
-        offset: of the block in the log file; used only in errors.
 
     Raises:
         CorruptLogBlockError: other bytes than such an array, or bytes after it.

@@ -194,10 +194,6 @@ def salvage_blocks(data: bytes | Octets, *, path: str) -> Iterator[SalvagedBlock
 
     Where a block is whole by its lengths but cannot be understood, the next one begins after it;
     everywhere else at the next magic.
-
-    Args:
-        data: the whole log file.
-        path: relative to the base path; used only in blocks.
     """
     file = memoryview(data) if isinstance(data, bytes) else data
     offset = 0

@@ -43,11 +43,6 @@ _BLOCK_TYPES = {
 def frame_native_log(data: bytes | Octets, name: LogFileName, *, path: str) -> LogBlock:
     """Read the header of a native log and leave its records where they are.
 
-    Args:
-        data: the log file; only its footer is read.
-        name: of the file.
-        path: relative to the base path; used only in the block and in errors.
-
     Raises:
         CorruptLogBlockError: the file is not of its format, or its footer has no header.
         UnsupportedTableError: a format that is not covered, or a newer version of the header.

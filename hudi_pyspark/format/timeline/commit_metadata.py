@@ -106,10 +106,6 @@ class CommitMetadata:
 def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
     """Decode a commit's file, in any state; an empty file gives empty metadata.
 
-    Args:
-        body: the whole file, JSON or an Avro container.
-        path: of the file; used only in errors.
-
     Raises:
         CorruptTimelineError: the file cannot be decoded.
     """

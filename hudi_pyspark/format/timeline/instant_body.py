@@ -71,12 +71,7 @@ def decoded_body(body: bytes, *, path: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def undecodable_as_corrupt(path: str, what: str = "") -> Iterator[None]:
-    """Turn any error that wrong bytes cause into CorruptTimelineError, naming the file.
-
-    Args:
-        path: of the file.
-        what: begins the description of the problem.
-    """
+    """Turn any error that wrong bytes cause into CorruptTimelineError, naming the file."""
     try:
         yield
     except _UNDECODABLE as error:

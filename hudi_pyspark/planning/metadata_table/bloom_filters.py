@@ -21,11 +21,6 @@ def slices_that_may_hold(
 ) -> list[FileSlice]:
     """Return the slices that may hold one of some record keys.
 
-    Args:
-        metadata: has a partition of Bloom filters.
-        slices: base files without log files, which have no Bloom filter.
-        keys: record keys.
-
     Raises:
         CorruptTableError: the metadata table cannot be read.
     """

@@ -47,12 +47,6 @@ def slices_within_bounds(
     on one column rules a slice out if it does so for each of its files. A file without statistics
     keeps its slice.
 
-    Args:
-        metadata: has a partition of column statistics.
-        slices: as of the latest instant; no user's merger makes up their values.
-        predicate: the filter.
-        kinds: type of each column that has bounds; see `columns_with_bounds`.
-
     Raises:
         CorruptTableError: the metadata table cannot be read.
     """
@@ -74,13 +68,7 @@ def slices_within_bounds(
 def columns_with_bounds(
     predicate: Predicate, schema: pa.Schema, not_stored: Collection[str]
 ) -> dict[str, pa.DataType]:
-    """Return name and type of the columns of a filter that may have bounds.
-
-    Args:
-        predicate: the filter.
-        schema: the table's columns.
-        not_stored: columns whose values do not come from the files.
-    """
+    """Return name and type of the columns of a filter that may have bounds."""
     return {
         name: kind
         for name in columns_of(predicate)
@@ -145,12 +133,7 @@ def _columns(ends: Sequence[tuple[Any, Any]], kind: pa.DataType) -> tuple[pa.Arr
 
 
 def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN401  (of any type)
-    """Return a minimum or maximum of a column as a Python value; None if there is none.
-
-    Args:
-        statistics: value of a record of column statistics.
-        bound: ``minValue`` or ``maxValue``.
-    """
+    """Return a minimum or maximum of a column as a Python value; None if there is none."""
     wrapper = statistics[bound]
     if wrapper is None:
         return None
@@ -169,12 +152,7 @@ def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN4
 
 
 def column_bounds(statistics: Mapping[str, Any], kind: pa.DataType) -> Bounds:
-    """Return what a record of column statistics says about a column.
-
-    Args:
-        statistics: value of a record of column statistics.
-        kind: the type that the table's schema gives the column.
-    """
+    """Return what a record of column statistics says about a column."""
     low, high = _or_none(_ends(statistics, kind), kind)
     may_be_null, may_have_value = _counts(statistics, kind)
     if low is None:

@@ -30,9 +30,6 @@ class MetadataListing:
 
     It is left aside as a whole where it cannot be read or lacks a commit of the table, and for one
     partition where it lacks a file that a commit names and that a query needs. Both are logged.
-
-    Args:
-        table: with a listing of folders, which remains the fallback.
     """
 
     def __init__(self, table: TableView) -> None:
@@ -42,11 +39,7 @@ class MetadataListing:
         self._problem = ""  # why the metadata table is not used
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
-        """Return the paths of the partitions, sorted.
-
-        Args:
-            choice: the partitions to list; None for all.
-        """
+        """Return the paths of the partitions, sorted."""
 
         def listed(metadata: _FilesPartition) -> list[str]:
             names = metadata.partition_paths

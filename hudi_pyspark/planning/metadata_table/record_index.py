@@ -25,10 +25,6 @@ _NO_FILE_INDEX = -1
 def locate(metadata: MetadataTable, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
     """Return the file groups that hold some record keys; keys of no record are left out.
 
-    Args:
-        metadata: has a record index.
-        keys: in any order.
-
     Returns:
         By key: one file group; of a record index of its own per partition, one per partition.
 

@@ -57,12 +57,10 @@ class IndexQuestion:
 def prune_slices(
     table: TableView, slices: Slices, question: IndexQuestion
 ) -> tuple[Slices, list[str]]:
-    """Return the slices that can have rows of a query, and what each index did or why it could not.
+    """Return the slices of the latest state that can have rows of a query, and notes.
 
-    Args:
-        table: its indexes are used if its files come from the metadata table.
-        slices: as of the latest instant.
-        question: about the query.
+    A note says what an index did, or why it could not. Indexes are used if files come from the
+    metadata table.
     """
     notes: list[str] = []
     listing = table.listing

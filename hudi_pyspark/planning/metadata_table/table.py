@@ -97,10 +97,6 @@ class MetadataTable:
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
         """Yield the entries with some keys, slice by slice; see `MetadataSlice.find`.
 
-        Args:
-            partition: one whose slices share keys by their hash codes: an index.
-            keys: in any order.
-
         Raises:
             CorruptTableError: files are missing or cannot be read.
         """

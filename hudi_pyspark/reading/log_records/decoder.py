@@ -212,10 +212,6 @@ def _place(block: LogBlock) -> str:
 def deleting_rows(rows: pa.Table, rule: MergeRule) -> Mask:
     """Return the rows of a data block that delete their key.
 
-    Args:
-        rows: of the block.
-        rule: names the column and the value that mark a delete.
-
     Raises:
         CorruptTableError: the delete field is nested, and its column does not have it.
     """
@@ -249,11 +245,6 @@ def delete_ordering(
     records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
 ) -> tuple[OrderingValues, npt.NDArray[np.bool_]]:
     """Make the ordering values of deleted records comparable with those of rows.
-
-    Args:
-        records: of a delete block.
-        schema: of the rows.
-        names: ordering fields, dotted for nested ones.
 
     Returns:
         The values, null where one does not fit its column, and a mask of the records that have a

@@ -66,10 +66,6 @@ class OrderingValues:
 def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
     """Return the ordering values of a table's rows.
 
-    Args:
-        table: holds every ordering field's top-level column.
-        fields: names, dotted for nested fields.
-
     Raises:
         CorruptTableError: a field does not exist in the table schema.
         UnsupportedTableError: a field has a type without an order in Hudi.

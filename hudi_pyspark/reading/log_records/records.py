@@ -177,13 +177,7 @@ class LogRecords:
     def from_spill_table(
         cls, table: pa.Table, schema: pa.Schema, column_sets: ColumnSets
     ) -> LogRecords:
-        """Restore what `to_spill_table` returned.
-
-        Args:
-            table: all or some rows of it.
-            schema: of the records' rows.
-            column_sets: of the slice.
-        """
+        """Restore what `to_spill_table` returned."""
         has_row, keys, positions, *marks = map(as_one_array, table.columns[len(schema) :])
         records = Records(
             pa.Table.from_arrays(table.columns[: len(schema)], schema=schema),

@@ -74,13 +74,7 @@ def winners_take_values(log: LogRecords, rule: MergeRule) -> bool:
 
 
 def pair_merge(rule: MergeRule, sets: ColumnSets, merger: PayloadMerger | None) -> PairMerge:
-    """Return the function that merges older and newer records by a table's rule.
-
-    Args:
-        rule: of the table.
-        sets: sets of columns of the slice's records; those of merged records are added.
-        merger: a user's function, used instead of the rule.
-    """
+    """Return the function that merges older and newer records by a table's rule."""
     if merger is not None:
         return lambda older, newer: merge_pairs(merger, older, newer, rule)
     return lambda older, newer: decide(older, newer, rule, sets).apply(older, newer)

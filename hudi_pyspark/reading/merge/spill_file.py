@@ -87,9 +87,6 @@ class Span:
 class SpillFile:
     """A file without a name, which is gone when it is closed or its process ends, however it ends.
 
-    Args:
-        folder: on local disk; created if it does not exist.
-
     Raises:
         SpillError: the file cannot be created there.
     """
@@ -150,10 +147,6 @@ class Buckets:
 
     def add(self, table: pa.Table, buckets: npt.NDArray[np.int64]) -> None:
         """Put rows into their buckets.
-
-        Args:
-            table: the rows.
-            buckets: number of the bucket of each row.
 
         Raises:
             SpillError: the disk is full.
