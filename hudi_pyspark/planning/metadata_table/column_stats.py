@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.filter.bounds import Bounds, ColumnBounds, may_match_merged
+from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, field_type
 from hudi_pyspark.options.indexes import Index
 from hudi_pyspark.planning.metadata_table.index_keys import column_keys, file_key, partition_keys
@@ -58,7 +58,7 @@ def slices_within_bounds(
         for key, _, value in merged_values(entries)
     }
     columns = {
-        name: _bounds_of_files([found.get(key) for key in of_column], kinds[name])
+        name: bounds_of_files([found.get(key) for key in of_column], kinds[name])
         for name, of_column in keys.items()
     }
     within = may_match_merged(predicate, columns, files, len(slices))
@@ -112,7 +112,7 @@ def _keys(
     return np.array(files, np.int64), keys
 
 
-def _bounds_of_files(
+def bounds_of_files(
     statistics: Sequence[Mapping[str, Any] | None], kind: pa.DataType
 ) -> ColumnBounds:
     """Return the bounds of a column in some files; unknown for a file without statistics."""
@@ -149,15 +149,6 @@ def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN4
         scale = int((kind.get("additionalInfo") or "0,0").split(",")[1])
         return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale)
     return value
-
-
-def column_bounds(statistics: Mapping[str, Any], kind: pa.DataType) -> Bounds:
-    """Return what a record of column statistics says about a column."""
-    low, high = _or_none(_ends(statistics, kind), kind)
-    may_be_null, may_have_value = _counts(statistics, kind)
-    if low is None:
-        return Bounds(None, None, may_be_null, may_have_value)
-    return Bounds(pa.scalar(low, kind), pa.scalar(high, kind), may_be_null, may_have_value)
 
 
 def _ends(statistics: Mapping[str, Any], kind: pa.DataType) -> tuple[Any, Any]:

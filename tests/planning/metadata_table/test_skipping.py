@@ -10,7 +10,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, UnsupportedQueryError
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.planning.metadata_table.column_stats import column_bounds
+from hudi_pyspark.planning.metadata_table.column_stats import bounds_of_files
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
 from tests.conftest import GOLDEN
@@ -152,8 +152,9 @@ def test_bounds_of_zero_are_those_of_a_footer_without_any(zero, kind):
     kinds = {"typeOrdinal": 10, "additionalInfo": "8,2"} if isinstance(zero, bytes) else None
     bound = {"value": zero}
     statistics = {"minValue": bound, "maxValue": bound, "nullCount": 0, "valueCount": 3}
-    bounds = column_bounds({**statistics, "valueType": kinds}, kind)
-    assert (bounds.low, bounds.high, bounds.may_have_value) == (None, None, True)
+    bounds = bounds_of_files([{**statistics, "valueType": kinds}], kind)
+    assert (bounds.low.null_count, bounds.high.null_count) == (1, 1)
+    assert bounds.may_have_value.tolist() == [True]
 
 
 def test_slices_with_log_files_are_left_out_by_the_statistics_of_all_their_files(golden_table):
@@ -218,5 +219,6 @@ def test_file_without_statistics_keeps_its_slice():
 def test_values_that_hudi_counts_as_nulls_rule_nothing_out(kind, may_have_value):
     """Apache Hudi adds bytes and decimals, which it may not compare, to a log's nulls."""
     counted = {"minValue": None, "maxValue": None, "nullCount": 2, "valueCount": 2}
-    bounds = column_bounds(counted, kind)
-    assert (bounds.may_be_null, bounds.may_have_value) == (True, may_have_value)
+    bounds = bounds_of_files([counted], kind)
+    assert bounds.may_be_null.tolist() == [True]
+    assert bounds.may_have_value.tolist() == [may_have_value]
