@@ -118,7 +118,9 @@ class MetadataTable:
             CorruptTableError: it has none, so that nothing would be found in it.
         """
         if partition not in self._indexes:
-            self._indexes[partition] = self.slices(partition, check_files=True)
+            # A slice without statistics or Bloom filter is kept; without places rows would be lost.
+            is_exact = partition == RECORD_INDEX
+            self._indexes[partition] = self.slices(partition, check_files=is_exact)
         if not self._indexes[partition]:
             location = self.view.storage.describe(partition)
             raise CorruptTableError(

@@ -188,17 +188,18 @@ def test_index_costs_no_read_of_the_archive_and_of_no_commit(copy_case, monkeypa
 
         monkeypatch.setattr(ArrowStorage, method, watched)
 
-    def timeline_reads(**options):
+    def timeline_reads(folder, **options):
         read.clear()
         scan = HudiTable(str(path)).scan(**options)
         assert scan.plan()
         assert options == {} or "file slices by" in pruned(scan)
-        return sorted(name for name in read if name.startswith(f"{path}/.hoodie/timeline/"))
+        return sorted(name for name in read if name.startswith(f"{path}/.hoodie/{folder}"))
 
-    to_list = timeline_reads()
+    to_list = timeline_reads("timeline/")
     assert not any("/history/" in name for name in to_list)
     for text in (f"id = '{key}'", "n = 5010"):
-        assert timeline_reads(filter=text) == to_list
+        assert timeline_reads("timeline/", filter=text) == to_list
+    assert timeline_reads("metadata/.hoodie/timeline/", filter="n = 5010") == []
 
 
 def add_archive(path: Path, count: int) -> None:
