@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import (
@@ -200,6 +201,18 @@ def test_table_with_the_properties_of_version_0_gives_the_same_answers(name, tmp
     assert HudiTable(str(path)).view.config.version == 0
     for query in case.queries:
         assert run_query(case, query, path, {}).problems == ()
+
+
+def test_partition_values_that_apache_hudi_fails_to_cast_are_those_of_the_files(golden_table):
+    path = golden_table("trino_hudi_custom_keygen_pt_v8_mor")
+    groups: dict[str, list[str]] = {}
+    for file in sorted(map(str, path.rglob("*.parquet")), key=lambda name: name.split("_")[-1]):
+        groups.setdefault(file.rpartition("/")[2].partition("_")[0], []).append(file)
+    # The names sort by commit, and every log file was compacted.
+    newest = pa.concat_tables(pq.ParquetFile(files[-1]).read() for files in groups.values())
+    names = ["id", "price", "partition_field_country", "partition_field_date"]
+    answer = HudiTable(str(path)).scan(names).to_arrow()
+    assert answer.sort_by("id").to_pylist() == newest.select(names).sort_by("id").to_pylist()
 
 
 def test_cases_are_varied():
