@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -242,7 +244,9 @@ class HudiTable:
         given = {name: value for name, value in named.items() if value is not None}
         return self.scan_with({**options, **given}, limit=limit)
 
-    def lookup(self, keys: Sequence[str | int], columns: Sequence[str] | None = None) -> pa.Table:
+    def lookup(
+        self, keys: str | int | Iterable[str | int], columns: Sequence[str] | None = None
+    ) -> pa.Table:
         """Return the rows with some record keys, in no promised order.
 
         The record index, where the table has one, finds their file groups: one for each key, even
@@ -250,19 +254,22 @@ class HudiTable:
         what is read.
 
         Args:
-            keys: as in ``_hoodie_record_key``; of a single key field its value is enough.
+            keys: one or several, as in ``_hoodie_record_key``; of a single key field its value is
+                enough.
             columns: names of the columns to read, in this order; all by default.
 
         Raises:
             UnsupportedQueryError: the table's files do not hold record keys.
-            InvalidOptionError: no key, or a column that does not exist.
+            InvalidOptionError: no key, one that is neither text nor a whole number, or an unknown
+                column.
         """
         if not self.config.populate_meta_fields:
             raise UnsupportedQueryError(
                 f"table {self.config.name!r} has no column {RECORD_KEY_COLUMN} "
                 "(hoodie.populate.meta.fields=false): filter on its key fields instead"
             )
-        texts = [str(key) for key in keys]
+        is_one = isinstance(keys, (str, bytes)) or not isinstance(keys, Iterable)
+        texts = [_key_text(key) for key in ([keys] if is_one else keys)]
         fields = self.config.record_key_fields
         if len(fields) == 1:  # releases differ in whether they put its name before the value
             texts += [f"{fields[0]}:{text}" for text in texts]
@@ -493,3 +500,13 @@ def _catalog_settings(options: Mapping[str, str]) -> dict[str, str]:
         for name, value in options.items()
         if name.startswith(CATALOG_PREFIX)
     }
+
+
+def _key_text(key: object) -> str:
+    # Key generators write other types in Java's words: true, 1.0E10, days since 1970.
+    if isinstance(key, bool) or not isinstance(key, (str, Integral)):
+        raise InvalidOptionError(
+            f"the record key {key!r} is of type {type(key).__name__}: give text, as in "
+            f"{RECORD_KEY_COLUMN}, or a whole number"
+        )
+    return str(key)

@@ -1,5 +1,6 @@
 """File slices that statistics and the record index rule out: fewer files, the same rows."""
 
+import datetime as dt
 import shutil
 
 import numpy as np
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.errors import CorruptTableError, UnsupportedQueryError
+from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.planning.metadata_table.column_stats import bounds_of_files
@@ -115,6 +116,23 @@ def test_lookup_takes_the_value_of_a_single_key_field(golden_table):
     (field,) = table.config.record_key_fields
     value = table.scan([field]).to_arrow()[0][0].as_py()
     assert table.lookup([value], [field]).to_pylist() == [{field: value}]
+
+
+def test_lookup_takes_one_key(golden_table):
+    table = HudiTable(str(golden_table(INDEXED[1])))
+    first, second = table.scan(["_hoodie_record_key"], limit=2).to_arrow()[0].to_pylist()
+    assert len(first) > 1  # its letters are not keys
+    assert table.lookup(first, ["_hoodie_record_key"])[0].to_pylist() == [first]
+    assert table.lookup(1).num_rows == 0
+    assert table.lookup(iter([first, second])).num_rows == 2
+
+
+@pytest.mark.parametrize("key", [True, 2.5, None, b"k1", dt.date(2024, 1, 1)])
+def test_lookup_refuses_keys_that_java_spells_in_another_way(golden_table, key):
+    table = HudiTable(str(golden_table(INDEXED[1])))
+    for keys in (key, ["k1", key]):
+        with pytest.raises(InvalidOptionError, match=f"of type {type(key).__name__}: give text"):
+            table.lookup(keys)
 
 
 def test_lookup_needs_stored_keys(golden_table):
