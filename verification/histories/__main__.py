@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from verification.histories.avro_generation import AVRO, avro_history
 from verification.histories.examination import Examination, ask, ask_again, differs, examine, write
 from verification.histories.flink_generation import FLINK, flink_history
 from verification.histories.flink_writer import FlinkWorker
@@ -53,7 +54,8 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--hudi",
         default=NEWEST,
-        help=f"releases that write, commas between; {FLINK}; 0.15.0+1.0.2 for one after the other",
+        help=f"releases that write, commas between; 0.15.0+1.0.2: one after the other; "
+        f"{AVRO}1.0.2: by its client with Avro schemas; {FLINK}",
     )
     parser.add_argument("--out", default="build/histories", help="folder for results and tables")
     parser.add_argument("--shrink", type=int, default=120, help="seconds per failure; 0: do not")
@@ -69,11 +71,7 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
     suspects = []
     with (folder / f"{hudi}-{given.seed}-{given.first}.jsonl").open("w") as results:
         for number in range(given.first, given.first + given.count):
-            history = (
-                flink_history(given.seed, number)
-                if hudi == FLINK
-                else random_history(given.seed, number, hudi)
-            )
+            history = _history(given.seed, number, hudi)
             found = examine(history, worker, tables, given.queries)
             if worker.hudi != NEWEST and _is_open(found):
                 suspects.append(found)
@@ -88,10 +86,18 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
     worker.stop()
 
 
+def _history(seed: int, number: int, hudi: str) -> History:
+    if hudi == FLINK:
+        return flink_history(seed, number)
+    make = avro_history if hudi.startswith(AVRO) else random_history
+    return make(seed, number, hudi)
+
+
 def _worker(hudi: str, folder: Path) -> Worker:
     if hudi == FLINK:
         return FlinkWorker(NEWEST, folder)
-    return SuccessiveWorker(NEWEST, folder) if "+" in hudi else Worker(hudi, folder)
+    names_releases = "+" in hudi or hudi.startswith(AVRO)
+    return SuccessiveWorker(NEWEST, folder) if names_releases else Worker(hudi, folder)
 
 
 def _ask_newest(suspects: Sequence[Examination], tables: Path) -> None:

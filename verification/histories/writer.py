@@ -6,6 +6,8 @@ import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from verification.histories import avro_writer
+from verification.histories.avro_generation import AVRO
 from verification.histories.column_types import TYPES, Json
 from verification.histories.history import LAGS, History, Step, StepKind
 from verification.histories.instants import completed_commits, partition_paths
@@ -62,7 +64,9 @@ def execute(spark: SparkSession, history: History, number: int, path: Path) -> N
     given = history.options.items()
     options = {k: v for k, v in given if number == 0 or k not in _ONLY_FIRST}
     options |= step.options
-    if step.kind is StepKind.BOOTSTRAP:
+    if history.hudi.startswith(AVRO) and step.rows:
+        avro_writer.write(spark, history, number, options, path)
+    elif step.kind is StepKind.BOOTSTRAP:
         _bootstrap(spark, step, options, path)
     elif step.kind is StepKind.MERGE_INTO:
         _merge_into(spark, history, step, options, path)
