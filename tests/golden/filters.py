@@ -78,6 +78,7 @@ def random_filter(expected: pa.Table, rng: Random, *, depth: int = 2) -> Filter:
     while True:
         name = rng.choice(expected.schema.names)
         values = _values(expected.column(name))
+        values = [v for v in values if _literal(v) is not None] or values  # not infinity
         if not values:
             if name in _plain_columns(expected):
                 return rng.choice([_is_null(name), _is_not_null(name)])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hudi_pyspark import HudiTable
 
 _IMAGES = ("before", "after")
+RECORD_POSITIONS = "hoodie.merge.use.record.positions"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,14 @@ class Whole:
         return self.rows.filter(
             pa.array([condition.holds(row) is True for row in rows], pa.bool_())
         )
+
+    @property
+    def has_unique_keys(self) -> bool:
+        """Whether no two rows have one key; False where rows do not show their keys."""
+        keys = ["_hoodie_partition_path", "_hoodie_record_key"]
+        if not {*keys} <= {*self.rows.schema.names}:
+            return False
+        return len(self.rows.group_by(keys).aggregate([])) == len(self.rows)
 
     def fields(self, names: Sequence[str]) -> list[dict[str, Any]]:
         by_name = {field["name"]: dict(field) for field in self.schema}
@@ -193,10 +202,14 @@ def _conditions(whole: Whole, random: Random) -> Iterator[Filter]:
 
 
 def random_options(random: Random) -> dict[str, str]:
-    """Draw options that change how rows are found, and never which rows these are."""
+    """Draw options that change how rows are found.
+
+    None changes which rows these are, but for record positions where a key is in a base file twice
+    (D15): see `Whole.has_unique_keys`.
+    """
     some = random.sample(list(Index), random.randint(1, len(Index) - 1))
     values = {
-        "hoodie.merge.use.record.positions": ("true", "false"),
+        RECORD_POSITIONS: ("true", "false"),
         "hoodie.metadata.enable": ("true", "false"),
         "hoodie.enable.data.skipping": ("true", "false", ",".join(index.value for index in some)),
         "hoodie.memory.merge.max.size": ("1",),

@@ -15,7 +15,14 @@ from hudi_pyspark import SHORT_NAME, HudiError, HudiTable
 from tests.golden.case import Case, Query, load_case
 from tests.golden.compare import differences
 from tests.golden.deviations import CertainAnswer, accepted_deviations, certain_answers
-from tests.golden.questions import Aggregates, Question, Whole, questions, random_options
+from tests.golden.questions import (
+    RECORD_POSITIONS,
+    Aggregates,
+    Question,
+    Whole,
+    questions,
+    random_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -113,6 +120,8 @@ def ask_questions(
         found = questions(whole, random, is_complete=is_complete)
         for question in random.sample(found, min(most, len(found))) if most else found:
             options = {**random_options(random), **query.options}
+            if not whole.has_unique_keys and RECORD_POSITIONS not in query.options:
+                options.pop(RECORD_POSITIONS, None)
             problems = _ask(question, whole, options, spark or table, path)
             yield Asked(query, question, options, problems)
 

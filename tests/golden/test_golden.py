@@ -21,7 +21,7 @@ from hudi_pyspark.format.properties import parse_properties
 from tests.conftest import GOLDEN
 from tests.golden.case import Case, load_cases
 from tests.golden.deviations import certain_answers
-from tests.golden.filters import Filter
+from tests.golden.filters import Filter, random_filter
 from tests.golden.questions import Question, Whole
 from tests.golden.run import ask_questions, judge, run_case, run_query
 
@@ -177,6 +177,19 @@ ONE = Filter("a = 1", lambda row: row["a"] == 1)
 def test_form_of_a_query_is_judged_by_the_rows_of_the_whole(question, good, bad):
     assert question.problems(good, WHOLE) == []
     assert question.problems(bad, WHOLE) != []
+
+
+def test_record_positions_are_not_left_out_where_a_key_is_there_twice():
+    keys = {"_hoodie_partition_path": ["p", "p", "q"], "_hoodie_record_key": ["1", "2", "1"]}
+    assert Whole(pa.table(keys), []).has_unique_keys
+    assert not Whole(pa.table({**keys, "_hoodie_record_key": ["1", "1", "1"]}), []).has_unique_keys
+    assert not WHOLE.has_unique_keys
+
+
+def test_conditions_have_no_value_without_a_literal():
+    rows = pa.table({"d": [0.5, float("inf"), None]})
+    texts = {random_filter(rows, Random(seed)).text for seed in range(200)}
+    assert not any("None" in text for text in texts)
 
 
 def test_same_seed_asks_the_same(tmp_path):

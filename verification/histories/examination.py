@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tests.golden.questions import RECORD_POSITIONS
 from verification.histories.compare import Answer, Failure, arrow_answer
 from verification.histories.comparison import Comparison
 from verification.histories.instants import Instant, completed_commits
@@ -212,7 +213,7 @@ def differs(history: History, worker: Worker, folder: Path, failed: Outcome) -> 
 
 
 def _read_side(query: Query) -> dict[str, str]:
-    return {k: v for k, v in query.options.items() if k in (METADATA, SKIPPING)}
+    return {k: v for k, v in query.options.items() if k in (METADATA, SKIPPING, RECORD_POSITIONS)}
 
 
 def _asked_as(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tests.golden.questions import random_options
+from tests.golden.questions import RECORD_POSITIONS, random_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,8 +83,8 @@ def random_queries(
         random: chooses instants and ranges.
     """
     for query in _chosen(history, instants, random):
-        use_metadata = "true" if random.random() < 0.5 else "false"
-        asked = query.with_options(**{METADATA: use_metadata})
+        drawn = {key: random.choice(("true", "false")) for key in (METADATA, RECORD_POSITIONS)}
+        asked = query.with_options(**drawn)
         yield replace(asked, own=random_options(random))
 
 
