@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.json_text import json_text
+from hudi_pyspark.columns.row_equality import differing_values
 from hudi_pyspark.errors import SchemaEvolutionError
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ def diff_snapshots(
     old, new = (_conform(side, schema).sort_by(order) for side in (before, after))
     old_rows, new_rows, deleted, inserted = _match(_texts(old, keys), _texts(new, keys), old, new)
     was, now = old.take(old_rows), new.take(new_rows)
-    differs = {
-        name: np.asarray(pc.not_equal(_text(was, name), _text(now, name))) for name in compared
-    }
+    differs = {name: differing_values(was.column(name), now.column(name)) for name in compared}
     is_changed = np.logical_or.reduce([*differs.values(), np.zeros(len(old_rows), np.bool_)])
     updated = np.flatnonzero(is_changed)
     changed = [[name for name in compared if differs[name][row]] for row in updated]
@@ -148,10 +147,6 @@ def _is_in(keys: pa.Array, wanted: pa.Array) -> npt.NDArray[np.bool_]:
 def _texts(table: pa.Table, names: Sequence[str]) -> pa.Array:
     """Return one text per row, which is the same only for the same values of some columns."""
     return json_text(_struct(table, names))
-
-
-def _text(table: pa.Table, name: str) -> pa.Array:
-    return json_text(_struct(table, [name]))
 
 
 def _struct(table: pa.Table, names: Sequence[str]) -> pa.StructArray:

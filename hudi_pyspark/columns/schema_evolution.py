@@ -121,7 +121,6 @@ def _promote_map(array: pa.MapArray, target: pa.MapType) -> pa.Array:
 
 def _with_items(array: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
     """Return a list or map array with the same nulls and lengths, but other items."""
-    # MapArray.from_arrays takes a mask only from pyarrow 17 on.
     nulls_and_offsets = array.buffers()[:2]
     return pa.Array.from_buffers(target, len(array), nulls_and_offsets, children=[items])
 

@@ -58,7 +58,7 @@ def _paths(view: TableView, path: str | None) -> list[str]:
     return [log.path for file_slice in slices for log in file_slice.log_files]
 
 
-def _block_row(view: TableView, salvaged: SalvagedBlock) -> dict[str, object]:
+def _block_row(view: TableView, salvaged: DecodedBlock) -> dict[str, object]:
     block = salvaged.block
     time = block.instant_time
     return {
@@ -81,7 +81,7 @@ def _block_row(view: TableView, salvaged: SalvagedBlock) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class SalvagedBlock:
+class DecodedBlock:
     """A block of a log file with its records, or the reason why it has none."""
 
     number: int  # in its file, from 0
@@ -104,7 +104,7 @@ class SalvagedLog:
 
     path: str
     size: int  # bytes; 0 if the file is missing
-    blocks: tuple[SalvagedBlock, ...]
+    blocks: tuple[DecodedBlock, ...]
     missing_bytes: int  # between the end of the file and the size that a commit recorded
     problem: str  # of the file as a whole; "" for none
 
@@ -151,16 +151,16 @@ def _salvage_log(view: TableView, path: str, committed: int, *, is_only: bool) -
     return SalvagedLog(path, len(data), blocks, missing, problem)
 
 
-def _decode(number: int, block: LogBlock, problem: str) -> SalvagedBlock:
+def _decode(number: int, block: LogBlock, problem: str) -> DecodedBlock:
     if problem:
-        return SalvagedBlock(number, block, problem=problem)
+        return DecodedBlock(number, block, problem=problem)
     if block.block_type in _RECORD_TYPES:
         rows, problem = salvage_data_block(block)
-        return SalvagedBlock(number, block, rows=rows, problem=problem)
+        return DecodedBlock(number, block, rows=rows, problem=problem)
     if block.block_type is not LogBlockType.DELETE_BLOCK:
-        return SalvagedBlock(number, block)
+        return DecodedBlock(number, block)
     try:
         deletes = decode_deletes(block)
     except HudiError as error:
-        return SalvagedBlock(number, block, problem=error.reason())
-    return SalvagedBlock(number, block, deletes=deletes)
+        return DecodedBlock(number, block, problem=error.reason())
+    return DecodedBlock(number, block, deletes=deletes)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hudi_pyspark.format.log.delete_block import DeleteRecords
-    from hudi_pyspark.inspection.log_blocks import SalvagedBlock, SalvagedLog
+    from hudi_pyspark.inspection.log_blocks import DecodedBlock, SalvagedLog
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView
@@ -170,7 +170,7 @@ def _columns(schema: pa.Schema) -> pa.Schema:
 
 
 def _data_rows(
-    view: TableView, block: SalvagedBlock, rule: MergeRule, schema: pa.Schema
+    view: TableView, block: DecodedBlock, rule: MergeRule, schema: pa.Schema
 ) -> pa.Table:
     count = block.record_count or 0
     rows, problem = _conform(block.rows, _columns(schema), block.block.path)
@@ -225,7 +225,7 @@ def _ordering(rows: pa.Table, rule: MergeRule, count: int) -> pa.Array:
     return pa.array(list(map(list, zip(*texts, strict=True))), pa.list_(pa.string()))
 
 
-def _delete_rows(block: SalvagedBlock, rule: MergeRule, schema: pa.Schema) -> pa.Table:
+def _delete_rows(block: DecodedBlock, rule: MergeRule, schema: pa.Schema) -> pa.Table:
     deletes, count = block.deletes, block.record_count or 0
     assert deletes is not None
     columns = {
@@ -279,7 +279,7 @@ def _damage_row(place: dict[str, object], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist([{**place, "kind": "damage"}], schema=schema)
 
 
-def _block_columns(salvaged: SalvagedBlock, count: int) -> dict[str, pa.Array]:
+def _block_columns(salvaged: DecodedBlock, count: int) -> dict[str, pa.Array]:
     block = salvaged.block
     return {
         "path": pa.repeat(block.path, count),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.format.timeline.fields import check_numbers, check_texts, texts
+from hudi_pyspark.format.timeline.fields import number, text, texts
 from hudi_pyspark.format.timeline.instant_body import decoded_body
 
 if TYPE_CHECKING:
@@ -136,40 +136,23 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
     get = stat.get
     prev_commit = get("prevCommit")
-    cdc_stats = get("cdcStats")
-    found = WriteStat(
-        get("fileId") or "",
-        get("path") or "",
+    return WriteStat(
+        file_id=text(get("fileId")),
+        path=text(get("path")),
         # A file without a predecessor has the four letters, not a null.
-        None if prev_commit == "null" else prev_commit,
-        get("numWrites") or 0,
-        get("numDeletes") or 0,
-        get("numUpdateWrites") or 0,
-        get("numInserts") or 0,
-        get("totalWriteBytes") or 0,
-        get("totalWriteErrors") or 0,
-        get("fileSizeInBytes") or 0,
-        get("baseFile") or None,
-        texts(get("logFiles")),
-        tuple(cdc_stats.items()) if cdc_stats else (),
+        prev_commit=None if prev_commit in (None, "null") else text(prev_commit),
+        num_writes=number(get("numWrites")),
+        num_deletes=number(get("numDeletes")),
+        num_update_writes=number(get("numUpdateWrites")),
+        num_inserts=number(get("numInserts")),
+        total_write_bytes=number(get("totalWriteBytes")),
+        total_write_errors=number(get("totalWriteErrors")),
+        file_size=number(get("fileSizeInBytes")),
+        base_file=text(get("baseFile")) or None,
+        log_files=texts(get("logFiles")),
+        cdc_files=tuple((path, number(size)) for path, size in (get("cdcStats") or {}).items()),
     )
-    check_texts((found.file_id, found.path, found.prev_commit or "", found.base_file or ""))
-    check_numbers(
-        (
-            found.num_writes,
-            found.num_deletes,
-            found.num_update_writes,
-            found.num_inserts,
-            found.total_write_bytes,
-            found.total_write_errors,
-            found.file_size,
-            *[size for _, size in found.cdc_files],
-        )
-    )
-    return found
 
 
 def _extra_metadata(found: Mapping[str, str | None]) -> dict[str, str]:
-    known = {key: text for key, text in found.items() if text is not None}
-    check_texts(known.values())
-    return known
+    return {key: text(value) for key, value in found.items() if value is not None}

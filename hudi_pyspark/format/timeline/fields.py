@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 def text(value: object) -> str:
     """Return a text; "" for None.
@@ -29,7 +23,9 @@ def texts(values: object) -> tuple[str, ...]:
     found = [] if values is None else values
     if not isinstance(found, list):
         raise TypeError(f"expected a list, found {type(found).__name__}")
-    check_texts(found)
+    for value in found:
+        if not isinstance(value, str):
+            raise TypeError(f"expected a list of texts, found {type(value).__name__} in it")
     return tuple(found)
 
 
@@ -39,17 +35,6 @@ def number(value: object) -> int:
     Raises:
         TypeError: any other value.
     """
-    if value is not None and not isinstance(value, int):
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise TypeError(f"expected a number, found {type(value).__name__}")
     return value or 0
-
-
-# A commit has very many fields, so that these two let C look at the types.
-def check_texts(values: Iterable[Any]) -> None:
-    """Raise a TypeError unless all values are texts."""
-    "".join(values)
-
-
-def check_numbers(values: Iterable[Any]) -> None:
-    """Raise a TypeError unless all values are numbers."""
-    math.fsum(values)

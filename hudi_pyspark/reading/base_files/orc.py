@@ -137,7 +137,6 @@ def _read_at(file: pa.NativeFile | IO[bytes], offset: int, size: int) -> bytes:
 
 
 def _check_known(zone: str, path: str) -> None:
-    # Beforehand, since pyarrow 15 ends the process where it lacks a time zone.
     try:
         pc.assume_timezone(pa.scalar(0, pa.timestamp("ns")), zone)
     except pa.ArrowInvalid as error:
@@ -148,7 +147,7 @@ def _check_known(zone: str, path: str) -> None:
 
 
 def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, path: str) -> None:
-    """Refuse timestamps that pyarrow 15 reads wrongly, e.g. `9999-12-31`, and 26 refuses."""
+    """Refuse timestamps that pyarrow 19 reads wrongly, e.g. `9999-12-31`, and 26 refuses."""
     column = 1  # 0 is the record as a whole
     for field in schema:
         following = column + _column_count(field.type)

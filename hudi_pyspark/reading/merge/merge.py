@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array
-from hudi_pyspark.columns.json_text import json_text
+from hudi_pyspark.columns.row_equality import differing_rows
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import comparable_ordering
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
@@ -108,7 +108,7 @@ def changed_rows(
         touched, merged = _merge_match(matcher.match(table), winners, merge_pair, rule)
         is_delete = merged.marks.is_delete
         yield "d", touched.filter(pa.array(is_delete)), None
-        is_update = pa.array(~is_delete & _differs(touched, merged.rows))
+        is_update = pa.array(~is_delete & differing_rows(touched, merged.rows))
         yield "u", touched.filter(is_update), merged.rows.filter(is_update)
     yield "i", None, winners.rows.take(pa.array(_unmet_rows(winners, matcher)))
 
@@ -238,14 +238,6 @@ def _without(table: pa.Table, rows: Rows) -> pa.Table:
     is_kept = np.ones(table.num_rows, np.bool_)
     is_kept[rows] = False
     return table.filter(pa.array(is_kept))
-
-
-def _differs(older: pa.Table, newer: pa.Table) -> Mask:
-    """Return the rows that are not the same cell by cell."""
-    if not older.num_rows:
-        return np.zeros(0, np.bool_)
-    texts = [json_text(as_one_array(t.to_struct_array())) for t in (older, newer)]
-    return np.asarray(pc.not_equal(*texts))
 
 
 class Match(NamedTuple):
