@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from hudi_pyspark.columns.timestamp_repair import mislabelled_columns, repairable_columns
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import Finding, Severity, reason_of
-from hudi_pyspark.errors import CorruptLogBlockError, HudiError
+from hudi_pyspark.errors import CorruptLogBlockError, HudiError, UnsupportedTableError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
@@ -36,10 +39,11 @@ def check_logs(
 ) -> Iterator[Finding]:
     """Split every log file into its blocks, and on request decode every record."""
     paths = [path for path, name in stored.data_files.items() if isinstance(name, LogFileName)]
+    timestamps = _Timestamps(_latest_columns(view)) if deep and paths else None
     has_problem, blocks = False, 0
     for path in track(paths, "Reading log files"):
         size = _committed_bytes(view, committed, stored, path)
-        for result in _check_log(view.storage, path, size, deep=deep):
+        for result in _check_log(view.storage, path, size, timestamps):
             if isinstance(result, LogBlock):
                 blocks += 1
                 continue
@@ -53,6 +57,8 @@ def check_logs(
             "",
             f"{counted(blocks, 'block')} in {counted(len(paths), 'log file')}: {how}",
         )
+    if timestamps is not None:
+        yield from timestamps.findings(LOGS)
 
 
 def _committed_bytes(
@@ -73,16 +79,19 @@ def _is_of_archived_commit(view: TableView, stored: StoredFiles, path: str) -> b
 
 
 def _check_log(
-    storage: Storage, path: str, committed: int, *, deep: bool
+    storage: Storage, path: str, committed: int, timestamps: _Timestamps | None
 ) -> Iterator[Finding | LogBlock]:
-    """Yield the blocks of a log file and the findings about it, up to damage that ends the file."""
+    """Yield the blocks of a log file and the findings about it, up to damage that ends the file.
+
+    Records are decoded if their timestamps are wanted.
+    """
     try:
         for block in frame_log_file(storage.read_bytes(path), path=path):
             if block.block_type is LogBlockType.CORRUPT_BLOCK:
                 yield _corrupt_block(block, committed)
                 continue
-            if deep:
-                _decode(block)
+            if timestamps is not None:
+                timestamps.look_at(path, _decode(block))
             yield block
     except CorruptLogBlockError as error:
         message = f"at byte {error.offset}: {error.problem}"
@@ -102,11 +111,46 @@ def _corrupt_block(block: LogBlock, committed: int) -> Finding:
     return Finding(Severity.NOTE, LOGS, block.path, message)
 
 
-def _decode(block: LogBlock) -> None:
+def _decode(block: LogBlock) -> pa.Schema:
+    """Decode a block, and return the columns of its records as they are stored."""
     if block.block_type is LogBlockType.DELETE_BLOCK:
         decode_deletes(block)
     elif block.block_type is not LogBlockType.COMMAND_BLOCK:
-        decode_data_block(block, None)
+        return decode_data_block(block, None).schema
+    return pa.schema([])
+
+
+def _latest_columns(view: TableView) -> pa.Schema:
+    try:
+        return resolve_schema(view)
+    except UnsupportedTableError:  # nothing was committed yet
+        return pa.schema([])
+
+
+class _Timestamps:
+    """Files that hold timestamps under another type than the latest schema of the table."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._columns = repairable_columns(schema)
+        self._files: dict[str, set[str]] = {}
+
+    def look_at(self, path: str, schema: pa.Schema) -> None:
+        names = mislabelled_columns(schema, self._columns)
+        if names:
+            self._files.setdefault(path, set()).update(names)
+
+    def findings(self, check: str) -> Iterator[Finding]:
+        if self._files:
+            names = ", ".join(sorted(set().union(*self._files.values())))
+            files = counted(len(self._files), check.removesuffix("s"))
+            yield Finding(
+                Severity.NOTE,
+                check,
+                min(self._files),
+                f"{files} from an older Hudi, this one first, hold {names} as long or as "
+                "timestamp-micros. They are read in the type of the table's schema",
+                "Clustering or compaction with Apache Hudi 1.1 or later writes the right type",
+            )
 
 
 def check_base_files(
@@ -122,23 +166,27 @@ def check_base_files(
         if not isinstance(name, LogFileName)
         and (path in committed.written or _is_of_archived_commit(view, stored, path))
     ]
-    columns: Sequence[str] = resolve_schema(view).names if deep and paths else ()
+    columns = resolve_schema(view) if deep and paths else pa.schema([])
+    timestamps = _Timestamps(columns)
     has_problem = False
     for path in track(paths, "Opening base files"):
-        problem = _problem_of(view.storage, path, columns)
+        problem = _problem_of(view.storage, path, columns.names, timestamps)
         if problem:
             has_problem = True
             yield Finding(Severity.PROBLEM, BASES, path, problem)
     if paths and not has_problem:
         how = "read with all columns" if deep else "opened"
         yield Finding(Severity.OK, BASES, "", f"{counted(len(paths), 'base file')} {how}")
+    yield from timestamps.findings(BASES)
 
 
-def _problem_of(storage: Storage, path: str, columns: Sequence[str]) -> str:
+def _problem_of(
+    storage: Storage, path: str, columns: Sequence[str], timestamps: _Timestamps
+) -> str:
     """Return why a base file cannot be read; "" if it can."""
     try:
-        for _ in read_base_file(storage, path, columns, _BATCH_ROWS):
-            pass
+        for table in read_base_file(storage, path, columns, _BATCH_ROWS):
+            timestamps.look_at(path, table.schema)
     except (HudiError, OSError) as error:
         return reason_of(error)
     return ""

@@ -489,14 +489,20 @@ def _text(value: pa.Scalar) -> str:
 
 def field_type(schema: pa.Schema, name: str) -> pa.DataType | None:
     """Return the type of a column, or of a nested field by its dotted name; None if absent."""
+    field = find_field(schema, name)
+    return None if field is None else field.type
+
+
+def find_field(schema: pa.Schema, name: str) -> pa.Field | None:
+    """Return a column, or a nested field by its dotted name; None if absent."""
     if name in schema.names:
-        return schema.field(name).type
+        return schema.field(name)
     head, _, rest = name.partition(".")
     if head not in schema.names or not rest:
         return None
-    kind = schema.field(head).type
+    field = schema.field(head)
     for part in rest.split("."):
-        if not pa.types.is_struct(kind) or kind.get_field_index(part) < 0:
+        if not pa.types.is_struct(field.type) or field.type.get_field_index(part) < 0:
             return None
-        kind = kind.field(part).type
-    return kind
+        field = field.type.field(part)
+    return field

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import field_array
 from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import (
     CorruptTableError,
     HudiError,
@@ -31,7 +32,7 @@ from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.slice_reader import log_decoder
 from hudi_pyspark.table.live_blocks import scan_blocks
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, resolve_schema
+from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, in_microseconds, resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -156,7 +157,7 @@ def _record_schema(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
     fields = {field.name: field for field in table}
     for block in data_blocks:
         for field in block.rows.schema if block.rows is not None else ():
-            fields.setdefault(field.name, field)
+            fields.setdefault(field.name, in_microseconds(field))
     return _with_record(pa.schema(list(fields.values())))
 
 
@@ -196,7 +197,8 @@ def _conform(rows: pa.Table | None, schema: pa.Schema, source: str) -> tuple[pa.
     for field in schema:
         wanted = pa.schema([field])
         try:
-            columns.append(conform(rows, wanted, {}, source=source).column(0))
+            repaired = repair_timestamps(rows, wanted)
+            columns.append(conform(repaired, wanted, {}, source=source).column(0))
         except HudiError as error:
             problems.append(error.reason())
             columns.append(pa.nulls(rows.num_rows, field.type))

@@ -17,8 +17,8 @@ from hudi_pyspark.columns.arrays import any_of, repeat
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import Bounds, may_match
 from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds
-from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.table.partition import partition_folders, partition_scalars
+from hudi_pyspark.table.schema import counts_milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -188,7 +188,7 @@ _is_exact = any_of(
 
 def path_type(field: pa.Field) -> pa.DataType:
     """Return the type of the number that a partition path shows."""
-    if pa.types.is_timestamp(field.type) and (field.metadata or {}).items() >= MILLISECONDS.items():
+    if pa.types.is_timestamp(field.type) and counts_milliseconds(field):
         return pa.timestamp("ms", field.type.tz)
     return field.type
 

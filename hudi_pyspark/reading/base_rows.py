@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
+from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.keys_of_predicate import keys_array
 from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
@@ -59,6 +60,7 @@ def read_base_rows(
     # With schema on read the file may have other names for the nested fields.
     fields = task.working if shared.schema_on_read is None else pa.schema([])
     verify = task.options.verify_checksums
+    repairable = repairable_columns(task.working)
     for stored_table in _read_stored(
         base, storage, columns, batch_rows, row_groups, fields=fields, verify_checksums=verify
     ):
@@ -66,6 +68,7 @@ def read_base_rows(
         if shared.schema_on_read is not None:
             table = shared.schema_on_read.rename(stored_table, stored, base.instant_time)
         _check_partition_columns(task, table, base.path)
+        table = repair_timestamps(table, repairable)
         rows = conform(table, task.working, task.partition.constants, source=base.path)
         if task.file_slice.log_files:
             rows = with_record_key(rows, shared.key_fields)

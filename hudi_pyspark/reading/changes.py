@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import (
     CorruptLogBlockError,
     CorruptTableError,
@@ -122,7 +123,8 @@ def _logged_image(logged: pa.Table, name: str, images: pa.Schema, source: str) -
     """Return an image of a CDC log, in the table's present columns."""
     stored = as_one_array(logged.column(name))
     target = pa.schema([pa.field("image", pa.struct(list(images)))])
-    rows = conform(pa.table({"image": stored}), target, {}, source=source)
+    rows = repair_timestamps(pa.table({"image": stored}), target)
+    rows = conform(rows, target, {}, source=source)
     return as_one_array(rows.column("image"))
 
 

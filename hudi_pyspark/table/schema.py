@@ -32,6 +32,8 @@ PARTITION_PATH_COLUMN = "_hoodie_partition_path"
 _PLAIN_TYPES = frozenset(
     {pa.bool_(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string()}
 )
+# Marks columns, and fields inside them, whose type in the table's schema counts milliseconds.
+MILLISECONDS = {b"hudi.unit": b"ms"}
 SCHEMA_FOLDER = f"{METADATA_FOLDER}/.schema"
 _HISTORY_FILE = re.compile(r"(\d+)(?:_\d+)?\.schemacommit")
 
@@ -40,7 +42,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
     """Return the meta columns, then the table's columns in their order, in types that Spark has.
 
     The schema is the one of the last commit at or before ``as_of``; before the first commit it is
-    the latest.
+    the latest. All timestamps are in microseconds; see `counts_milliseconds`.
 
     Raises:
         UnsupportedTableError: the table has no schema yet.
@@ -53,7 +55,8 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
             f"{view.storage.describe('')} has no schema yet: no commit has completed and "
             "hoodie.table.create.schema is not set. Write to the table first"
         )
-    return _with_dropped_partition_columns(_with_meta_columns(schema, view), view)
+    shown = pa.schema([in_microseconds(field) for field in schema])
+    return _with_dropped_partition_columns(_with_meta_columns(shown, view), view)
 
 
 def _table_columns(text: str) -> pa.Schema:
@@ -66,6 +69,25 @@ def _table_columns(text: str) -> pa.Schema:
             for avro, field in fields
         ]
     )
+
+
+def in_microseconds(field: pa.Field) -> pa.Field:
+    """Return a column with its timestamps in Spark's unit, marked where they are milliseconds."""
+    kind = field.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ms":
+        return field.with_type(pa.timestamp("us", kind.tz)).with_metadata(MILLISECONDS)
+    if pa.types.is_struct(kind):
+        return field.with_type(pa.struct([in_microseconds(part) for part in kind]))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(in_microseconds(kind.value_field)))
+    if pa.types.is_map(kind):
+        return field.with_type(pa.map_(kind.key_field, in_microseconds(kind.item_field)))
+    return field
+
+
+def counts_milliseconds(field: pa.Field) -> bool:
+    """Return whether the table's schema has a column of timestamps, or a field, in milliseconds."""
+    return (field.metadata or {}).items() >= MILLISECONDS.items()
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:

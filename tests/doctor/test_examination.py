@@ -60,6 +60,24 @@ def test_missing_metadata_table_is_a_warning(tmp_path):
     assert HudiTable(str(table)).scan().count() == rows
 
 
+def test_files_that_hold_timestamps_under_another_type_are_noted(golden_table):
+    def notes(name, **options):
+        findings = examine(golden_table(f"hudi_{name}"), **options)
+        notes = [f for f in findings if f.severity is Severity.NOTE]
+        return {f.check: f.message for f in notes if f.check in {"log files", "base files"}}
+
+    found = notes("trips_logical_types_json_mor_read_v6", deep=True)
+    # Commits before the last one say timestamp-micros and long.
+    assert found.keys() == {"log files", "base files"}
+    assert found["log files"].startswith("2 log files from an older Hudi")
+    assert found["base files"].startswith("4 base files from an older Hudi")
+    for message in found.values():
+        assert "hold local_ts_micros, local_ts_millis, ts_millis as long or" in message
+    assert notes("trips_logical_types_json_mor_read_v6") == {}
+    # The schema of this table says what its files say.
+    assert notes("repair_trips_logical_types_json_mor_write_avro_log", deep=True) == {}
+
+
 def test_a_whole_table_has_an_ok_from_every_check(golden_table):
     findings = examine(golden_table(V6))
     assert of(findings, Severity.WARNING, Severity.PROBLEM) == []

@@ -1,5 +1,6 @@
 import io
 import json
+import pickle
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -7,7 +8,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.table.schema import resolve_schema
+from hudi_pyspark.table.schema import counts_milliseconds, resolve_schema
 from tests.format.log.log_writer import write_block
 from tests.table.tiny_table import TinyTable, base, log
 
@@ -62,6 +63,30 @@ def test_columns_have_the_types_of_the_commit_in_its_order(version):
     schema = resolve_schema(written(version, avro(ts="long", id="int", ok="boolean")).open())
     found = [(f.name, f.type) for f in schema][len(META) :]
     assert found == [("ts", pa.int64()), ("id", pa.int32()), ("ok", pa.bool_())]
+
+
+def test_timestamps_are_microseconds_and_remember_milliseconds_wherever_they_are():
+    millis = {"type": "long", "logicalType": "timestamp-millis"}
+    local = ["null", {"type": "long", "logicalType": "local-timestamp-millis"}]
+    micros = {"type": "long", "logicalType": "timestamp-micros"}
+    inner = {"type": "record", "name": "inner", "fields": [{"name": "a", "type": millis}]}
+    columns = {
+        "plain": millis,
+        "other": micros,
+        "list": {"type": "array", "items": local},
+        "map": {"type": "map", "values": inner},
+    }
+    schema = resolve_schema(written(6, avro(**columns)).open())
+    # Tasks carry the schema to executors.
+    for found in (schema, pickle.loads(pickle.dumps(schema))):
+        plain, other, listed, mapped = (found.field(name) for name in columns)
+        utc = pa.timestamp("us", "UTC")
+        assert (plain.type, counts_milliseconds(plain)) == (utc, True)
+        assert (other.type, counts_milliseconds(other)) == (utc, False)
+        item = listed.type.value_field
+        assert (item.type, counts_milliseconds(item)) == (pa.timestamp("us"), True)
+        part = mapped.type.item_field.type.field("a")
+        assert (part.type, counts_milliseconds(part)) == (utc, True)
 
 
 def test_meta_columns_of_the_commit_schema_are_not_repeated():

@@ -244,7 +244,7 @@ def _primitive_reader(avro: AvroPrimitive, field: str) -> ValueReader:
         reader, width = _FIXED_WIDTH[avro.kind]
         return reader(avro, field, width=width)
     if avro.kind in _VARINT_BITS:
-        return VarintReader(avro, field, bits=_VARINT_BITS[avro.kind], logical=avro.logical)
+        return VarintReader(avro, field, bits=_VARINT_BITS[avro.kind])
     if avro.kind is Primitive.BYTES and avro.logical is not None:
         return BytesDecimalReader(avro, field)
     return LengthPrefixedReader(avro, field)

@@ -21,10 +21,6 @@ _MOST_PARTS: Final = 100_000
 _DEEPEST: Final = 100  # of types inside each other
 
 
-# Marks Arrow fields whose timestamps were stored in milliseconds: partition paths show that number.
-MILLISECONDS: Final = {b"hudi.stored_unit": b"ms"}
-
-
 class Primitive(Enum):
     """The types of Avro that have no name of their own and no parts."""
 
@@ -191,9 +187,9 @@ _ARROW_LOGICAL: Final = {
     "date": pa.date32(),
     "time-millis": pa.int32(),  # Spark has no type for a time of day
     "time-micros": pa.int64(),
-    "timestamp-millis": pa.timestamp("us", tz="UTC"),
+    "timestamp-millis": pa.timestamp("ms", tz="UTC"),
     "timestamp-micros": pa.timestamp("us", tz="UTC"),
-    "local-timestamp-millis": pa.timestamp("us"),
+    "local-timestamp-millis": pa.timestamp("ms"),
     "local-timestamp-micros": pa.timestamp("us"),
     "uuid": pa.string(),
     "vector": pa.binary(),  # as stored; see `column_type`
@@ -243,7 +239,7 @@ def parts_of(avro: AvroType) -> tuple[AvroType, ...]:
 
 
 def arrow_schema(record: AvroRecord) -> pa.Schema:
-    """Return the Arrow schema of a record's columns, with the types that Spark gives to Avro's.
+    """Return the Arrow schema of a record's columns: Spark's types, but timestamps in their unit.
 
     Raises:
         UnsupportedTypeError: a column has no such type; the message has its dotted name.
@@ -258,7 +254,6 @@ def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
         avro.name,
         arrow_type(avro.type, path),
         nullable=is_nullable(avro.type),
-        metadata=MILLISECONDS if _counts_milliseconds(avro.type) else None,
     )
 
 
@@ -293,13 +288,6 @@ def _check_variant(record: AvroRecord, path: str) -> None:
             f"column {path!r} is a variant inside another type, or a shredded one; only plain "
             "variant columns are supported"
         )
-
-
-def _counts_milliseconds(avro: AvroType) -> bool:
-    if isinstance(avro, AvroUnion):
-        return len(avro.members) == 1 and _counts_milliseconds(avro.members[0])
-    logical = avro.logical if isinstance(avro, AvroPrimitive) else None
-    return logical is not None and logical.name.endswith("timestamp-millis")
 
 
 def is_nullable(avro: AvroType) -> bool:

@@ -24,15 +24,12 @@ from hudi_pyspark.format.avro.schema import (
     AvroEnum,
     AvroFixed,
     AvroType,
-    LogicalType,
     arrow_type,
 )
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.avro.cursor import Cursor, Int64s, UInt64s
 
-_MICROS: Final = 1000  # per millisecond
-_LARGEST_MILLIS: Final = (2**63 - 1) // _MICROS
 _HEX_DIGITS: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
 _MOST_SIGN_BYTES: Final = 1024  # in front of a decimal; each costs a pass over the column
 _TOO_WIDE: Final = "a decimal has more than 128 bits"
@@ -168,21 +165,12 @@ class FixedDecimalReader(FixedWidthReader):
 class VarintReader(ValueReader):
     """int, long and the dates and times on them."""
 
-    def __init__(
-        self, avro: AvroType, field: str, *, bits: int, logical: LogicalType | None
-    ) -> None:
+    def __init__(self, avro: AvroType, field: str, *, bits: int) -> None:
         super().__init__(avro, field)
         self.bits = bits
-        self.millis = logical is not None and logical.name.endswith("timestamp-millis")
 
     def read(self, cursor: Cursor) -> pa.Array:
         numbers = self._numbers(cursor)
-        if self.millis:
-            bad = (numbers > _LARGEST_MILLIS) | (numbers < -_LARGEST_MILLIS)
-            cursor.refuse(
-                bad, self.field, "expected milliseconds that fit as microseconds", numbers
-            )
-            numbers *= _MICROS
         values = numbers if self.bits == 64 else numbers.astype(np.int32)
         return pa.Array.from_buffers(self.arrow, len(values), [None, pa.py_buffer(values)])
 

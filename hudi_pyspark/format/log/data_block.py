@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.annotation import annotated_by
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
-from hudi_pyspark.format.avro.schema import arrow_field, parse_schema
+from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
@@ -72,8 +72,8 @@ def decode_data_block(
         only: the rows that are wanted; others may be left undecoded, or come all the same.
 
     Returns:
-        The columns in the order of the block's schema, of its Arrow types. A Parquet column whose
-        type cannot become that type without loss keeps its own.
+        The columns in the order of the block's schema, in the Arrow types of that schema or of the
+        Parquet file. Timestamps keep their unit.
 
     Raises:
         CorruptLogBlockError: content that does not fit the block's type or schema.
@@ -231,11 +231,7 @@ def _decode_parquet(
     if not names:
         return table  # taking the metadata away would lose the number of rows
     # Only the block's schema says in which unit Flink counts local timestamps.
-    table = table.cast(annotated_by(table.schema, schema)).replace_schema_metadata(None)
-    for field in fields:
-        if field.name in present:
-            table = _cast_column(table, arrow_field(field))
-    return table
+    return table.cast(annotated_by(table.schema, schema)).replace_schema_metadata(None)
 
 
 def _read_rows(file: pq.ParquetFile, names: Sequence[str], only: OnlyRows | None) -> pa.Table:
@@ -245,16 +241,6 @@ def _read_rows(file: pq.ParquetFile, names: Sequence[str], only: OnlyRows | None
         if not pc.any(matches).as_py():
             return file.schema_arrow.empty_table()
     return read_columns(file, names)
-
-
-def _cast_column(table: pa.Table, field: pa.Field) -> pa.Table:
-    """Return the table with one column brought to the schema's type, if that loses nothing."""
-    position = table.schema.get_field_index(field.name)
-    try:
-        column = table.column(position).cast(field.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return table  # the reader schema decides: the columns are cast to it by name anyway
-    return table.set_column(position, field, column)
 
 
 _DECODERS = {

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
-from hudi_pyspark.filter.predicate import columns_of, field_type
+from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.options.indexes import Index
 from hudi_pyspark.planning.metadata_table.index_keys import column_keys, file_key, partition_keys
 from hudi_pyspark.planning.metadata_table.records import merged_values
-from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.schema import META_COLUMNS, counts_milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,6 +30,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DECIMAL, _DATE = 10, 12
 _TIMES = {15: 1_000, 16: 1, 18: 1_000, 19: 1}  # microseconds of one unit; 18 and 19 have no zone
 _ZONED = frozenset({15, 16})
+_INSTANT_MILLIS = 15
 # Java compares texts by UTF-16 units, Parquet by bytes: from here on the two orders differ.
 _FIRST_SURROGATE = "\ud800"
 _NOT_OF_TYPE = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)
@@ -39,7 +40,7 @@ def slices_within_bounds(
     metadata: MetadataTable,
     slices: Sequence[FileSlice],
     predicate: Predicate,
-    kinds: Mapping[str, pa.DataType],
+    fields: Mapping[str, pa.Field],
 ) -> list[FileSlice]:
     """Return the slices whose rows can pass a filter by the statistics of their files.
 
@@ -50,7 +51,7 @@ def slices_within_bounds(
     Raises:
         CorruptTableError: the metadata table cannot be read.
     """
-    files, keys = _keys(sorted(kinds), slices)
+    files, keys = _keys(sorted(fields), slices)
     wanted = [key for of_column in keys.values() for key in of_column if key]
     found = {
         key: value
@@ -58,11 +59,26 @@ def slices_within_bounds(
         for key, _, value in merged_values(entries)
     }
     columns = {
-        name: bounds_of_files([found.get(key) for key in of_column], kinds[name])
+        name: bounds_of_files(
+            [_in_known_unit(found.get(key), fields[name]) for key in of_column], fields[name].type
+        )
         for name, of_column in keys.items()
     }
     within = may_match_merged(predicate, columns, files, len(slices))
     return [file_slice for file_slice, may in zip(slices, within, strict=True) if may]
+
+
+def _in_known_unit(
+    statistics: Mapping[str, Any] | None, field: pa.Field
+) -> Mapping[str, Any] | None:
+    """Return statistics of a column; None where a file may count its milliseconds as microseconds.
+
+    See `timestamp_repair`: of such a file the statistics may be in either unit.
+    """
+    if statistics is None or not counts_milliseconds(field) or field.type.tz is None:
+        return statistics
+    ordinal = (statistics.get("valueType") or {}).get("typeOrdinal")
+    return statistics if ordinal == _INSTANT_MILLIS else None
 
 
 def columns_with_bounds(
@@ -70,11 +86,11 @@ def columns_with_bounds(
 ) -> dict[str, pa.DataType]:
     """Return name and type of the columns of a filter that may have bounds."""
     return {
-        name: kind
+        name: field
         for name in columns_of(predicate)
         if name.partition(".")[0] not in not_stored
-        and (kind := field_type(schema, name)) is not None
-        and not pa.types.is_nested(kind)
+        and (field := find_field(schema, name)) is not None
+        and not pa.types.is_nested(field.type)
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_true
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
+from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.log.data_block import (
     OnlyRows,
@@ -66,7 +68,7 @@ class PositionsMissing(Exception):
     """A log block lacks usable positions, and its record keys are not read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LogDecoder:
     """Decoder of the data and delete blocks of a slice, for the columns of a schema.
 
@@ -88,6 +90,10 @@ class LogDecoder:
         """Whether record keys are decoded."""
         return RECORD_KEY_COLUMN in self.schema.names
 
+    @cached_property
+    def _repairable(self) -> pa.Schema:
+        return repairable_columns(self.schema)
+
     def decode(self, block: LogBlock) -> LogRecords:
         """Decode the records of one block.
 
@@ -105,6 +111,7 @@ class LogDecoder:
         decoded = decode_data_block(block, list(stored.values()), self._only_rows())
         if self.schema_on_read is not None:
             decoded = self.schema_on_read.rename(decoded, stored, instant)
+        decoded = repair_timestamps(decoded, self._repairable)
         rows = conform(decoded, self.schema, self.constants, source=_place(block))
         rows = self._with_wanted_keys(with_record_key(rows, self.key_fields))
         keys, length = self._keys(block, rows), rows.num_rows

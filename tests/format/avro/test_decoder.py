@@ -210,9 +210,6 @@ def test_value_is_decoded(kind, raw, expected, times):
         pytest.param(
             decimal("bytes", 38, 0), b"\xa0\x1f" + bytes(2000), "128 bits", id="decimal-2000-bytes"
         ),
-        pytest.param(
-            logical("long", "timestamp-millis"), SMALLEST_LONG, "fit as microseconds", id="millis"
-        ),
         pytest.param(ARRAY, b"\x04\x02", "room for, found 2", id="array-count"),
         pytest.param(ARRAY, b"\x02\x02", "ends (inside|where) a number", id="array-without-end"),
         pytest.param(

@@ -42,6 +42,7 @@ def fixed(size: int, name: str | None = None, **attributes: Any) -> dict[str, An
 
 
 UTC_MICROS = pa.timestamp("us", tz="UTC")
+UTC_MILLIS = pa.timestamp("ms", tz="UTC")
 STRUCT = {"type": "record", "name": "s", "fields": [{"name": "x", "type": ["null", "int"]}]}
 
 
@@ -72,10 +73,10 @@ STRUCT = {"type": "record", "name": "s", "fields": [{"name": "x", "type": ["null
         pytest.param(logical("long", "date"), pa.int64(), False, id="date-on-wrong-type"),
         pytest.param(logical("int", "time-millis"), pa.int32(), False, id="time-millis"),
         pytest.param(logical("long", "time-micros"), pa.int64(), False, id="time-micros"),
-        pytest.param(logical("long", "timestamp-millis"), UTC_MICROS, False, id="ts-millis"),
+        pytest.param(logical("long", "timestamp-millis"), UTC_MILLIS, False, id="ts-millis"),
         pytest.param(logical("long", "timestamp-micros"), UTC_MICROS, False, id="ts-micros"),
         pytest.param(
-            logical("long", "local-timestamp-millis"), pa.timestamp("us"), False, id="local-millis"
+            logical("long", "local-timestamp-millis"), pa.timestamp("ms"), False, id="local-millis"
         ),
         pytest.param(
             logical("long", "local-timestamp-micros"), pa.timestamp("us"), False, id="local-micros"

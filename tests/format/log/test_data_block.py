@@ -178,14 +178,20 @@ INSTANT = datetime(2024, 1, 2, 3, 4, 5, 6000, timezone.utc)
         pytest.param(
             ["null", {"type": "long", "logicalType": "timestamp-micros"}],
             pa.array([INSTANT.replace(tzinfo=None), None], pa.timestamp("us")),
-            pa.array([INSTANT, None], pa.timestamp("us", "UTC")),
+            pa.array([INSTANT.replace(tzinfo=None), None], pa.timestamp("us")),
             id="timestamp-without-time-zone",
         ),
         pytest.param(
             ["null", {"type": "long", "logicalType": "timestamp-millis"}],
             pa.array([INSTANT, None], pa.timestamp("ms", "UTC")),
-            pa.array([INSTANT, None], pa.timestamp("us", "UTC")),
+            pa.array([INSTANT, None], pa.timestamp("ms", "UTC")),
             id="timestamp-in-milliseconds",
+        ),
+        pytest.param(
+            ["null", {"type": "long", "logicalType": "timestamp-millis"}],
+            pa.array([INSTANT, None], pa.timestamp("us", "UTC")),
+            pa.array([INSTANT, None], pa.timestamp("us", "UTC")),
+            id="timestamp-in-the-unit-of-the-file",
         ),
         pytest.param(
             ["null", {"type": "long", "logicalType": "local-timestamp-micros"}],

@@ -1,0 +1,101 @@
+"""Timestamps that older releases of Hudi wrote into files under another type than the table's.
+
+Hudi 0.x and 1.0 labelled milliseconds as microseconds and left out the types of local timestamps.
+The stored numbers are those of the table's type, so they are relabelled and not converted.
+
+Source: ``SchemaRepair`` and ``HoodieSchemaRepair`` of Apache Hudi; golden cases
+``hudi_trips_logical_types_*``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.table.schema import counts_milliseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def repairable_columns(schema: pa.Schema) -> pa.Schema:
+    """Return the columns that files may hold under a wrong type, of a table's columns."""
+    return pa.schema([field for field in schema if _is_repairable(field)])
+
+
+def repair_timestamps(table: pa.Table, columns: Iterable[pa.Field]) -> pa.Table:
+    """Return a table as read from a file, with the types that its values really have.
+
+    Args:
+        table: columns in the file's own types and units.
+        columns: the table's `repairable_columns`; the file may lack some of them.
+    """
+    for name, kind in mislabelled_columns(table.schema, columns).items():
+        index = table.schema.get_field_index(name)
+        column = pa.chunked_array([part.view(kind) for part in table.column(index).chunks], kind)
+        table = table.set_column(index, table.schema.field(index).with_type(kind), column)
+    return table
+
+
+def mislabelled_columns(schema: pa.Schema, columns: Iterable[pa.Field]) -> dict[str, pa.DataType]:
+    """Return the columns of a file under a wrong type, and the types that their values really have.
+
+    Args:
+        schema: of the file.
+        columns: of the table.
+    """
+    found = {}
+    for field in columns:
+        if schema.get_field_index(field.name) >= 0:  # and the file has one such column
+            stored = schema.field(field.name).type
+            kind = repaired_type(stored, field)
+            if kind != stored:
+                found[field.name] = kind
+    return found
+
+
+def is_as_declared(stored: pa.DataType, wanted: pa.Field) -> bool:
+    """Return whether a file's values are those of the table's column, without any conversion."""
+    return bool(stored == wanted.type and repaired_type(stored, wanted) == stored)
+
+
+def repaired_type(stored: pa.DataType, wanted: pa.Field) -> pa.DataType:
+    """Return the type that a file's values really have.
+
+    Args:
+        stored: type in the file, with its unit.
+        wanted: the table's column, or a field of one.
+
+    Returns:
+        The same type where the file's is right, or where the two differ in another way.
+    """
+    target = wanted.type
+    if pa.types.is_struct(stored) and pa.types.is_struct(target):
+        return pa.struct([_repaired_field(field, target) for field in stored])
+    if pa.types.is_list(stored) and pa.types.is_list(target):
+        item = stored.value_field
+        return pa.list_(item.with_type(repaired_type(item.type, target.value_field)))
+    if pa.types.is_map(stored) and pa.types.is_map(target):
+        item = stored.item_field
+        value = item.with_type(repaired_type(item.type, target.item_field))
+        return pa.map_(stored.key_field, value)
+    if not pa.types.is_timestamp(target):
+        return stored
+    unit = "ms" if counts_milliseconds(wanted) else "us"
+    if pa.types.is_int64(stored) and target.tz is None:
+        return pa.timestamp(unit)
+    is_instant = pa.types.is_timestamp(stored) and stored.tz is not None and target.tz is not None
+    return pa.timestamp(unit, stored.tz) if is_instant and stored.unit == "us" else stored
+
+
+def _repaired_field(field: pa.Field, target: pa.StructType) -> pa.Field:
+    index = target.get_field_index(field.name)
+    return field if index < 0 else field.with_type(repaired_type(field.type, target.field(index)))
+
+
+def _is_repairable(field: pa.Field) -> bool:
+    kind = field.type
+    if pa.types.is_timestamp(kind):
+        return kind.tz is None or counts_milliseconds(field)
+    return any(_is_repairable(kind.field(i)) for i in range(kind.num_fields))
