@@ -264,7 +264,7 @@ class _ChangePlanner:
             mode = self.view.config.cdc_logging_mode
             before = None
             if mode == "OP_KEY_ONLY":
-                has_older = any(stat.prev_commit not in (None, time) for stat in stats)
+                has_older = any(_has_older_version(stat, time) for stat in stats)
                 before = self._before(time, partition, file_id, must_exist=has_older)
             after = self._after(time, partition, file_id) if mode != "DATA_BEFORE_AFTER" else None
             yield self._task(
@@ -282,13 +282,13 @@ class _ChangePlanner:
         elif metadata.operation_type in _DELETES and not stat.num_writes and stat.num_deletes:
             before = self._before(time, partition, file_id, must_exist=True)
             yield self._task(ChangeSource.BASE_FILE_DELETE, time, before=before)
-        elif not stat.num_update_writes and stat.num_writes == stat.num_inserts:
+        elif _has_only_inserts(stat, time):
             after = self._after(time, partition, file_id)
             yield self._task(ChangeSource.BASE_FILE_INSERT, time, after=after)
         else:
             raise CorruptTableError(
-                f"commit {time} updated rows in {stat.path}, but did not write a CDC log file, so "
-                "the changes of the range are unknown"
+                f"commit {time} updated or deleted rows in {stat.path}, but did not write a CDC "
+                "log file, so the changes of the range are unknown"
             )
 
     def _task(
@@ -351,6 +351,19 @@ class _ChangePlanner:
             f"the changes of commit {time} are no longer known: {error.args[0]}. Begin the range "
             f"at {time} or later (on_missing=earliest does)"
         )
+
+
+def _has_older_version(stat: WriteStat, time: str) -> bool:
+    return stat.prev_commit not in (None, time)
+
+
+def _has_only_inserts(stat: WriteStat, time: str) -> bool:
+    """Return whether all rows of a base file are new, and the commit removed no others.
+
+    A delete that is among the inserts of a new file finds nothing to remove.
+    """
+    removes = stat.num_deletes and _has_older_version(stat, time)
+    return not removes and not stat.num_update_writes and stat.num_writes == stat.num_inserts
 
 
 def _by_file_id(stats: Sequence[WriteStat]) -> dict[str, list[WriteStat]]:

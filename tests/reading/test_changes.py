@@ -182,9 +182,39 @@ class TestChangeSources:
     def test_updates_without_a_cdc_log_are_corrupt(self):
         table = commit(cdc_table(), "010", "UPSERT", updating(base("f", "010")))
         with pytest.raises(
-            CorruptTableError, match=r"commit 010 updated rows in .* did not write a CDC log"
+            CorruptTableError, match=r"commit 010 updated or deleted rows in .* a CDC log"
         ):
             planned(table)
+
+    @pytest.mark.parametrize("inserts", [0, 1])
+    def test_deletes_of_an_upsert_without_a_cdc_log_are_corrupt(self, inserts):
+        table = commit(cdc_table(), "010", "INSERT", stat(base("f", "010")))
+        counts = {"numWrites": inserts, "numInserts": inserts, "numDeletes": 2}
+        rewritten = stat(base("f", "020"), prevCommit="010", **counts)
+        table = commit(table, "020", "UPSERT", rewritten)
+        with pytest.raises(CorruptTableError, match="commit 020 updated or deleted rows"):
+            planned(table, "010")
+
+    def test_deletes_among_the_inserts_of_a_new_file_change_nothing(self):
+        fresh = stat(base("f", "010"), numDeletes=2, prevCommit="null")
+        assert sources(planned(commit(cdc_table(), "010", "UPSERT", fresh))) == [
+            ("BASE_FILE_INSERT", "010")
+        ]
+
+    @pytest.mark.parametrize(
+        "nothing", [{"fileId": "g"}, {"fileId": "g", "path": ""}, {"path": "g"}]
+    )
+    def test_a_write_without_file_changes_nothing(self, nothing):
+        table = commit(cdc_table(), "010", "INSERT", stat(base("f", "010")))
+        stats = {"": [nothing, stat(base("f", "020"))]}
+        body = {"partitionToWriteStats": stats, "operationType": "INSERT"}
+        table.instant("020_025.commit", body).data(base("f", "020"))
+        assert files(one_task(table, "010").after) == [base("f", "020")]
+
+    def test_a_replaced_group_that_never_had_files_changes_nothing(self):
+        table = commit(cdc_table(), "010", "INSERT", stat(base("f", "010")))
+        table = commit(table, "020", "DELETE_PARTITION", replaces={"": ["g"]})
+        assert planned(table, "010") == []
 
     def test_an_operation_of_a_later_release_is_not_passed_over(self):
         table = commit(cdc_table(), "010", "MAGIC", stat(base("f", "010")))
