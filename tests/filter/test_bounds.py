@@ -1,7 +1,8 @@
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.filter.bounds import Bounds, may_match
+from hudi_pyspark.filter.bounds import Bounds, ColumnBounds, may_match, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
 
 SCHEMA = pa.schema(
@@ -69,3 +70,24 @@ def test_column_of_nulls_matches_nothing_but_null():
     assert not may_match(parse_filter("id != 5", SCHEMA), nulls.get)
     assert not may_match(parse_filter("id IS NOT NULL", SCHEMA), nulls.get)
     assert may_match(parse_filter("id IS NULL", SCHEMA), nulls.get)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name = 'b'", [True, True, False]),
+        ("name IN ('b', 'z')", [True, True, False]),
+        ("name LIKE 'b%'", [True, True, False]),
+        ("name = 'b' AND id = 2", [True, False, False]),
+        ("name = 'b' OR id = 3", [True, True, True]),
+        ("name = 'b' AND fare = 1", [True, True, False]),
+    ],
+)
+def test_file_without_a_bound_may_hold_any_value(text, expected):
+    # A set of one file, each: the first has no bounds of `name`, and none has bounds of `fare`.
+    yes = np.ones(3, np.bool_)
+    names = pa.array([None, "a", "p"]), pa.array([None, "c", "q"])
+    numbers = pa.array([1, 3, 3]), pa.array([2, 4, 4])
+    columns = {"name": ColumnBounds(*names, ~yes, yes), "id": ColumnBounds(*numbers, ~yes, yes)}
+    predicate = parse_filter(text, SCHEMA)
+    assert may_match_merged(predicate, columns, np.arange(3), 3).tolist() == expected
