@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 
@@ -62,9 +61,9 @@ class RunningStream:
         sources: list[dict[str, Any]] = [report["sources"][0] for report in reports]
         return [s for s in sources if s["startOffset"] != s["endOffset"]]
 
-    def answer(self) -> pa.Table:
+    def answer(self) -> DataFrame:
         """All that has reached the sink, by its own record of finished batches."""
-        return self.spark.read.schema(self.schema).parquet(str(self.folder / "sink")).toArrow()
+        return self.spark.read.schema(self.schema).parquet(str(self.folder / "sink"))
 
     def lose_last_batch(self) -> None:
         """Leave what a process leaves that dies after it planned a batch, before it wrote it."""

@@ -3,14 +3,13 @@
 import pickle
 import subprocess
 import sys
-from collections import Counter
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark import cloudpickle
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
@@ -24,7 +23,7 @@ from tests.bad_inputs import BAD_INPUTS_BY_NAME
 from tests.conftest import GOLDEN
 from tests.damage import damage_column, unpack
 from tests.golden.case import load_case
-from tests.golden.compare import differences
+from tests.spark.frames import assert_same_rows, hudi_rows
 
 pytestmark = pytest.mark.spark
 
@@ -63,16 +62,8 @@ SPARK_TYPES = {
 
 
 def expected(case: str, query: str = "snapshot") -> pa.Table:
-    """Apache Hudi's rows."""
+    """Apache Hudi's rows, for what is computed from them without Spark."""
     return next(q for q in load_case(GOLDEN / case).queries if q.name == query).expected_rows()
-
-
-def counted(table: pa.Table) -> Counter[str]:
-    return Counter(map(str, table.to_pylist()))
-
-
-def rows(frame: DataFrame) -> Counter[str]:
-    return counted(frame.toArrow())
 
 
 @pytest.fixture
@@ -85,6 +76,12 @@ def load(spark, golden_table):
         return reader.load(str(golden_table(case)))
 
     return load
+
+
+@pytest.fixture
+def hudi(spark):
+    """The rows of Apache Hudi as a DataFrame."""
+    return partial(hudi_rows, spark)
 
 
 @pytest.fixture
@@ -136,46 +133,38 @@ def test_schema_promises_no_column_to_be_free_of_nulls(load):
     assert not promises(load(ALL_TYPES).schema.jsonValue())
 
 
-def test_wall_clock_times_are_timestamp_ntz(load):
+def test_wall_clock_times_are_timestamp_ntz(load, hudi):
     frame = load("v9_mor_timestamp_ntz")
     assert frame.schema["at"].dataType.simpleString() == "timestamp_ntz"
-    assert rows(frame.select("at")) == counted(expected("v9_mor_timestamp_ntz").select(["at"]))
+    assert_same_rows(frame, hudi("v9_mor_timestamp_ntz"))
 
 
 def test_time_zone_of_the_session_moves_no_instant(spark, load):
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
         found = load(ALL_TYPES).select("id", sf.expr("unix_micros(c_ts)").alias("c_ts"))
-        moments = {row.id: row.c_ts for row in found.collect()}
+        known = expected(ALL_TYPES).select(["id", "c_ts"])
+        moments = known.set_column(1, "c_ts", known["c_ts"].cast(pa.int64()))
+        assert_same_rows(found, spark.createDataFrame(moments))
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-    known = expected(ALL_TYPES)
-    assert moments == dict(
-        zip(known["id"].to_pylist(), known["c_ts"].cast(pa.int64()).to_pylist(), strict=True)
-    )
 
 
-def test_schema_with_some_columns_reads_them_in_its_order(load):
+def test_schema_with_some_columns_reads_them_in_its_order(load, hudi):
     frame = load(ALL_TYPES, schema="c_str string, id int")
-    assert frame.columns == ["c_str", "id"]
-    assert rows(frame) == counted(expected(ALL_TYPES).select(["c_str", "id"]))
+    assert_same_rows(frame, hudi(ALL_TYPES).select("c_str", "id"))
 
 
-def test_schema_may_promise_a_column_without_nulls(load):
+def test_schema_may_promise_a_column_without_nulls(load, hudi):
     frame = load(ALL_TYPES, schema=StructType([StructField("id", IntegerType(), nullable=False)]))
-    assert rows(frame) == counted(expected(ALL_TYPES).select(["id"]))
+    assert_same_rows(frame, hudi(ALL_TYPES).select("id"))
 
 
-def test_schema_promotes_types_as_hudi_does(load):
-    frame = load(ALL_TYPES, schema="id bigint, c_int double, c_long string, c_date string")
-    known = expected(ALL_TYPES)
-    promoted = {
-        "id": known["id"].cast(pa.int64()),
-        "c_int": known["c_int"].cast(pa.float64()),
-        "c_long": known["c_long"].cast(pa.string()),
-        "c_date": known["c_date"].cast(pa.string()),
-    }
-    assert rows(frame) == counted(pa.table(promoted))
+def test_schema_promotes_types_as_hudi_does(load, hudi):
+    columns = ["id bigint", "c_int double", "c_long string", "c_date string"]
+    promoted = [sf.col(c.split()[0]).cast(c.split()[1]) for c in columns]
+    frame = load(ALL_TYPES, schema=", ".join(columns))
+    assert_same_rows(frame, hudi(ALL_TYPES).select(*promoted))
 
 
 @pytest.mark.parametrize(
@@ -236,8 +225,7 @@ def test_read_takes_columns_and_time_travel_as_arguments(spark, golden_table):
     frame = hudi_pyspark.read(
         spark, str(golden_table(SLICES)), ["amount", "id"], as_of="20261121062657910"
     )
-    assert frame.columns == ["amount", "id"]
-    assert rows(frame) == counted(expected(SLICES, "as_of_c1").select(["amount", "id"]))
+    assert_same_rows(frame, hudi_rows(spark, SLICES, "as_of_c1").select("amount", "id"))
 
 
 def test_read_takes_the_query_type_and_further_options(spark, golden_table):
@@ -245,9 +233,8 @@ def test_read_takes_the_query_type_and_further_options(spark, golden_table):
     frame = hudi_pyspark.read(
         spark, path, query_type="read_optimized", include_meta_columns="false", batch_rows=3
     )
-    known = expected(SLICES, "read_optimized")
-    own = [name for name in known.schema.names if not name.startswith("_hoodie")]
-    assert rows(frame) == counted(known.select(own))
+    known = hudi_rows(spark, SLICES, "read_optimized")
+    assert_same_rows(frame, known.select([n for n in known.columns if n[:7] != "_hoodie"]))
 
 
 @pytest.mark.parametrize(
@@ -262,17 +249,13 @@ def test_read_takes_the_query_type_and_further_options(spark, golden_table):
         ),
     ],
 )
-def test_options_reach_the_reader_in_any_case(load, options, query):
-    known = next(q for q in load_case(GOLDEN / SLICES).queries if q.name == query)
-    answer = load(SLICES, **options).toArrow()
-    assert differences(answer, known.expected_rows(), known.expected_schema()) == []
+def test_options_reach_the_reader_in_any_case(load, hudi, options, query):
+    assert_same_rows(load(SLICES, **options), hudi(SLICES, query))
 
 
-def test_empty_table_has_its_columns_and_no_rows(load):
+def test_empty_table_has_its_columns_and_no_rows(load, hudi):
     frame = load("v9_mor_empty_table")
-    names = [field["name"] for field in _schema_of("v9_mor_empty_table")]
-    assert frame.columns == names
-    assert frame.collect() == []
+    assert_same_rows(frame, hudi("v9_mor_empty_table"))
     assert frame.count() == 0
 
 
@@ -287,16 +270,17 @@ def test_every_file_slice_is_one_partition_where_a_task_is_to_read_little(load):
     assert load("v9_mor_all_types", task_bytes=1).rdd.getNumPartitions() == 4
 
 
-def test_collecting_twice_gives_the_same_rows(load):
+def test_collecting_twice_gives_the_same_rows(load, hudi):
     frame = load(SLICES)
-    assert rows(frame) == rows(frame) == counted(expected(SLICES))
+    for _ in range(2):
+        assert_same_rows(frame, hudi(SLICES))
 
 
-def test_limit_gives_that_many_of_the_rows(load):
-    known = counted(expected(SLICES))
-    found = rows(load(SLICES, batch_rows="1").limit(3))
-    assert found.total() == 3
-    assert found <= known
+def test_limit_gives_that_many_of_the_rows(load, hudi):
+    found = load(SLICES, batch_rows="1").limit(3).cache()
+    assert found.count() == 3
+    assert found.exceptAll(hudi(SLICES)).isEmpty()
+    found.unpersist()
 
 
 def test_reader_that_is_closed_stops_reading_its_file(make_reader, monkeypatch):
@@ -355,12 +339,10 @@ def test_temporary_view_of_sql_reads_the_table(spark, golden_table):
         f"CREATE OR REPLACE TEMPORARY VIEW trips USING `hudi-py` "
         f"OPTIONS (path '{path}', `as.of.instant` '20261121062657910')"
     )
-    known = expected(SLICES, "as_of_c1")
-    assert rows(spark.sql("SELECT * FROM trips")) == counted(known)
-    assert (
-        spark.sql("SELECT sum(qty) AS total FROM trips").first()["total"]
-        == pc.sum(known["qty"]).as_py()
-    )
+    known = hudi_rows(spark, SLICES, "as_of_c1")
+    assert_same_rows(spark.sql("SELECT * FROM trips"), known)
+    total = spark.sql("SELECT sum(qty) AS total FROM trips")
+    assert_same_rows(total, known.agg(sf.sum("qty").alias("total")))
     spark.catalog.dropTempView("trips")
 
 
@@ -368,24 +350,24 @@ def test_temporary_view_of_sql_reads_the_table(spark, golden_table):
 def test_filter_leaves_the_rows_that_match(spark, load, pushdown):
     spark.conf.set("spark.sql.python.filterPushdown.enabled", pushdown)
     try:
-        found = rows(load(SLICES).filter("region = 'emea' AND amount > 40").select("id"))
+        found = load(SLICES).filter("region = 'emea' AND amount > 40").select("id")
+        known = expected(SLICES)
+        keep = pc.and_(pc.equal(known["region"], "emea"), pc.greater(known["amount"], 40))
+        kept = known.filter(keep).select(["id"])
+        assert 0 < kept.num_rows < known.num_rows
+        assert_same_rows(found, spark.createDataFrame(kept))
     finally:
         spark.conf.unset("spark.sql.python.filterPushdown.enabled")
-    known = expected(SLICES)
-    keep = pc.and_(pc.equal(known["region"], "emea"), pc.greater(known["amount"], 40))
-    assert 0 < found.total() < known.num_rows
-    assert found == counted(known.filter(keep).select(["id"]))
 
 
-def test_aggregation_adds_up_over_all_file_slices(load):
+def test_aggregation_adds_up_over_all_file_slices(spark, load):
     found = load(SLICES).groupBy("region").agg(sf.sum("qty").alias("n"), sf.count("*").alias("c"))
     grouped = expected(SLICES).group_by("region").aggregate([("qty", "sum"), ([], "count_all")])
-    assert {(row.region, row.n, row.c) for row in found.collect()} == {
-        (row["region"], row["qty_sum"], row["count_all"]) for row in grouped.to_pylist()
-    }
+    known = grouped.select(["region", "qty_sum", "count_all"]).rename_columns(["region", "n", "c"])
+    assert_same_rows(found, spark.createDataFrame(known))
 
 
-def test_join_of_two_instants_finds_what_changed(load):
+def test_join_of_two_instants_finds_what_changed(spark, load):
     now = load(SLICES).select("id", sf.col("amount").alias("now"))
     then = load(SLICES, as_of="20261121062657910").select("id", sf.col("amount").alias("then"))
     changed = now.join(then, "id").filter("now <> then")
@@ -393,17 +375,19 @@ def test_join_of_two_instants_finds_what_changed(load):
     after = dict(expected(SLICES).select(["id", "amount"]).to_pandas().to_numpy())
     common = {key for key in before.keys() & after.keys() if before[key] != after[key]}
     assert common
-    assert {row.id for row in changed.collect()} == common
+    assert_same_rows(
+        changed.select("id"), spark.createDataFrame([[k] for k in common], "id string")
+    )
 
 
 def test_count_in_spark_is_the_number_of_rows(load, golden_table):
     assert load(SLICES).count() == 18 == HudiTable(str(golden_table(SLICES))).scan().count()
 
 
-def test_small_arrow_batches_of_the_session_change_no_row(spark, load):
+def test_small_arrow_batches_of_the_session_change_no_row(spark, load, hudi):
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "2")
     try:
-        assert rows(load(SLICES)) == counted(expected(SLICES))
+        assert_same_rows(load(SLICES), hudi(SLICES))
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
 
@@ -411,7 +395,3 @@ def test_small_arrow_batches_of_the_session_change_no_row(spark, load):
 def test_load_without_a_path_is_refused(spark):
     with pytest.raises(AnalysisException, match=r"\[HUDI_INVALID_OPTION\] no path"):
         spark.read.format("hudi-py").load()
-
-
-def _schema_of(case: str) -> list[dict[str, str]]:
-    return load_case(GOLDEN / case).queries[0].expected_schema()

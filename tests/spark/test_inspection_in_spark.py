@@ -5,6 +5,7 @@ from pyspark.errors import AnalysisException, PythonException
 
 from hudi_pyspark import HudiTable, InvalidOptionError
 from hudi_pyspark.spark.datasource import HudiDataSource
+from tests.spark.frames import assert_same_rows
 
 pytestmark = pytest.mark.spark
 
@@ -26,24 +27,13 @@ def inspect(spark, path):
     return inspect
 
 
-def in_any_order(rows):
-    return sorted(map(str, rows))
-
-
 @pytest.mark.parametrize(
-    "name", ["timeline", "commits", "file_slices", "files", "partitions", "statistics"]
+    "name",
+    ["timeline", "commits", "file_slices", "files", "partitions", "statistics", "log_blocks"],
 )
-def test_rows_are_those_without_spark(inspect, path, name):
+def test_rows_are_those_without_spark(spark, inspect, path, name):
     expected = getattr(HudiTable(path).inspect, name)()
-    frame = inspect(name)
-    assert frame.columns == expected.schema.names
-    assert in_any_order(frame.toArrow().to_pylist()) == in_any_order(expected.to_pylist())
-
-
-def test_maps_and_lists_come_through(inspect, path):
-    blocks = inspect("log_blocks").toArrow().to_pylist()
-    expected = HudiTable(path).inspect.log_blocks().to_pylist()
-    assert in_any_order(blocks) == in_any_order(expected)
+    assert_same_rows(inspect(name), spark.createDataFrame(expected))
 
 
 def test_arguments_are_options(inspect, path):

@@ -7,6 +7,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
+from tests.spark.frames import assert_same_rows, hudi_rows
 from tests.storage.s3_server import serve
 
 pytestmark = pytest.mark.spark
@@ -57,10 +58,7 @@ def test_temporary_view_of_some_columns_reads_only_those(spark, path):
         "CREATE OR REPLACE TEMPORARY VIEW some (id STRING, ts BIGINT) "
         f"USING `hudi-py` OPTIONS (path '{path}')"
     )
-    found = spark.table("some")
-    assert found.columns == ["id", "ts"]
-    known = HudiTable(path).scan(["id", "ts"]).to_arrow().to_pylist()
-    assert sorted(map(tuple, found.collect())) == sorted(tuple(row.values()) for row in known)
+    assert_same_rows(spark.table("some"), hudi_rows(spark, MOR).select("id", "ts"))
 
 
 def test_view_follows_the_table_to_new_statements(spark, count, path):

@@ -1,13 +1,13 @@
 """Streams over real files: a table grows commit by commit while Spark reads it into a sink."""
 
 import json
-from collections import Counter
+from functools import reduce
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from hudi_pyspark import HudiTable
@@ -18,6 +18,7 @@ from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.compare import differences
 from tests.growing_table import GrowingTable, commits_of, table_at
+from tests.spark.frames import assert_same_rows, hudi_rows
 from tests.spark.running_stream import RunningStream
 
 pytestmark = pytest.mark.spark
@@ -45,45 +46,40 @@ def replay(spark, tmp_path):
     return replay
 
 
-def golden(case: str, query: str) -> pa.Table:
-    """Apache Hudi's rows."""
-    return next(q for q in load_case(GOLDEN / case).queries if q.name == query).expected_rows()
-
-
-def counted(*tables: pa.Table) -> Counter[str]:
-    return Counter(str(row) for table in tables for row in table.to_pylist())
-
-
-def changes_differ(answer: pa.Table, case: str, query: str) -> list[str]:
+def changes_differ(answer: DataFrame, case: str, query: str) -> list[str]:
+    """Differences from Apache Hudi's changes, whose images are compared as parsed JSON."""
     expected = next(q for q in load_case(GOLDEN / case).queries if q.name == query)
-    return differences(answer, expected.expected_rows(), expected.expected_schema())
+    return differences(answer.toArrow(), expected.expected_rows(), expected.expected_schema())
 
 
 def ends(batches: list[dict[str, Any]]) -> list[str]:
     return [batch["endOffset"][OFFSET_KEY] for batch in batches]
 
 
-def written_between(growing: GrowingTable, begin: str, end: str) -> pa.Table:
+def written_between(stream: RunningStream, begin: str, end: str) -> DataFrame:
     """The incremental query over the same commits, which the golden tests prove."""
-    table = HudiTable(str(growing.path))
-    return table.scan(query_type="incremental", begin=begin, end=end).to_arrow()
+    scan = HudiTable(str(stream.table)).scan(query_type="incremental", begin=begin, end=end)
+    return stream.spark.createDataFrame(scan.to_arrow())
+
+
+def column(answer: DataFrame, name: str) -> set[Any]:
+    return {row[0] for row in answer.select(name).distinct().collect()}
 
 
 def test_sink_is_the_incremental_answer_after_each_commit_and_each_kill(replay):
     growing, stream = replay(V9_CDC, 0)
-    begin, expected = "000", Counter[str]()
+    begin, expected = "000", []
     for number, (instant, end) in enumerate(commits_of(V9_CDC).items()):
         growing.grow(instant)
         batches = stream.run()
-        expected += counted(written_between(growing, begin, end))
+        expected.append(written_between(stream, begin, end))
         assert ends(batches)[-1] == end
-        assert counted(stream.answer()) == expected
+        assert_same_rows(stream.answer(), reduce(DataFrame.unionAll, expected))
         begin = end
         # The batch is planned again from the table as it has grown by then.
         (stream.lose_last_batch, stream.lose_last_commit)[number % 2]()
     # Rows of the first commit came once; later versions come, too.
-    first = pc.equal(stream.answer()["_hoodie_commit_time"], "20261121063211338")
-    assert stream.answer().filter(first).num_rows == 10
+    assert stream.answer().where("_hoodie_commit_time = 20261121063211338").count() == 10
 
 
 @pytest.mark.parametrize(
@@ -113,15 +109,14 @@ def test_changes_in_the_sink_are_apache_hudis_although_every_batch_was_killed(re
     for number, instant in enumerate(list(commits)[::-2][::-1]):
         growing.grow(instant)
         assert ends(stream.run(cdc="true"))[-1] == commits[instant]
-        times = set(stream.answer()["ts_ms"].to_pylist())
-        assert times <= {time for time in commits if time <= instant}
+        assert column(stream.answer(), "ts_ms") <= {time for time in commits if time <= instant}
         if instant != list(commits)[-1]:
             (stream.lose_last_commit, stream.lose_last_batch)[number % 2]()
     assert changes_differ(stream.answer(), case, "cdc_all") == []
     for query, (begin, end) in parts.items():
         in_range = [time for time, offset in commits.items() if begin < offset <= end]
-        part = pc.is_in(stream.answer()["ts_ms"], value_set=pa.array(in_range))
-        assert changes_differ(stream.answer().filter(part), case, query) == []
+        part = stream.answer().where(sf.col("ts_ms").isin(in_range))
+        assert changes_differ(part, case, query) == []
 
 
 def test_running_stream_follows_the_table_and_reports_how_far_it_is(replay):
@@ -129,16 +124,16 @@ def test_running_stream_follows_the_table_and_reports_how_far_it_is(replay):
     query = stream.start(every="100 milliseconds", maxCommitsPerTrigger="2")
     try:
         query.processAllAvailable()
-        assert counted(stream.answer()) == counted(golden(V6_MOR, "as_of_c1"))
+        expected = [hudi_rows(stream.spark, V6_MOR, "as_of_c1")]
+        assert_same_rows(stream.answer(), expected[0])
         begin = next(iter(commits_of(V6_MOR)))
-        expected = counted(stream.answer())
         for instants in (["20261121061744639"], list(commits_of(V6_MOR))[2:]):
             growing.grow(instants[-1])
             query.processAllAvailable()
             for end in instants[1::2] or instants:
-                expected += counted(written_between(growing, begin, end))
+                expected.append(written_between(stream, begin, end))
                 begin = end
-            assert counted(stream.answer()) == expected
+            assert_same_rows(stream.answer(), reduce(DataFrame.unionAll, expected))
         latest = {
             json.loads(p.json)["sources"][0]["latestOffset"][OFFSET_KEY] for p in reports(query)
         }
@@ -154,29 +149,28 @@ def reports(query: Any) -> list[Any]:
 def test_stream_from_the_beginning_gives_apache_hudis_rows(replay):
     _, stream = replay(V9_CDC)
     assert ends(stream.run()) == ["20261121063214022"]
-    assert counted(stream.answer()) == counted(golden(V9_CDC, "incr_all"))
+    assert_same_rows(stream.answer(), hudi_rows(stream.spark, V9_CDC, "incr_all"))
 
 
 def test_stream_from_an_instant_gives_apache_hudis_rows_after_it(replay):
     growing, stream = replay(V9_CDC, 3)
     start = {"hoodie.datasource.streaming.startOffset": "20261121063211574"}
     stream.run(**start)
-    assert counted(stream.answer()) == counted(golden(V9_CDC, "incr_mid"))
+    assert_same_rows(stream.answer(), hudi_rows(stream.spark, V9_CDC, "incr_mid"))
     growing.grow()
     # The checkpoint counts from now on, and not the option.
     assert ends(stream.run(start_offset="earliest")) == ["20261121063214022"]
-    times = set(stream.answer()["_hoodie_commit_time"].to_pylist())
-    assert "20261121063211338" not in times
+    assert "20261121063211338" not in column(stream.answer(), "_hoodie_commit_time")
 
 
 def test_stream_from_the_latest_commit_gives_what_comes_after_its_first_run(replay):
     growing, stream = replay(THREE, 0)
     stream.run(start_offset="latest")
-    assert stream.answer().num_rows == 0
+    assert stream.answer().isEmpty()
     growing.grow()
     # Until then nothing but the start was remembered.
     assert ends(stream.run(start_offset="latest")) == [C3]
-    assert counted(stream.answer()) == counted(golden(THREE, "incr_after_c1"))
+    assert_same_rows(stream.answer(), hudi_rows(stream.spark, THREE, "incr_after_c1"))
 
 
 @needs_limits
@@ -203,6 +197,10 @@ def test_column_that_appears_mid_stream_stops_it_and_a_restart_goes_on_with_it(r
         growing.grow("20261121064531489")
         query.processAllAvailable()
         before = stream.answer()
+        first, second = (
+            hudi_rows(stream.spark, THREE, query) for query in ("as_of_seconds", "incr_mid")
+        )
+        assert_same_rows(before, first.unionAll(second.select(first.columns)))
         growing.grow()
         with pytest.raises(StreamingQueryException, match=r"\[HUDI_STREAM_SCHEMA_CHANGED\]") as e:
             query.processAllAvailable()
@@ -211,12 +209,10 @@ def test_column_that_appears_mid_stream_stops_it_and_a_restart_goes_on_with_it(r
     assert "added string" in str(e.value)
     assert "Restart the query on the same checkpoint" in str(e.value)
     assert ends(stream.run()) == [C3]
-    assert "added" not in before.schema.names
-    first, second = golden(THREE, "as_of_seconds"), golden(THREE, "incr_mid")
-    assert counted(before) == counted(first, second.select(first.schema.names))
-    last = pc.equal(stream.answer()["_hoodie_commit_time"], "20261121064532196")
-    assert counted(stream.answer().filter(last)) == counted(golden(THREE, "incr_last_minus_1ms"))
-    assert stream.answer().num_rows == 9 + 5 + 6
+    assert "added" not in before.columns
+    last = stream.answer().where("_hoodie_commit_time = 20261121064532196")
+    assert_same_rows(last, hudi_rows(stream.spark, THREE, "incr_last_minus_1ms"))
+    assert stream.answer().count() == 9 + 5 + 6
 
 
 def test_stream_of_named_columns_does_not_mind_a_new_one(replay):
@@ -228,9 +224,8 @@ def test_stream_of_named_columns_does_not_mind_a_new_one(replay):
         query.processAllAvailable()
     finally:
         query.stop()
-    first, later = golden(THREE, "as_of_seconds"), golden(THREE, "incr_after_c1")
-    assert stream.answer().schema.names == ["v", "id"]
-    assert counted(stream.answer()) == counted(*(t.select(["v", "id"]) for t in (first, later)))
+    expected = selected(stream, ["v", "id"], "as_of_seconds", "incr_after_c1")
+    assert_same_rows(stream.answer(), expected)
 
 
 @needs_limits
@@ -240,14 +235,16 @@ def test_checkpoint_before_cleaned_files_fails_or_reads_the_latest_rows(replay):
         stream.run(on_missing="fail")
     assert "20261121064531489" in str(error.value)
     assert ends(stream.run()) == [C2, C3]
-    assert counted(stream.answer()) == first_two_columns_of("as_of_seconds", "incr_after_c1")
+    expected = selected(stream, ["id", "v"], "as_of_seconds", "incr_after_c1")
+    assert_same_rows(stream.answer(), expected)
 
 
 @needs_limits
 def test_checkpoint_before_cleaned_files_goes_on_where_it_can(replay):
     stream = cleaned_behind_the_checkpoint(replay)
     assert ends(stream.run(on_missing="earliest")) == [C2, C3]
-    assert counted(stream.answer()) == first_two_columns_of("as_of_seconds", "incr_last_minus_1ms")
+    expected = selected(stream, ["id", "v"], "as_of_seconds", "incr_last_minus_1ms")
+    assert_same_rows(stream.answer(), expected)
 
 
 def cleaned_behind_the_checkpoint(replay: Any) -> RunningStream:
@@ -263,8 +260,10 @@ def cleaned_behind_the_checkpoint(replay: Any) -> RunningStream:
     return stream
 
 
-def first_two_columns_of(*queries: str) -> Counter[str]:
-    return counted(*(golden(THREE, query).select(["id", "v"]) for query in queries))
+def selected(stream: RunningStream, columns: list[str], *queries: str) -> DataFrame:
+    """The rows of several queries of Apache Hudi, one after the other."""
+    answers = (hudi_rows(stream.spark, THREE, query).select(columns) for query in queries)
+    return reduce(DataFrame.unionAll, answers)
 
 
 def test_start_in_the_archived_timeline_fails_or_reads_the_latest_rows(replay):
@@ -274,8 +273,8 @@ def test_start_in_the_archived_timeline_fails_or_reads_the_latest_rows(replay):
         stream.run(on_missing="fail", **start)
     # The end of the first batch is in the checkpoint by now; where it starts is asked for anew.
     stream.run(**start)
-    expected = golden(ARCHIVED, "incr_archived_fallback")
-    assert counted(stream.answer()) == counted(expected)
+    expected = hudi_rows(stream.spark, ARCHIVED, "incr_archived_fallback")
+    assert_same_rows(stream.answer(), expected)
 
 
 @pytest.mark.parametrize(

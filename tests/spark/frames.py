@@ -1,0 +1,39 @@
+"""DataFrames compared by chispa, with each other and with the rows of Apache Hudi."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chispa import assert_df_equality
+from pyspark.sql import functions as sf
+from pyspark.sql.types import MapType
+
+from tests.conftest import GOLDEN
+from tests.golden.case import load_case
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def hudi_rows(spark: SparkSession, case: str, query: str = "snapshot") -> DataFrame:
+    """Apache Hudi's answer to a query of a golden table, as Spark reads the file that has it."""
+    known = next(each for each in load_case(GOLDEN / case).queries if each.name == query)
+    return spark.read.parquet(str(known.rows))
+
+
+def assert_same_rows(found: DataFrame, expected: DataFrame) -> None:
+    """Compare columns, types and rows, in any order; NaN equals NaN."""
+    assert_df_equality(
+        found,
+        expected,
+        transforms=[_ordered],
+        ignore_nullable=True,  # this source promises no column to be free of nulls
+        ignore_metadata=True,
+        allow_nan_equality=True,
+    )
+
+
+def _ordered(frame: DataFrame) -> DataFrame:
+    """Sort by all columns; chispa hashes those that Spark cannot sort, and Spark hashes no map."""
+    maps = {field.name for field in frame.schema if isinstance(field.dataType, MapType)}
+    return frame.sort(*(sf.map_entries(n) if n in maps else sf.col(n) for n in frame.columns))
