@@ -151,7 +151,8 @@ def register(spark: SparkSession) -> None:
 
     You need it with Spark Connect, and wherever Spark does not look for Python data sources itself;
     it does no harm elsewhere. In classic sessions Spark's optimizer then passes on columns,
-    conditions and limits (``spark.hudi-py.optimizer.enabled``).
+    conditions and limits (``spark.hudi-py.optimizer.enabled``), and local workers run this Python
+    unless ``PYSPARK_PYTHON`` or ``spark.pyspark.python`` names another one.
 
     Raises:
         UnsupportedQueryError: this Spark cannot be given the registered payload mergers.

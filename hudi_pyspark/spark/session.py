@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
+from pyspark.sql.session import SparkSession as ClassicSession
 
 from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import UnsupportedQueryError
@@ -22,8 +24,9 @@ def register(spark: SparkSession) -> None:
     """Register the data source with a session, along with all registered payload mergers.
 
     Where Spark's optimizer can have a rule, it passes on the columns, conditions and limits of
-    queries.
+    queries. The workers of a local session run this Python, unless a setting names another one.
     """
+    _use_this_python(spark)
     install_optimizer(spark)
     mergers = registered_payloads()
     if not mergers:
@@ -42,6 +45,19 @@ def register(spark: SparkSession) -> None:
             "does not have the registered mergers. Use a newer Spark, or give each read the "
             "option payload_merger=module:function"
         )
+
+
+def _use_this_python(spark: SparkSession) -> None:
+    """Let the sources of a local session run in this Python, where the user chose none.
+
+    Spark takes the first python3 on the PATH. A notebook or an IDE may run the Python of an
+    environment that is not activated, and then that is another one, without this package.
+    """
+    if "PYSPARK_PYTHON" in os.environ or not isinstance(spark, ClassicSession):
+        return
+    context = spark.sparkContext
+    if (context.master or "").startswith("local") and not context.getConf().get("spark.pyspark.python"):
+        context.pythonExec = sys.executable
 
 
 def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
