@@ -2,7 +2,7 @@
 
     python -m benchmarks.run [--scale 0.02] [--tables a,b] [--rounds 3] [--data FOLDER]
 
-docs/performance.md describes the measurements. Tables are written once and kept.
+docs/benchmarks.md describes the measurements. Tables are written once and kept.
 """
 
 from __future__ import annotations

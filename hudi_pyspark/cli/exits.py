@@ -15,7 +15,7 @@ from hudi_pyspark.errors import (
 
 
 class ExitCode(IntEnum):
-    """The exit codes of `hudi-py`, which `docs/cli.md` lists."""
+    """The exit codes of `hudi-py`, which `docs/looking-inside.md` lists."""
 
     OK = 0
     PROBLEM = 1  # the doctor found a problem, or the table's files are damaged

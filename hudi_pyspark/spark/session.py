@@ -56,7 +56,9 @@ def _use_this_python(spark: SparkSession) -> None:
     if "PYSPARK_PYTHON" in os.environ or not isinstance(spark, ClassicSession):
         return
     context = spark.sparkContext
-    if (context.master or "").startswith("local") and not context.getConf().get("spark.pyspark.python"):
+    if (context.master or "").startswith("local") and not context.getConf().get(
+        "spark.pyspark.python"
+    ):
         context.pythonExec = sys.executable
 
 

@@ -9,7 +9,7 @@ from hudi_pyspark.cli.app import COMMANDS
 from tests.cli.command import in_process
 from tests.conftest import PROJECT
 
-PAGE = PROJECT / "docs" / "cli.md"
+PAGE = PROJECT / "docs" / "looking-inside.md"
 
 
 def examples() -> list[str]:
