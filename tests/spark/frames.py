@@ -35,5 +35,6 @@ def assert_same_rows(found: DataFrame, expected: DataFrame) -> None:
 
 def _ordered(frame: DataFrame) -> DataFrame:
     """Sort by all columns; chispa hashes those that Spark cannot sort, and Spark hashes no map."""
+    columns = {field.name: sf.col(f"`{field.name}`") for field in frame.schema}
     maps = {field.name for field in frame.schema if isinstance(field.dataType, MapType)}
-    return frame.sort(*(sf.map_entries(n) if n in maps else sf.col(n) for n in frame.columns))
+    return frame.sort(*(sf.map_entries(c) if n in maps else c for n, c in columns.items()))
