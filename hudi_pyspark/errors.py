@@ -262,7 +262,7 @@ class SchemaEvolutionError(HudiError, TypeError):
 class StorageError(HudiError):
     """The storage fails: throttling, a reset or a time-out, also when asked again.
 
-    It is no OSError, which a reader would take for a damaged file.
+    Not an `OSError`: readers report those as damaged files.
 
     Args:
         path: the file or folder.

@@ -113,7 +113,7 @@ SETTINGS = {
     "webhdfs": _WEBHDFS,
     "oss": _OSS,
 }
-# Settings of every storage on another machine, which are no arguments of its file system.
+# Settings of every storage on another machine, that are not passed to its file system.
 CREDENTIALS_PROVIDER = "credentials_provider"
 _ATTEMPTS = "attempts"
 COMMON = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _STRIPES, _STATISTICS = 3, 7  # fields of the footer
 _TIMESTAMP_STATISTICS = 9  # field of a column's statistics
 _MOST_INFLATED = 8 << 20  # bytes of a chunk; ORC's writers stay below 256 KB
-# A footer inflates to at most so many bytes for each of its own, and these.
+# Maximum decompressed size: this factor times the compressed size, plus this constant.
 _MOST_INFLATION, _FREE_INFLATION = 256, 256 << 10
 
 

@@ -196,7 +196,7 @@ class Inspection:
             records; null for blocks without records); is_partial (only changed columns);
             compacted_instants (merged into the block by a log compaction); content_offset;
             content_bytes; header (as written); problem (null for a whole block). Committed bytes
-            that the file lacks get a row of their own, with block null.
+            that the file lacks are a separate row, with block null.
 
         Raises:
             MissingFileError: the given path does not exist, and no commit names it.
@@ -325,7 +325,7 @@ class Inspection:
         """Return where the metadata table differs from the timeline, the storage and the rows.
 
         Args:
-            sample: look up about so many records in the record index; 0 for none.
+            sample: approximate number of records to look up in the record index; 0 for none.
 
         Returns:
             check (``commits`` that it lacks, ``files`` that only one of the two has, ``sizes``, or

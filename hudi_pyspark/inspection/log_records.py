@@ -153,7 +153,7 @@ def _record_schema(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
     except UnsupportedTableError:  # nothing was committed yet
         table = pa.schema([])
     if any(block.block.block_type is LogBlockType.CDC_DATA_BLOCK for block in data_blocks):
-        table = pa.schema([])  # changes have columns of their own
+        table = pa.schema([])  # changes have other columns
     fields = {field.name: field for field in table}
     for block in data_blocks:
         for field in block.rows.schema if block.rows is not None else ():

@@ -44,7 +44,7 @@ class Check(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that the metadata table says in another way, or not at all."""
+    """One mismatch between the metadata table and the storage."""
 
     check: Check
     subject: str  # a requested time, a path or a record key
@@ -66,7 +66,7 @@ def differences(
         metadata: the metadata table.
         stored: size by path of all files in the folders of the table.
         committed: paths that commits name.
-        sample: look up about so many records in the record index; 0 for none.
+        sample: approximate number of records to look up in the record index; 0 for none.
 
     Raises:
         CorruptTableError: the metadata table, or a file of the sampled slices, cannot be read.

@@ -214,7 +214,7 @@ def _warn_moved(requested: str, begin: str, reason: str) -> None:
 
 @dataclass(frozen=True)
 class _ChangePlanner:
-    """Finder of where the changes of commits come from."""
+    """Finds the source of each commit's changes."""
 
     view: TableView
     plan: Plan

@@ -125,7 +125,7 @@ def range_slices(
     options: IncrementalOptions,
     choice: PartitionChoice | None = None,
 ) -> tuple[CommitRange, list[FileSlice]]:
-    """Return the slices to read, and the range as it is answered.
+    """Return the slices to read, and the effective commit range.
 
     Slices are made only of the files that the range's commits wrote. If such a file is gone, the
     latest slices are read instead, with a warning: they hold the rows whose present version was
@@ -152,7 +152,7 @@ def range_slices(
     return commit_range, _matching(view, slices, options.path_glob)
 
 
-def whole_slices(
+def merged_slices(
     view: TableView,
     commit_range: CommitRange,
     slices: Sequence[FileSlice],
@@ -185,13 +185,13 @@ def _slices_at_end(
     options: IncrementalOptions,
     slices: Sequence[FileSlice],
 ) -> tuple[CommitRange, list[FileSlice]]:
-    """Return the whole slices, or a range that falls back because their files are gone.
+    """Return the merged slices, or a commit range that falls back because files are gone.
 
     Raises:
         IncrementalRangeError: files are gone and the query must not fall back.
     """
     try:
-        return commit_range, whole_slices(view, commit_range, slices, check_files=True)
+        return commit_range, merged_slices(view, commit_range, slices, check_files=True)
     except MissingFileError as error:
         reason = "a file that the table had at the end of the range is gone"
         if options.on_missing is OnMissing.FULL_SCAN:
@@ -229,7 +229,7 @@ def _answerable(
     reason: str,
     missing: Mapping[str, str],
 ) -> CommitRange:
-    """Return the range as it is answered although some of its commits, or their files, are gone.
+    """Return the effective commit range where some of its commits, or their files, are gone.
 
     Raises:
         IncrementalRangeError: the query must not fall back.

@@ -132,7 +132,7 @@ def resolve_partition_values(
             raise
         return PartitionValues(columns=config.partition_fields)
     if always_from_path:
-        # Files of such a table may hold the columns all the same, null (rewritten by a merge).
+        # A merge may have rewritten files of such a table with the columns, as nulls.
         given = tuple(values)
         return PartitionValues(config.partition_fields, tuple(values.items()), given, (), given)
     certain = decided_by_path(names, partition_path, config, schema, ordering_fields)

@@ -12,9 +12,9 @@ from hudi_pyspark.options.option_table import QueryType
 from hudi_pyspark.planning.changes import CdcTask, cdc_schema, check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import (
     last_commit,
+    merged_slices,
     range_slices,
     resolve_range,
-    whole_slices,
 )
 from hudi_pyspark.planning.slice_tasks import plan
 
@@ -200,7 +200,7 @@ class RangeQuery(Query):
             until=last_commit(self.view, commit_range) if reads_range else self.view.last_instant,
             commit_range=commit_range,
             predicate=predicate,
-            whole_slices=self._whole_slices(commit_range, slices),
+            merged_slices=self._merged_slices(commit_range, slices),
         )
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
@@ -211,10 +211,10 @@ class RangeQuery(Query):
     def _range_and_slices(self) -> tuple[CommitRange, Sequence[FileSlice]]:
         return range_slices(self.view, self.commit_range, self.options, self.choice)
 
-    def _whole_slices(
+    def _merged_slices(
         self, commit_range: CommitRange, slices: Sequence[FileSlice]
     ) -> Mapping[tuple[str, str], FileSlice]:
-        """Return the full slices whose top the range's log files may be.
+        """Return the merged slices on top of which the range's log files may be.
 
         Only tables from version 8 on have partial updates in their log files.
         """
@@ -222,7 +222,7 @@ class RangeQuery(Query):
         if not config.is_merge_on_read or not config.has_partial_updates:
             return {}
         with_logs = [file_slice for file_slice in slices if file_slice.log_files]
-        whole = whole_slices(self.view, commit_range, with_logs)
+        whole = merged_slices(self.view, commit_range, with_logs)
         return {(s.partition_path, s.file_id): s for s in whole}
 
 

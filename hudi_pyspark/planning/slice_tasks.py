@@ -74,8 +74,8 @@ class ScanTask:
     partition: PartitionValues
     predicate: Predicate | None = None  # only rows for which it is true; None for all
     byte_range: tuple[int, int] | None = None  # part of a base file without logs; None for all
-    # For a commit range: the full slice, needed to complete partial updates.
-    whole_slice: FileSlice | None = None
+    # For a commit range: the merged slice, needed to complete partial updates.
+    merged_slice: FileSlice | None = None
 
     @property
     def options(self) -> ReadOptions:
@@ -91,7 +91,7 @@ class ScanTask:
             self.partition,
             self.predicate,
             byte_range,
-            self.whole_slice,
+            self.merged_slice,
         )
 
     def narrowed(self, wanted: pa.Schema) -> ScanTask:
@@ -155,7 +155,7 @@ def plan(
     until: str,
     commit_range: CommitRange | None = None,
     predicate: Predicate | None = None,
-    whole_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
+    merged_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
     from_files: bool = False,
 ) -> list[ScanTask]:
     """Make one task per file slice, in order of partition path and file id.
@@ -167,7 +167,7 @@ def plan(
         until: newest instant that the query sees, inclusive.
         commit_range: only rows that these commits wrote; None for all.
         predicate: only rows for which it is true; None for all.
-        whole_slices: for a range, the slices below its files, by partition path and file id.
+        merged_slices: for a range, the slices below its files, by partition path and file id.
         from_files: partition columns keep the values that the files hold.
 
     Raises:
@@ -214,7 +214,7 @@ def plan(
             working=working if file_slice.log_files else unmerged,
             partition=partition.values,
             predicate=partition.predicate,
-            whole_slice=whole_slices.get((file_slice.partition_path, file_slice.file_id)),
+            merged_slice=merged_slices.get((file_slice.partition_path, file_slice.file_id)),
         )
         tasks.append(task)
     return tasks
@@ -226,7 +226,7 @@ def admitted_record_keys(
     """Return the only record keys that can pass a filter before records are merged; None for any.
 
     A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files do
-    not hold the key, delete blocks spell it in another way than its fields do.
+    not hold the key, delete blocks encode the key differently.
     """
     if merger is not None or context.key_fields:
         return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LOG_WEIGHT = 3
 # Each group is a task of Spark, whose driver keeps an account of every one.
 _MOST_GROUPS = 100_000
-# Opening a file and reading its footer takes as long as reading about so many bytes.
+# Opening a file and reading its footer costs about as much as reading this many bytes.
 _OPENING = 512 * 1024
 # Row groups are hardly ever smaller, and a task whose part has no row group does nothing.
 _SMALLEST_PART = 4 << 20

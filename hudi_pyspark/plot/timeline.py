@@ -20,7 +20,7 @@ _LANE_HEIGHT = 26
 _DURATIONS_HEIGHT = 130
 _X_TITLE = "requested at (clock of the writer)"
 _CROWD = 80  # more instants than this get thin marks
-# A table service completes with the action of a write, but has an operation of its own.
+# A table service completes with the action of a write, but has another operation.
 _LANES_BY_OPERATION = {
     "COMPACT": "compaction",
     "LOG_COMPACT": "log compaction",

@@ -142,15 +142,15 @@ def _load_log(task: ScanTask, storage: Storage) -> LoadedLog:
 
 def _lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     """Decide whether a range's files have partial updates, and not the values these leave alone."""
-    return task.whole_slice is not None and any(
+    return task.merged_slice is not None and any(
         block.is_partial and block.block_type is not LogBlockType.DELETE_BLOCK for block in blocks
     )
 
 
 def _on_whole_slice(task: ScanTask) -> ScanTask:
-    assert task.whole_slice is not None  # see `_lacks_older_values`
+    assert task.merged_slice is not None  # see `_lacks_older_values`
     shared = replace(task.shared, merges_whole_table=True)
-    return replace(task, file_slice=task.whole_slice, whole_slice=None, shared=shared)
+    return replace(task, file_slice=task.merged_slice, merged_slice=None, shared=shared)
 
 
 def _is_written(commit_range: CommitRange, rows: pa.Table) -> npt.NDArray[np.bool_]:

@@ -317,7 +317,7 @@ public class NarrowScans extends Rule {
     return fresh;
   }
 
-  /** The same scan over a source of its own. */
+  /** The same scan over a separate source. */
   private static PythonScan planAnew(PythonScan scan, PythonDataSourceV2 source, StructType schema)
       throws Exception {
     Constructor constructor = PythonScan.class.getDeclaredConstructors()[0];

@@ -82,7 +82,7 @@ class Attempts:
                 raise FileNotFoundError(errno.ENOENT, str(error), place) from None
             except _NOT_REPEATED:
                 raise
-            # The implementations of fsspec raise errors of their own SDKs, without a common base.
+            # The implementations of fsspec raise errors of their SDKs, without a common base.
             except Exception as error:  # noqa: BLE001
                 problem = self._without_secrets(error)
                 if _GONE.search(problem):

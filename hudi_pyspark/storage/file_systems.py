@@ -22,7 +22,7 @@ class OpenFile(Protocol):
         """Return the bytes of the file."""
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
-        """Read so many bytes from an offset on; fewer at the end."""
+        """Read up to `size` bytes at `offset`; fewer only at the end."""
 
     def close(self) -> None:
         """Close the file."""
@@ -115,7 +115,7 @@ class FsspecFileSystem(FileSystem):
 
 
 class FileOfRanges(OpenFile):
-    """A file whose ranges are requests of their own, so that threads share nothing.
+    """A file that makes a separate request per range, so that threads share nothing.
 
     Args:
         read_range: reads from one position to another.

@@ -1,4 +1,4 @@
-"""The file slices that some commits wrote, and the whole slices of these file groups."""
+"""The file slices that some commits wrote, and the merged slices of these file groups."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from hudi_pyspark.table.log_file import LogFiles
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from hudi_pyspark.format.log.log_block import Octets
+    from hudi_pyspark.format.log.log_block import BytesSource
     from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.storage import Storage
 
@@ -80,7 +80,7 @@ def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
     return None
 
 
-def _log_file_schema(data: Octets, path: str) -> pa.Schema | None:
+def _log_file_schema(data: BytesSource, path: str) -> pa.Schema | None:
     texts = [
         block.schema_text
         for block in frame_log_file(data, path=path)

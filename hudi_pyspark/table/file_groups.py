@@ -116,7 +116,7 @@ class FileGroups:
             )
 
     def _listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
-        """Yield partitions with their files, of which only some partitions' are in memory."""
+        """Yield partitions with their files; only a few partitions are in memory at a time."""
         for start in range(0, len(partitions), _PARTITIONS_AT_ONCE):
             some = partitions[start : start + _PARTITIONS_AT_ONCE]
             files = self.listing.files(some)
@@ -125,7 +125,7 @@ class FileGroups:
     def _recorded(
         self, times: Collection[str], partition: str, listed: Sequence[FileInfo]
     ) -> dict[str, CommittedFile]:
-        """Return what some commits, of which the active ones are read, record of listed files."""
+        """Return what some commits record of listed files; only active commits are read."""
         active = [time for time in times if time in self.history.commit_metadata]
         files = committed_files(self.history.commit_metadata.of(active)).get(partition, {})
         names = {file.name for file in listed}

@@ -114,7 +114,7 @@ class FileSlices:
         return slices
 
     def completed(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
-        """Return slices as `checked` does, with files that are missing all the same."""
+        """Return slices as `checked` does, even if files are missing."""
         slices = list(make())
         is_relisted = [self._relist(file_slice) for file_slice in slices if file_slice.lacks_files]
         return list(make()) if any(is_relisted) else slices

@@ -14,7 +14,7 @@ from hudi_pyspark.format.log.log_file import frame_log_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from hudi_pyspark.format.log.log_block import Octets
+    from hudi_pyspark.format.log.log_block import BytesSource
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import LogFile
     from hudi_pyspark.table.log_file import LogFiles
@@ -144,7 +144,7 @@ class SliceBlocks:
                 self.on_damage.report(problem, storage.describe(file.path), len(data))
             yield from self._framed(file, data, storage)
 
-    def _framed(self, file: LogFile, data: Octets, storage: Storage) -> Iterator[LogBlock]:
+    def _framed(self, file: LogFile, data: BytesSource, storage: Storage) -> Iterator[LogBlock]:
         try:
             yield from frame_log_file(data, path=file.path)
         except CorruptLogBlockError as error:

@@ -11,7 +11,7 @@ from hudi_pyspark.errors import MissingFileError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hudi_pyspark.format.log.log_block import Octets
+    from hudi_pyspark.format.log.log_block import BytesSource
     from hudi_pyspark.storage import Storage
 
 _PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store
@@ -27,7 +27,7 @@ class LogFiles:
         self._piece = memoryview(b"")
         self._start = 0  # of the piece in its file
 
-    def load(self, path: str) -> Octets:
+    def load(self, path: str) -> BytesSource:
         """Read the whole file into memory.
 
         Raises:
@@ -38,7 +38,7 @@ class LogFiles:
         except FileNotFoundError as error:
             raise MissingFileError.since_planning(self._storage.describe(path)) from error
 
-    def open(self, path: str) -> Octets:
+    def open(self, path: str) -> BytesSource:
         """Open a file that is read piece by piece, best from the start to the end.
 
         Raises:

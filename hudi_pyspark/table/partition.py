@@ -53,7 +53,7 @@ def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
 
 
 def partition_scalar(name: str, folder: str, kind: pa.DataType, config: TableConfig) -> pa.Scalar:
-    """Return the typed value of one partition column in the folder of its own.
+    """Return the typed value of one partition column, which has its own folder level.
 
     Raises:
         CorruptTableError: the folder's text cannot be cast to the column's type.

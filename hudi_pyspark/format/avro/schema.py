@@ -22,7 +22,7 @@ _DEEPEST: Final = 100  # of types inside each other
 
 
 class Primitive(Enum):
-    """The types of Avro that have no name of their own and no parts."""
+    """The types of Avro that have neither a name nor parts."""
 
     NULL = "null"
     BOOLEAN = "boolean"
@@ -35,7 +35,7 @@ class Primitive(Enum):
 
 
 class NoDefault(Enum):
-    """Marks a field without default; ``None`` is a default of its own."""
+    """Marks a field without default; ``None`` is a default, too."""
 
     NO_DEFAULT = "no default"
 

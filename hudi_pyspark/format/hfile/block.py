@@ -53,10 +53,10 @@ class Block:
 
     @classmethod
     def frame(cls, octets: memoryview, offset: int) -> Block:
-        """Cut out the block that begins the octets.
+        """Cut out the block that `octets` starts with.
 
         Args:
-            octets: begin at the block, and may go on after it.
+            octets: start with the block, and may continue after it.
             offset: of the block in the HFile.
 
         Raises:
@@ -71,7 +71,7 @@ class Block:
 
     @staticmethod
     def stored_size(octets: memoryview) -> int:
-        """Return how many bytes a block takes of which the header begins the octets."""
+        """Return the total size of the block whose header `octets` starts with."""
         size: int = _HEADER.unpack_from(octets)[1]
         return HEADER_SIZE + max(0, size)
 
@@ -189,7 +189,7 @@ class BlockReader:
         return read_range(self.source, offset, length)
 
     def block(self, octets: memoryview, offset: int, magic: bytes) -> bytes | memoryview:
-        """Return the content of the block that begins the octets; see `Block`."""
+        """Return the content of the block that `octets` starts with; see `Block`."""
         block = Block.frame(octets, offset)
         block.check_magic(magic, self.path)
         return block.content(self.codec, self.path)

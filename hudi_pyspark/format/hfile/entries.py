@@ -113,7 +113,7 @@ def _entry_starts(data: bytes, blocks: _Blocks) -> Offsets:
     """Return the offsets of the entries, which follow each other without gaps.
 
     Where an entry starts is known only once the lengths of the one before it are: such a chain
-    cannot be followed in columns. But every block begins a chain of its own, so the chains of many
+    cannot be followed in columns. But every block begins a new chain, so the chains of many
     blocks are followed side by side, and the last few one after the other.
     """
     filled = np.flatnonzero(np.diff(blocks.edges))

@@ -69,7 +69,7 @@ def decode_data_block(
         block: as framed; its SCHEMA header describes the records.
         columns: top-level names to decode; those that the block's schema lacks are skipped. None
             for all.
-        only: the rows that are wanted; others may be left undecoded, or come all the same.
+        only: the requested rows; other rows may be decoded, too.
 
     Returns:
         The columns in the order of the block's schema, in the Arrow types of that schema or of the

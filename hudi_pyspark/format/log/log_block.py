@@ -62,7 +62,7 @@ _HEADER_KEYS = {key.value: key for key in HeaderKey}
 _BLOCK_TYPES = {block_type.value: block_type for block_type in LogBlockType}
 
 
-class Octets(Protocol):
+class BytesSource(Protocol):
     """The bytes of a log file: a memoryview, or what reads them from a storage when asked."""
 
     def __len__(self) -> int: ...
@@ -72,14 +72,14 @@ class Octets(Protocol):
 
 
 @runtime_checkable
-class RandomAccess(Octets, Protocol):
+class RandomAccess(BytesSource, Protocol):
     """A log file on a storage, of which a reader of its format reads what it needs."""
 
     def open(self) -> pa.NativeFile | IO[bytes]:
         """Open the whole file; the caller closes it."""
 
 
-def open_span(file: Octets, start: int, stop: int) -> pa.NativeFile | IO[bytes]:
+def open_span(file: BytesSource, start: int, stop: int) -> pa.NativeFile | IO[bytes]:
     """Open some bytes of a log file as a file.
 
     Args:
@@ -103,7 +103,7 @@ class LogBlock:
     offset: int  # bytes from the start of the log file to the block's magic
     size: int  # bytes from the magic to the end of the block, both included
     path: str  # of the log file, relative to the base path
-    file: Octets = field(compare=False, repr=False)  # the log file
+    file: BytesSource = field(compare=False, repr=False)  # the log file
     native_extension: str = ""  # of a native log, which is one block: "parquet" or "hfile"
 
     @property
@@ -152,7 +152,7 @@ class LogBlock:
         return self.header.get(HeaderKey.BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS)
 
 
-def frame_blocks(data: bytes | Octets, *, path: str) -> Iterator[LogBlock]:
+def frame_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
     """Cut a log file into its blocks, in file order; their contents are left where they are.
 
     Bytes that start with the magic but are not a whole block come as a CORRUPT_BLOCK, which ends at
@@ -189,7 +189,7 @@ class SalvagedBlock:
     problem: str  # what was expected and what was found; "" for a whole block
 
 
-def salvage_blocks(data: bytes | Octets, *, path: str) -> Iterator[SalvagedBlock]:
+def salvage_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[SalvagedBlock]:
     """Cut a log file into blocks as far as possible, and pass over what `frame_blocks` refuses.
 
     Where a block is whole by its lengths but cannot be understood, the next one begins after it;
@@ -203,7 +203,7 @@ def salvage_blocks(data: bytes | Octets, *, path: str) -> Iterator[SalvagedBlock
         offset += salvaged.block.size
 
 
-def _salvage_block(file: Octets, offset: int, path: str) -> SalvagedBlock:
+def _salvage_block(file: BytesSource, offset: int, path: str) -> SalvagedBlock:
     found = bytes(file[offset : offset + len(MAGIC)])
     if found != MAGIC:
         corrupt = _corrupt_block(file, offset, _next_magic(file, offset + 1), path)
@@ -219,13 +219,13 @@ def _salvage_block(file: Octets, offset: int, path: str) -> SalvagedBlock:
         return SalvagedBlock(_corrupt_block(file, offset, end, path), error.problem + place)
 
 
-def _expect_magic(file: Octets, offset: int, path: str) -> None:
+def _expect_magic(file: BytesSource, offset: int, path: str) -> None:
     found = bytes(file[offset : offset + len(MAGIC)])
     if found != MAGIC:
         raise CorruptLogBlockError(f"expected magic {MAGIC!r}, found {found!r}", path, offset)
 
 
-def _block_end(file: Octets, offset: int) -> tuple[int, str]:
+def _block_end(file: BytesSource, offset: int) -> tuple[int, str]:
     """Return where the block at `offset` ends, and "", or else why it is not a whole block."""
     start = offset + len(MAGIC)
     if len(file) - start < _LONG.size:
@@ -246,7 +246,7 @@ def _block_end(file: Octets, offset: int) -> tuple[int, str]:
     return end, ""
 
 
-def _next_magic(file: Octets, start: int) -> int:
+def _next_magic(file: BytesSource, start: int) -> int:
     """Return the offset of the next magic, or the end of the file."""
     for at in range(start, len(file), _SEARCHED_AT_ONCE):
         match = _MAGIC_PATTERN.search(file[at : at + _SEARCHED_AT_ONCE + len(MAGIC) - 1])
@@ -255,13 +255,13 @@ def _next_magic(file: Octets, start: int) -> int:
     return len(file)
 
 
-def corrupt_block(data: bytes | Octets, *, path: str) -> LogBlock:
+def corrupt_block(data: bytes | BytesSource, *, path: str) -> LogBlock:
     """Return a whole log file as a CORRUPT_BLOCK."""
     file = memoryview(data) if isinstance(data, bytes) else data
     return _corrupt_block(file, 0, len(file), path)
 
 
-def _corrupt_block(file: Octets, offset: int, end: int, path: str) -> LogBlock:
+def _corrupt_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlock:
     start = min(offset + len(MAGIC), end)
     return LogBlock(
         block_type=LogBlockType.CORRUPT_BLOCK,
@@ -275,7 +275,7 @@ def _corrupt_block(file: Octets, offset: int, end: int, path: str) -> LogBlock:
     )
 
 
-def _parse_block(file: Octets, offset: int, end: int, path: str) -> LogBlock:
+def _parse_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlock:
     """Parse a block whose outer lengths are right.
 
     Raises:
@@ -331,7 +331,7 @@ def _expect_known_command(block: LogBlock) -> None:
 class _Cursor:
     """Reads the fields of one block in turn and never past the block's end."""
 
-    def __init__(self, file: Octets, offset: int, end: int, path: str) -> None:
+    def __init__(self, file: BytesSource, offset: int, end: int, path: str) -> None:
         self.file, self.offset, self.end, self.path = file, offset, end, path
 
     def skip(self, length: int, what: str) -> int:

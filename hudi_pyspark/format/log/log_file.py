@@ -17,10 +17,10 @@ from hudi_pyspark.format.log.native_log import frame_native_log
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.log.log_block import LogBlock, Octets
+    from hudi_pyspark.format.log.log_block import BytesSource, LogBlock
 
 
-def frame_log_file(data: bytes | Octets, *, path: str) -> Iterator[LogBlock]:
+def frame_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
     """Cut a log file into its blocks; see `frame_blocks` and `frame_native_log`."""
     name = path.rpartition("/")[2]
     if is_native_log_name(name):
@@ -29,7 +29,7 @@ def frame_log_file(data: bytes | Octets, *, path: str) -> Iterator[LogBlock]:
         yield from frame_blocks(data, path=path)
 
 
-def salvage_log_file(data: bytes | Octets, *, path: str) -> Iterator[SalvagedBlock]:
+def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[SalvagedBlock]:
     """Cut a log file into blocks as far as possible; see `salvage_blocks`."""
     if not is_native_log_name(path.rpartition("/")[2]):
         yield from salvage_blocks(data, path=path)

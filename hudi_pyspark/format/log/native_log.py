@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hudi_pyspark.format.file_name import LogFileName
-    from hudi_pyspark.format.log.log_block import Octets
+    from hudi_pyspark.format.log.log_block import BytesSource
 
 # One entry with a JSON object, as builds of August 2026 write it; others write an entry for each
 # key of the header, whose name begins alike.
@@ -40,7 +40,7 @@ _BLOCK_TYPES = {
 }
 
 
-def frame_native_log(data: bytes | Octets, name: LogFileName, *, path: str) -> LogBlock:
+def frame_native_log(data: bytes | BytesSource, name: LogFileName, *, path: str) -> LogBlock:
     """Read the header of a native log and leave its records where they are.
 
     Raises:
@@ -74,7 +74,7 @@ def frame_native_log(data: bytes | Octets, name: LogFileName, *, path: str) -> L
     )
 
 
-def _parquet_entries(file: Octets, path: str) -> Mapping[str, str]:
+def _parquet_entries(file: BytesSource, path: str) -> Mapping[str, str]:
     try:
         with open_span(file, 0, len(file)) as source:
             metadata = pq.read_metadata(source).metadata or {}
@@ -86,7 +86,7 @@ def _parquet_entries(file: Octets, path: str) -> Mapping[str, str]:
         raise CorruptLogBlockError(f"expected a Parquet file: {error}", path, 0) from error
 
 
-def _hfile_entries(file: Octets, path: str) -> Mapping[str, str]:
+def _hfile_entries(file: BytesSource, path: str) -> Mapping[str, str]:
     try:
         entries = HFileReader.open(MemorySource(file[0 : len(file)]), path=path).file_info
         return {k: str(v, "utf-8") for k, v in entries.items() if _is_of_header(k.encode())}

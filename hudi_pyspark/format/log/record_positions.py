@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _COOKIE = 12346  # without run containers
 _COOKIE_WITH_RUNS = 12347
-_RUNS_OFFSETS_FROM = 4  # with run containers, there are offsets only for so many or more
+_RUNS_OFFSETS_FROM = 4  # with run containers, offsets are present only from this container count on
 _MOST_CONTAINERS = 65536
 _ARRAY_LIMIT = 4096  # a container of more values is a bitmap
 _BITMAP_BYTES = 8192

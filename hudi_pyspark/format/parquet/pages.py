@@ -2,7 +2,7 @@
 
 A column chunk is a row of pages, each compressed by itself; the offset index in the footer lists
 where they lie and which rows they hold. pyarrow reads column chunks whole; a file made of the pages
-that hold some rows, with a footer of its own, lets it read no more than these.
+that hold some rows, with a footer, lets it read no more than these.
 """
 
 from __future__ import annotations

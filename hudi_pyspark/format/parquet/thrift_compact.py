@@ -12,7 +12,7 @@ from hudi_pyspark.format.protobuf import ProtobufError, decode_zigzag, parse_var
 ThriftValue: TypeAlias = Union[bool, int, float, bytes, "ThriftList", "ThriftStruct"]
 
 _DOUBLE = struct.Struct("<d")
-_LONG_LIST = 15  # lists of so many elements or more have their length after the header
+_LONG_LIST = 15  # from this many elements on, the length follows the header
 _DEEPEST = 32  # of what is nested
 
 

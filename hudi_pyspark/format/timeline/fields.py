@@ -1,4 +1,4 @@
-"""Fields of decoded records: JSON, or Avro with a schema of its own, may have any type anywhere."""
+"""Fields of decoded records: JSON, and Avro with any schema, may have any type anywhere."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def locate(metadata: MetadataTable, keys: Sequence[str]) -> dict[str, list[FileG
     """Return the file groups that hold some record keys; keys of no record are left out.
 
     Returns:
-        By key: one file group; of a record index of its own per partition, one per partition.
+        By key: one file group; of a *partitioned record index*, one per partition.
 
     Raises:
         CorruptTableError: the record index cannot be read.

@@ -1,4 +1,4 @@
-"""Functions of users that merge the records of payload classes of their own."""
+"""Users' functions that merge the records of their payload classes."""
 
 from __future__ import annotations
 

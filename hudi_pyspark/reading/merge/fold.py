@@ -47,7 +47,7 @@ def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = No
         One record per key. Its rows may be those of all log records.
 
     Raises:
-        UnsupportedMergeError: partial updates in the log of a table with a rule of its own.
+        UnsupportedMergeError: partial updates in the log of a table with a user's merger.
         InvalidOptionError: the user's function returned something else than merged rows.
     """
     codes, keys, positions = _identify(log)

@@ -61,7 +61,7 @@ def merge(
 
     Raises:
         CorruptTableError: a base row without record key.
-        UnsupportedMergeError: partial updates in the log of a table with a rule of its own.
+        UnsupportedMergeError: partial updates in the log of a table with a user's merger.
         InvalidOptionError: the user's function returned something else than merged rows.
     """
     if rule.folds_base_rows:
@@ -98,7 +98,7 @@ def changed_rows(
 
     Raises:
         CorruptTableError: a base row without record key.
-        UnsupportedMergeError: partial updates in the log of a table with a rule of its own.
+        UnsupportedMergeError: partial updates in the log of a table with a user's merger.
         InvalidOptionError: the user's function returned something else than merged rows.
     """
     winners = fold_log(log, rule, merger)
@@ -163,7 +163,7 @@ def _merge_whole_records(
     batch_rows: int,
 ) -> Iterator[pa.Table]:
     """Run the second phase where either the base row or the log record stays as it is."""
-    is_left = ~winners.marks.is_delete  # and no base row has won over it so far
+    is_left = ~winners.marks.is_delete  # and no base row has won against it yet
     for table in base:
         match = matcher.match(table)
         base_wins = _base_wins(match, winners, rule)
@@ -297,7 +297,7 @@ class BaseRowMatcher:
     def _match_keys(self, table: pa.Table) -> tuple[Rows, Rows]:
         """Return the first row of each log record that the table has, and these records."""
         keys = _record_keys(table)
-        # The value set is hashed anew for each table, so it had better be the smaller side: with
+        # The value set is hashed anew for each table, so use the smaller side: with
         # a million log records that is ten times faster.
         if len(keys) < len(self._keys):
             first_rows = _index_in(self._keys, keys)

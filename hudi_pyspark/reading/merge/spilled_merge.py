@@ -219,7 +219,7 @@ def _drain(parts: list[LogRecords]) -> Iterator[LogRecords]:
 
 
 def _group(tables: Iterable[_Sized], size: int) -> Iterator[list[_Sized]]:
-    """Yield tables in groups of at least so many bytes; the last one may have fewer."""
+    """Yield tables in groups of at least `size` bytes; the last one may have fewer."""
     group, nbytes = [], 0
     for table in tables:
         group.append(table)
