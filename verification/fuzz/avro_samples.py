@@ -38,6 +38,6 @@ SCHEMAS = (
         "r", _list(_record("p", "int", _map(_list("string")))), ["null", _record("q", "string")]
     ),
     _record("r", ["int", "long", "null"], ["null", "string", "double", _record("s", "boolean")]),
-    _record("r", _list("null"), _map(_record("empty")), _list(_list("null"))),
+    _record("r", "null", _map(_record("empty")), _list(_list("int"))),
 )
 SAMPLES = tuple(parse_schema(json.dumps(schema)) for schema in SCHEMAS)
