@@ -87,7 +87,7 @@ def test_a_log_file_outside_of_any_table_ends_with_3(tmp_path):
 
 def test_a_table_that_is_not_supported_ends_with_4(tmp_path):
     table = unpack(COW, tmp_path)
-    set_property(table, "hoodie.table.version", "10")
+    set_property(table, "hoodie.table.version", "11")
     ended = hudi_py("count", str(table))
     assert ended.code == 4
     assert "[HUDI_UNSUPPORTED_VERSION]" in ended.err
