@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import hudi_pyspark
 from benchmarks.spark_session import HUDI_PY, plain_session
 from benchmarks.transport import processor_seconds
+from hudi_pyspark.short_name import SHORT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +29,7 @@ def steps(spark: SparkSession, table: str) -> Iterator[str]:
     """Run a query in steps; yield the name of each when it is done."""
     hudi_pyspark.register(spark)
     yield "register the source and the rule"
-    frame = spark.read.format(hudi_pyspark.SHORT_NAME).load(table)
+    frame = spark.read.format(SHORT_NAME).load(table)
     yield "find the source, ask for the schema"
     frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (has no public name)
     yield "optimize"

@@ -42,12 +42,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from hudi_pyspark.custom_mergers import register_payload
     from hudi_pyspark.hudi_table import HudiTable
-    from hudi_pyspark.reading.merge.custom_merger import register_payload
     from hudi_pyspark.scan import Scan
 
 __version__ = "0.1.0.dev0"
-SHORT_NAME: Final = "hudi-py"  # the data source's name in Spark
 __all__ = [
     "CatalogError",
     "CorruptAvroError",
@@ -92,7 +91,7 @@ __all__ = [
 _LOADED_WHEN_NAMED: Final = {
     "HudiTable": "hudi_pyspark.hudi_table",
     "Scan": "hudi_pyspark.scan",
-    "register_payload": "hudi_pyspark.reading.merge.custom_merger",
+    "register_payload": "hudi_pyspark.custom_mergers",
 }
 
 
@@ -109,7 +108,6 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LOADED_WHEN_NAMED})
 
 
-# pyspark is imported when one of these is called: executors and Spark-free users need not load it.
 def read(
     spark: SparkSession,
     path: str | os.PathLike[str],
@@ -137,8 +135,8 @@ def read(
         AnalysisException: of Spark, with the text of any error of this package about the table or
             the options.
     """
-    from hudi_pyspark.options.read_options import columns_text  # noqa: PLC0415
-    from hudi_pyspark.spark import session  # noqa: PLC0415
+    from hudi_pyspark.options.read_options import columns_text  # noqa: PLC0415  (as session)
+    from hudi_pyspark.spark import session  # noqa: PLC0415  (imports pyspark)
 
     names = columns_text(columns) if columns is not None else None
     named = {"as_of": as_of, "columns": names, "filter": filter}
@@ -157,7 +155,7 @@ def register(spark: SparkSession) -> None:
     Raises:
         UnsupportedQueryError: this Spark cannot be given the registered payload mergers.
     """
-    from hudi_pyspark.spark import session  # noqa: PLC0415
+    from hudi_pyspark.spark import session  # noqa: PLC0415  (imports pyspark)
 
     session.register(spark)
 
@@ -177,6 +175,6 @@ def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]
         UnsupportedQueryError: the session is one of Spark Connect.
         InvalidOptionError: the path is one that only the JVM can reach.
     """
-    from hudi_pyspark.spark import hadoop_settings  # noqa: PLC0415
+    from hudi_pyspark.spark import hadoop_settings  # noqa: PLC0415  (imports pyspark)
 
     return hadoop_settings.storage_options_from_spark(spark, path)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import is_in
 from hudi_pyspark.options.option_table import (
@@ -28,7 +29,6 @@ from hudi_pyspark.options.read_options import GivenOptions, ReadOptions
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.table import FILES
 from hudi_pyspark.planning.stream_offsets import range_options
-from hudi_pyspark.reading.merge.custom_merger import registered_payloads
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment, storage_options_of
@@ -45,11 +45,11 @@ from hudi_pyspark.table.view import open_table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.description import Description
     from hudi_pyspark.doctor.finding import Finding
     from hudi_pyspark.inspection import Inspection
     from hudi_pyspark.plot import Plots
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.view import TableView
@@ -133,7 +133,7 @@ class HudiTable:
             ImportError: the extra of the catalog is not installed.
             TableNotFoundError: there is no table where the catalog says.
         """
-        from hudi_pyspark.catalogs import find_table  # noqa: PLC0415
+        from hudi_pyspark.catalogs import find_table  # noqa: PLC0415  (few need it)
 
         environment = from_environment(os.environ)
         given = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
@@ -316,7 +316,7 @@ class HudiTable:
             SchemaEvolutionError: a column's old values do not fit its new type.
         """
         with _from_wheel():
-            from hudi_pyspark.snapshot_diff import diff_snapshots  # noqa: PLC0415
+            from hudi_pyspark.snapshot_diff import diff_snapshots  # noqa: PLC0415  (few need it)
 
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
         known = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
@@ -354,14 +354,14 @@ class HudiTable:
             deep: also decode every record and every column.
         """
         with _from_wheel():
-            from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415
+            from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415  (few need it)
 
         return tuple(examine(self._view, deep=deep))
 
     @property
     def inspect(self) -> Inspection:
         """Tables about the table."""
-        from hudi_pyspark.inspection import Inspection  # noqa: PLC0415
+        from hudi_pyspark.inspection import Inspection  # noqa: PLC0415  (few need it)
 
         return Inspection(self._view)
 
@@ -369,7 +369,7 @@ class HudiTable:
     def plot(self) -> Plots:
         """Pictures of the table (extra ``plot``)."""
         with _from_wheel():
-            from hudi_pyspark.plot import Plots  # noqa: PLC0415
+            from hudi_pyspark.plot import Plots  # noqa: PLC0415  (few need it)
 
         return Plots(f"{self.config.name} ({self.config.table_type.value})", self.inspect)
 
@@ -464,7 +464,7 @@ class HudiTable:
 
         The first call reads the metadata of the last ten commits.
         """
-        from hudi_pyspark.description import describe  # noqa: PLC0415
+        from hudi_pyspark.description import describe  # noqa: PLC0415  (few need it)
 
         return describe(self._view)
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import conjunction, conjuncts
@@ -27,6 +26,8 @@ from hudi_pyspark.planning.slice_planner import SlicePlanner
 from hudi_pyspark.planning.task_groups import group_tasks
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.threads import read_in_parallel
+from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.tasks import ScanTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,13 +37,13 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import DataFrame, SparkSession
 
+    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.options.read_options import ReadOptions
     from hudi_pyspark.planning.query import Query
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
-    from hudi_pyspark.reading.read_task import ReadTask
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
+    from hudi_pyspark.tasks import ReadTask
 
 _MOST_THREADS = 4
 _log = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from hudi_pyspark.columns.arrays import field_array
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
+from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import (
     CorruptTableError,
     HudiError,
@@ -27,7 +28,6 @@ from hudi_pyspark.planning.slice_planner import SlicePlanner
 from hudi_pyspark.planning.slice_tasks import plan
 from hudi_pyspark.reading.log_records.decoder import deleting_rows
 from hudi_pyspark.reading.log_records.record_key import record_keys
-from hudi_pyspark.reading.merge.custom_merger import registered_payloads
 from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.slice_reader import log_decoder
 from hudi_pyspark.table.live_blocks import scan_blocks

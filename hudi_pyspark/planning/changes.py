@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import enum
 import logging
 import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
 
 from hudi_pyspark.errors import (
     CorruptTableError,
@@ -28,18 +25,18 @@ from hudi_pyspark.planning.commit_range import (
     slice_paths,
 )
 from hudi_pyspark.table.commit_slices import written_slices
-from hudi_pyspark.table.schema import META_COLUMNS, OPERATION_COLUMN
+from hudi_pyspark.tasks import CdcTask, ChangeSource, data_columns, missing_cdc_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hudi_pyspark.filter.predicate import Predicate
+    import pyarrow as pa
+
     from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.options.read_options import IncrementalOptions
-    from hudi_pyspark.planning.slice_tasks import ScanTask
-    from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
+    from hudi_pyspark.tasks import ScanTask
 
     Plan = Callable[[list[FileSlice], str], list[ScanTask]]
 
@@ -54,54 +51,6 @@ _CHANGING = frozenset(
     }
 )  # fmt: skip
 _DELETES = frozenset({"DELETE", "DELETE_PREPPED"})
-
-
-class ChangeSource(enum.Enum):
-    """Where the changes of one file come from."""
-
-    CDC_LOG = "a CDC log file"
-    BASE_FILE_INSERT = "a base file of inserts"
-    BASE_FILE_DELETE = "the base file before, all of it deleted"
-    LOG_FILE = "a log file against the slice below"
-    REPLACED = "a replaced file group"
-
-
-@dataclass(frozen=True, slots=True)
-class CdcTask:
-    """The changes that one commit made to one file group; small and picklable."""
-
-    source: ChangeSource
-    instant: str  # requested time of the commit
-    before: ScanTask | None  # the slice as it was; None if there was none, or none is needed
-    after: ScanTask | None  # the files that the commit wrote; None if none are needed
-    cdc_files: tuple[tuple[str, int], ...]  # CDC log files: path from the base path, bytes
-    images: pa.Schema  # data columns of the images
-    as_struct: bool  # images as structs instead of JSON text
-    predicate: Predicate | None = None  # only changes for which it is true; None for all
-
-
-def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
-    """Return the columns ``op, ts_ms, before, after``; images are JSON text, or structs."""
-    images = pa.struct(list(data_columns(table_schema))) if as_struct else pa.string()
-    return pa.schema(
-        [
-            pa.field("op", pa.string()),
-            pa.field("ts_ms", pa.string()),
-            pa.field("before", images),
-            pa.field("after", images),
-        ]
-    )
-
-
-def data_columns(table_schema: pa.Schema) -> pa.Schema:
-    """Return the columns that images have: those of the table, without meta columns."""
-    hidden = (*META_COLUMNS, OPERATION_COLUMN)
-    return pa.schema([field for field in table_schema if field.name not in hidden])
-
-
-def missing_cdc_file(storage: Storage, path: str) -> str:
-    """Return the text of an error about a CDC log file that is gone."""
-    return f"{storage.describe(path)}, a CDC log file, is not on the storage"
 
 
 def check_changes(view: TableView, options: IncrementalOptions) -> None:

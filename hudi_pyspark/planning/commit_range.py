@@ -5,14 +5,9 @@ from __future__ import annotations
 import fnmatch
 import logging
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.errors import (
     IncrementalRangeError,
     InvalidInstantError,
@@ -27,6 +22,7 @@ from hudi_pyspark.table.commit_slices import (
     written_slices,
 )
 from hudi_pyspark.table.config import has_completion_times
+from hudi_pyspark.tasks import CommitRange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,42 +34,6 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class CommitRange:
-    """The commits of an incremental query.
-
-    ``begin`` is exclusive and ``end`` inclusive. They are completion times from table version 8 on
-    and requested times before. Commits are always named by their requested times.
-    """
-
-    begin: str
-    end: str  # "" while the table has no commit
-    by_completion_time: bool
-    commits: tuple[str, ...]  # requested times, ascending; archived ones included
-    full_scan: str  # why the latest slices are read instead of the range's files; "" if not
-    moved: str = ""  # why the range begins later than requested; "" if it does not
-
-    def contains(self, commit_times: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return which rows the range's commits wrote."""
-        written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
-        return np.asarray(as_one_array(written))
-
-    @property
-    def bounds(self) -> str:
-        """The range in words."""
-        kind = "completion" if self.by_completion_time else "requested"
-        last = f"{self.end}, inclusive" if self.end else "the latest"
-        return f"{kind} times after {self.begin} up to {last} ({len(self.commits)} commits)"
-
-    def __str__(self) -> str:
-        notes = [self.bounds]
-        if self.moved:
-            notes.append(f"begins later than requested, since {self.moved}")
-        if self.full_scan:
-            notes.append(f"full scan of the latest file slices, since {self.full_scan}")
-        return "; ".join(notes)
 
 
 def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:

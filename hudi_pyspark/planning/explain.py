@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.planning.changes import CdcTask
-from hudi_pyspark.planning.slice_tasks import ScanTask
+from hudi_pyspark.tasks import CdcTask, ScanTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.planning.query import Query
     from hudi_pyspark.planning.slice_planner import SlicePlanner
-    from hudi_pyspark.reading.read_task import ReadTask
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.tasks import ReadTask
 
 
 @dataclass(frozen=True, slots=True)

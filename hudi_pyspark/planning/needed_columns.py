@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
-from hudi_pyspark.reading.merge.payload import PAYLOAD_FIELDS
+from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS
 from hudi_pyspark.table.schema import (
     DELETED_COLUMN,
     META_COLUMNS,
@@ -19,7 +19,7 @@ from hudi_pyspark.table.schema import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView
 

@@ -14,6 +14,7 @@ from hudi_pyspark.filter.bounds import Bounds, may_match
 from hudi_pyspark.filter.predicate import columns_of, conjuncts, holds
 from hudi_pyspark.planning.partition_values import (
     decided_by_path,
+    narrow_by_path,
     path_type,
     resolve_partition_values,
 )
@@ -88,7 +89,7 @@ class PartitionPruner:
             )
         except CorruptTableError:
             return True  # to be refused where it has files
-        return values.narrow(self.predicate)[0]
+        return narrow_by_path(values, self.predicate)[0]
 
     def _known(self, paths: Sequence[str]) -> list[bool | None]:
         """Decide about all paths at once; None for those that have to be looked at singly.

@@ -6,12 +6,11 @@ shows the folder's value for such a row, so that pruning by the path and the row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, repeat
 from hudi_pyspark.errors import CorruptTableError
@@ -19,6 +18,7 @@ from hudi_pyspark.filter.bounds import Bounds, may_match
 from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds
 from hudi_pyspark.table.partition import partition_folders, partition_scalars
 from hudi_pyspark.table.schema import counts_milliseconds
+from hudi_pyspark.tasks import PartitionValues
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -27,78 +27,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
 
 _EMPTY = pa.scalar("")
-_NULL = pa.scalar(None, pa.string())
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionValues:
-    """Where the partition columns of one file slice take their values from.
-
-    Attributes:
-        columns: the table's partition columns.
-        path_values: column and value, for all columns that the path has a value for. They fill in
-            where a file lacks the column.
-        from_path: columns whose value is the path's, whatever the files hold.
-        null_or_empty: text columns whose folder means null or the empty text: the file says which
-            of the two a row has.
-        never_read: columns that are not read from the files at all.
-    """
-
-    columns: tuple[str, ...] = ()
-    path_values: tuple[tuple[str, pa.Scalar], ...] = ()
-    from_path: tuple[str, ...] = ()
-    null_or_empty: tuple[str, ...] = ()
-    never_read: tuple[str, ...] = ()
-
-    @property
-    def constants(self) -> dict[str, pa.Scalar]:
-        """The path's value by column."""
-        return dict(self.path_values)
-
-    def show(self, rows: pa.Table) -> pa.Table:
-        """Return the rows with the partition values that the answer has."""
-        constants = self.constants
-        for name in self.from_path:
-            if name in rows.schema.names and name not in self.never_read:
-                kind = rows.schema.field(name).type
-                rows = _replace(rows, name, repeat(constants[name].cast(kind), rows.num_rows))
-        for name in self.null_or_empty:
-            if name in rows.schema.names:
-                is_empty = pc.equal(rows.column(name), _EMPTY)
-                rows = _replace(rows, name, pc.if_else(is_empty, _EMPTY, _NULL))
-        return rows
-
-    def is_as_stored(self, name: str) -> bool:
-        """Return whether a column's values are those that the files hold, if they hold it."""
-        return name not in self.from_path and name not in self.null_or_empty
-
-    def narrow(self, predicate: Predicate | None) -> tuple[bool, Predicate | None]:
-        """Evaluate the parts of a filter that the path decides.
-
-        Returns:
-            Whether rows of the slice can pass the filter, and the parts that remain to evaluate.
-        """
-        known = {name: value for name, value in self.path_values if name in self.from_path}
-        remaining = []
-        for part in conjuncts(predicate):
-            if columns_of(part) <= known.keys():
-                if not holds(part, _one_row(known, columns_of(part))).all():
-                    return False, None
-            elif may_match(part, self._bounds):
-                remaining.append(part)
-            else:
-                return False, None
-        return True, conjunction(remaining)
-
-    def _bounds(self, name: str) -> Bounds | None:
-        if name in self.null_or_empty:
-            return Bounds(_EMPTY, _EMPTY, may_be_null=True, may_have_value=True)
-        if name not in self.from_path:
-            return None
-        value = self.constants[name]
-        if not value.is_valid:
-            return Bounds(None, None, may_be_null=True, may_have_value=False)
-        return Bounds.of(value)
 
 
 def resolve_partition_values(
@@ -152,6 +80,39 @@ def stored_partition_values(partition: PartitionValues) -> PartitionValues:
     return PartitionValues(partition.columns, partition.path_values)
 
 
+def narrow_by_path(
+    partition: PartitionValues, predicate: Predicate | None
+) -> tuple[bool, Predicate | None]:
+    """Evaluate the parts of a filter that the path of a partition decides.
+
+    Returns:
+        Whether rows of the partition can pass the filter, and the parts that remain to evaluate.
+    """
+    known = {n: value for n, value in partition.path_values if n in partition.from_path}
+    bounds = partial(_bounds, partition)
+    remaining = []
+    for part in conjuncts(predicate):
+        if columns_of(part) <= known.keys():
+            if not holds(part, _one_row(known, columns_of(part))).all():
+                return False, None
+        elif may_match(part, bounds):
+            remaining.append(part)
+        else:
+            return False, None
+    return True, conjunction(remaining)
+
+
+def _bounds(partition: PartitionValues, name: str) -> Bounds | None:
+    if name in partition.null_or_empty:
+        return Bounds(_EMPTY, _EMPTY, may_be_null=True, may_have_value=True)
+    if name not in partition.from_path:
+        return None
+    value = partition.constants[name]
+    if not value.is_valid:
+        return Bounds(None, None, may_be_null=True, may_have_value=False)
+    return Bounds.of(value)
+
+
 def decided_by_path(
     names: Iterable[str],
     partition_path: str,
@@ -195,8 +156,3 @@ def path_type(field: pa.Field) -> pa.DataType:
 
 def _one_row(values: dict[str, pa.Scalar], names: Iterable[str]) -> pa.Table:
     return pa.table({name: repeat(values[name], 1) for name in names})
-
-
-def _replace(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
-    index = rows.schema.get_field_index(name)
-    return rows.set_column(index, rows.schema.field(index), column)

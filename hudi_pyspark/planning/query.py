@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option_table import QueryType
-from hudi_pyspark.planning.changes import CdcTask, cdc_schema, check_changes, plan_changes
+from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import (
     last_commit,
     merged_slices,
@@ -17,6 +17,7 @@ from hudi_pyspark.planning.commit_range import (
     resolve_range,
 )
 from hudi_pyspark.planning.slice_tasks import plan
+from hudi_pyspark.tasks import CdcTask, cdc_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,13 +26,11 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
-    from hudi_pyspark.planning.commit_range import CommitRange
     from hudi_pyspark.planning.slice_planner import SlicePlanner
-    from hudi_pyspark.planning.slice_tasks import ScanTask
-    from hudi_pyspark.reading.read_task import ReadTask
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
+    from hudi_pyspark.tasks import CommitRange, ReadTask, ScanTask
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
+from hudi_pyspark.custom_mergers import find_merger
 from hudi_pyspark.filter.predicate import columns_of
 from hudi_pyspark.options.indexes import Index
 from hudi_pyspark.planning.metadata_table.skipping import IndexQuestion, prune_slices
 from hudi_pyspark.planning.needed_columns import scan_schema
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.slice_tasks import PlanContext, admitted_record_keys
-from hudi_pyspark.reading.merge.custom_merger import find_merger
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.schema import (
@@ -24,9 +24,9 @@ from hudi_pyspark.table.schema import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.options.read_options import ReadOptions
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from hudi_pyspark.columns.nested_fields import narrow_fields
+from hudi_pyspark.custom_mergers import find_merger
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.keys_of_predicate import wanted_record_keys
 from hudi_pyspark.filter.predicate import top_level_columns
@@ -22,101 +20,31 @@ from hudi_pyspark.planning.needed_columns import (
     with_whole,
 )
 from hudi_pyspark.planning.partition_values import (
-    PartitionValues,
+    narrow_by_path,
     resolve_partition_values,
     stored_partition_values,
 )
-from hudi_pyspark.reading.base_files.base_file import check_readable
-from hudi_pyspark.reading.merge.custom_merger import find_merger
-from hudi_pyspark.reading.merge.payload import check_supported
+from hudi_pyspark.table.base_file_format import check_readable
 from hudi_pyspark.table.bootstrap import is_skeleton
 from hudi_pyspark.table.live_blocks import BlockFilter
+from hudi_pyspark.table.merge_mode import check_supported
 from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN
+from hudi_pyspark.tasks import ReadSettings, ScanTask, SharedPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    import pyarrow as pa
+
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
+    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.options.read_options import ReadOptions
-    from hudi_pyspark.planning.commit_range import CommitRange
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.timeline import CommittedTimes
-
-
-@dataclass(frozen=True, slots=True)
-class SharedPlan:
-    """All that the tasks of a plan have in common; picklable."""
-
-    options: ReadOptions
-    result: pa.Schema  # columns of the answer
-    rule: MergeRule
-    block_filter: BlockFilter
-    key_fields: tuple[str, ...] = ()  # make up the record key if the files do not hold it
-    merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
-    schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
-    commit_range: CommitRange | None = None  # only rows that these commits wrote; None for all
-    record_keys: tuple[str, ...] | None = None  # no other keys can pass the filter; None: any
-    # For a commit range: rows that other commits wrote take part in the merge, too.
-    merges_whole_table: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ScanTask:
-    """One file slice to read; small and picklable."""
-
-    file_slice: FileSlice
-    shared: SharedPlan
-    working: pa.Schema  # the result's columns and those that the filter and the merge need
-    partition: PartitionValues
-    predicate: Predicate | None = None  # only rows for which it is true; None for all
-    byte_range: tuple[int, int] | None = None  # part of a base file without logs; None for all
-    # For a commit range: the merged slice, needed to complete partial updates.
-    merged_slice: FileSlice | None = None
-
-    @property
-    def options(self) -> ReadOptions:
-        """The options that all tasks of the plan share."""
-        return self.shared.options
-
-    def part(self, byte_range: tuple[int, int]) -> ScanTask:
-        """Return the read of a part of the base file; a plan may have very many."""
-        return ScanTask(
-            self.file_slice,
-            self.shared,
-            self.working,
-            self.partition,
-            self.predicate,
-            byte_range,
-            self.merged_slice,
-        )
-
-    def narrowed(self, wanted: pa.Schema) -> ScanTask:
-        """Return the read of fewer columns of the answer.
-
-        Args:
-            wanted: columns; those that the answer does not have are left out. Structs may lack
-                nested fields that are not wanted.
-        """
-        shared = self.shared
-        merges = bool(self.file_slice.log_files)
-        needed = _needed_columns(self.working, shared, self.predicate, merges=merges)
-        columns = pa.schema(f for f in self.working if f.name in needed or f.name in wanted.names)
-        whole = _whole_columns(columns, shared, needed, merges=merges)
-        result = pa.schema(f for f in shared.result if f.name in wanted.names)
-        return replace(
-            self,
-            shared=replace(shared, result=result),
-            working=narrow_fields(columns, wanted, whole=whole),
-        )
-
-    @property
-    def stored_columns(self) -> list[str]:
-        """Names of the working columns whose values are read from the files."""
-        return [n for n in self.working.names if n not in self.partition.never_read]
+    from hudi_pyspark.tasks import CommitRange, PartitionValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +73,11 @@ class PlanContext:
     def key_fields(self) -> tuple[str, ...]:
         """The fields that make up the record keys of a table whose files do not hold them."""
         return () if self.config.populate_meta_fields else self.config.record_key_fields
+
+
+def read_settings(options: ReadOptions) -> ReadSettings:
+    """Return the options that reading uses."""
+    return ReadSettings(**{f.name: getattr(options, f.name) for f in fields(ReadSettings)})
 
 
 def plan(
@@ -184,39 +117,38 @@ def plan(
     has_logs = any(file_slice.log_files for file_slice in kept)
     if has_logs and not options.skip_merge:
         _check_mergeable(config, context.rule, merger)
-    shared = SharedPlan(
-        options=options,
+    merges_whole_table = (
+        options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
+    )
+    common = SharedPlan(
+        settings=read_settings(options),
         result=result,
+        working=table_schema,
         rule=context.rule,
         # A log file that has one commit is left out as a whole if that commit does not count.
         block_filter=BlockFilter(
             until, None if config.log_file_has_one_commit else context.committed
         ),
+        predicate=predicate,
         key_fields=context.key_fields,
         merger=merger,
         schema_on_read=context.schema_on_read,
         commit_range=commit_range,
         record_keys=admitted_record_keys(predicate, context, merger),
-        merges_whole_table=(
-            options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
-        ),
+        merges_whole_table=merges_whole_table,
     )
-    unmerged = _working_schema(table_schema, shared, predicate, merges=False)
-    working = unmerged
-    if has_logs:
-        working = _working_schema(table_schema, shared, predicate, merges=True)
+    unmerged = _with_columns(common, table_schema, merges=False)
+    merged = _with_columns(common, table_schema, merges=True) if has_logs else unmerged
+    plans: dict[tuple[bool, int], SharedPlan] = {}
     tasks = []
     for file_slice in kept:
-        partition = narrow(file_slice.partition_path)
-        task = ScanTask(
-            file_slice=file_slice,
-            shared=shared,
-            working=working if file_slice.log_files else unmerged,
-            partition=partition.values,
-            predicate=partition.predicate,
-            merged_slice=merged_slices.get((file_slice.partition_path, file_slice.file_id)),
-        )
-        tasks.append(task)
+        partition, merges = narrow(file_slice.partition_path), bool(file_slice.log_files)
+        kind = merges, partition.remainder
+        if kind not in plans:
+            plan_of_kind = merged if merges else unmerged
+            plans[kind] = replace(plan_of_kind, predicate=partition.predicate)
+        merged_slice = merged_slices.get((file_slice.partition_path, file_slice.file_id))
+        tasks.append(ScanTask(file_slice, plans[kind], partition.values, merged_slice=merged_slice))
     return tasks
 
 
@@ -240,6 +172,7 @@ class _NarrowedPartition:
     values: PartitionValues
     is_kept: bool  # whether its rows can pass the filter
     predicate: Predicate | None  # what remains of the filter
+    remainder: int  # its number: partitions of which the same remains have the same
 
 
 def _partition_narrower(
@@ -251,8 +184,7 @@ def _partition_narrower(
 ) -> Callable[[str], _NarrowedPartition]:
     """Return a function from the path of a partition to what a filter leaves of it.
 
-    Each path is parsed once. Where the same parts of the filter remain, they are one value, in
-    memory and when tasks are pickled.
+    Each path is parsed once.
     """
     config, schema = context.config, context.table_schema
     from_path = context.options.partition_values_from_path or config.drop_partition_columns
@@ -271,49 +203,40 @@ def _partition_narrower(
         )
         if from_files:
             values = stored_partition_values(values)
-        is_kept, remaining = values.narrow(predicate)
+        is_kept, remaining = narrow_by_path(values, predicate)
         if remaining not in remainders:
             remainders.append(remaining)
-        return _NarrowedPartition(values, is_kept, remainders[remainders.index(remaining)])
+        return _NarrowedPartition(values, is_kept, remaining, remainders.index(remaining))
 
     return narrow
 
 
-def _working_schema(
-    table_schema: pa.Schema, shared: SharedPlan, predicate: Predicate | None, *, merges: bool
-) -> pa.Schema:
-    """Return the columns of the answer, and after them the others that a task needs."""
-    needed = _needed_columns(table_schema, shared, predicate, merges=merges)
-    whole = _whole_columns(table_schema, shared, needed, merges=merges)
-    unmerged = _needed_columns(table_schema, shared, predicate, merges=False)
+def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) -> SharedPlan:
+    """Return a plan with its columns: those of the answer, and after them the others it needs."""
+    unmerged = _needed_columns(table_schema, shared, merges=False)
+    needed = _needed_columns(table_schema, shared, merges=True) if merges else unmerged
+    # A merge may compare any two values.
+    compares_values = merges and (shared.merger is not None or shared.rule.needs_fold)
+    whole = table_schema.names if compares_values else needed
     working = with_columns(table_schema, with_whole(table_schema, shared.result, whole), unmerged)
-    if not merges:
-        return working
-    return merge_schema(table_schema, working, shared.rule, shared.key_fields, shared.merger)
+    if merges:
+        rule, key_fields = shared.rule, shared.key_fields
+        working = merge_schema(table_schema, working, rule, key_fields, shared.merger)
+    return replace(shared, working=working, needed=tuple(needed), whole=tuple(whole))
 
 
-def _needed_columns(
-    schema: pa.Schema, shared: SharedPlan, predicate: Predicate | None, *, merges: bool
-) -> list[str]:
+def _needed_columns(schema: pa.Schema, shared: SharedPlan, *, merges: bool) -> list[str]:
     """Return the columns that a task looks at; some may not be in the schema.
 
     Raises:
         CorruptTableError: merging needs a column that the schema does not have.
     """
-    needed = list(top_level_columns(predicate, schema))
+    needed = list(top_level_columns(shared.predicate, schema))
     if shared.commit_range is not None:
         needed.append(COMMIT_TIME_COLUMN)
     if merges:
         needed += merge_columns(schema, shared.rule, shared.key_fields, shared.merger)
     return list(dict.fromkeys(needed))
-
-
-def _whole_columns(
-    schema: pa.Schema, shared: SharedPlan, needed: list[str], *, merges: bool
-) -> list[str]:
-    """Return the columns that may lack no nested field: a merge may compare any two values."""
-    compares_values = merges and (shared.merger is not None or shared.rule.needs_fold)
-    return schema.names if compares_values else needed
 
 
 def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:
@@ -325,7 +248,7 @@ def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:
 
 
 def _check_mergeable(config: TableConfig, rule: MergeRule, merger: PayloadMerger | None) -> None:
-    check_supported(rule, merger)
+    check_supported(rule, has_merger=merger is not None)
     if not config.populate_meta_fields and not config.record_key_fields:
         raise UnsupportedTableError(
             "the table has log files, but neither record keys in its files "

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hudi_pyspark.planning.changes import CdcTask
-from hudi_pyspark.reading.base_files.base_file import PARQUET
+from hudi_pyspark.table.base_file_format import PARQUET
+from hudi_pyspark.tasks import CdcTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hudi_pyspark.planning.slice_tasks import ScanTask
-    from hudi_pyspark.reading.read_task import ReadTask
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.tasks import ReadTask, ScanTask
 
 # Records of logs are decoded here, sorted and merged; those of base files only decompressed.
 _LOG_WEIGHT = 3

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.planning.slice_tasks import ScanTask
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import BaseFile
+    from hudi_pyspark.tasks import ScanTask
 
 
 def read_base_rows(
@@ -56,7 +56,7 @@ def read_base_rows(
         predicate, task.working, filterable, shared.record_keys, _part_to_read(task)
     )
     keys = keys_array(shared.record_keys)
-    columns, batch_rows = list(stored.values()), task.options.batch_rows
+    columns, batch_rows = list(stored.values()), task.settings.batch_rows
     # With schema on read the file may have other names for the nested fields.
     fields = task.working if shared.schema_on_read is None else pa.schema([])
     verify = task.options.verify_checksums

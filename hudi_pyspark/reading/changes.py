@@ -25,16 +25,15 @@ from hudi_pyspark.filter.predicate import matching
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
-from hudi_pyspark.planning.changes import ChangeSource, cdc_schema, missing_cdc_file
 from hudi_pyspark.reading.slice_reader import changes_of_log, slice_tables
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.tasks import ChangeSource, cdc_schema, missing_cdc_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.planning.changes import CdcTask
-    from hudi_pyspark.planning.slice_tasks import ScanTask
     from hudi_pyspark.storage import Storage
+    from hudi_pyspark.tasks import CdcTask, ScanTask
 
 
 def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:

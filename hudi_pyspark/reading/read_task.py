@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.planning.changes import CdcTask
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.tasks import CdcTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hudi_pyspark.planning.slice_tasks import ScanTask
     from hudi_pyspark.storage import Storage
+    from hudi_pyspark.tasks import ScanTask
 
     ReadTask: TypeAlias = ScanTask | CdcTask
 

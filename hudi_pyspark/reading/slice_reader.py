@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from hudi_pyspark.planning.commit_range import CommitRange
-    from hudi_pyspark.planning.slice_tasks import ScanTask
     from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
     from hudi_pyspark.storage import Storage
+    from hudi_pyspark.tasks import CommitRange, ScanTask
 
 # A column that no file has, where a merge needs none: pyarrow's `take` and `concat_tables` lose the
 # number of rows of a table without columns.
@@ -81,7 +80,7 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     """
     if not task.file_slice.log_files:
         yield from read_base_rows(task, storage, task.predicate)
-    elif task.options.skip_merge:
+    elif task.settings.skip_merge:
         yield from _unmerged_tables(task, storage)
     else:
         yield from _merged_tables(task, storage)
@@ -108,14 +107,14 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
             return
         base = read_base_rows(task, storage, task.predicate)
         log = map(log_decoder(task).decode, blocks)
-        yield from unmerged(base, log, batch_rows=task.options.batch_rows)
+        yield from unmerged(base, log, batch_rows=task.settings.batch_rows)
 
 
 def _merged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     sides = _load_sides(task, storage)
     shared = sides.task.shared
     merge_pass = partial(
-        merge, rule=shared.rule, batch_rows=shared.options.batch_rows, merger=shared.merger
+        merge, rule=shared.rule, batch_rows=shared.settings.batch_rows, merger=shared.merger
     )
     if shared.commit_range is not None and not shared.merges_whole_table:
         # As in Apache Hudi, base rows that a range's commits did not write have no part in its
@@ -193,7 +192,7 @@ def _has_positions(
     base = task.file_slice.base_file
     return (
         base is not None
-        and task.options.use_record_positions
+        and task.settings.use_record_positions
         and not task.shared.rule.folds_base_rows
         and any_or_all(
             bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
@@ -209,8 +208,8 @@ def _has_duplicates(tables: Sequence[pa.Table]) -> bool:
 
 
 def _by_key(task: ScanTask) -> ScanTask:
-    options = replace(task.options, use_record_positions=False)
-    return replace(task, shared=replace(task.shared, options=options))
+    settings = replace(task.settings, use_record_positions=False)
+    return replace(task, shared=replace(task.shared, settings=settings))
 
 
 def _needs_no_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
@@ -227,8 +226,8 @@ def _needs_no_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
 
 def _without_keys(task: ScanTask) -> ScanTask:
     columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
-    shared = replace(task.shared, key_fields=())
-    return replace(task, working=pa.schema(columns or [_ONLY_NULLS]), shared=shared)
+    working = pa.schema(columns or [_ONLY_NULLS])
+    return replace(task, shared=replace(task.shared, working=working, key_fields=()))
 
 
 def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[LogBlock]:
@@ -236,7 +235,7 @@ def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[
     blocks = SliceBlocks(
         task.file_slice.log_files,
         task.shared.block_filter,
-        task.options.on_damage,
+        task.settings.on_damage,
         most_bytes_in_memory=_memory(task).files,
     )
     return blocks.read(storage, files)
@@ -245,7 +244,7 @@ def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[
 def log_decoder(task: ScanTask) -> LogDecoder:
     """Return the decoder of log blocks to the columns that the task works on."""
     base, shared = task.file_slice.base_file, task.shared
-    by_position = task.options.use_record_positions and not shared.rule.folds_base_rows
+    by_position = task.settings.use_record_positions and not shared.rule.folds_base_rows
     return LogDecoder(
         task.working,
         task.partition.constants,
@@ -270,4 +269,4 @@ def load_log_records(task: ScanTask, blocks: Sequence[LogBlock]) -> LoadedLog:
 
 
 def _memory(task: ScanTask) -> MemoryLimits:
-    return MemoryLimits.resolve(task.options.merge_memory, task.options.spill_folder, os.environ)
+    return MemoryLimits.resolve(task.settings.merge_memory, task.settings.spill_folder, os.environ)

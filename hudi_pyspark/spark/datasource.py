@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSource
 
-import hudi_pyspark
-from hudi_pyspark import SHORT_NAME, UnsupportedQueryError
+from hudi_pyspark.errors import UnsupportedQueryError
+from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.spark.zip_import import reduced_with_zip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     )
     from pyspark.sql.types import StructType
 
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.spark.planner import Planner
     from hudi_pyspark.spark.stream import HudiStreamReader
 
@@ -61,39 +62,13 @@ class HudiDataSource(DataSource):
     ) -> DataSourceStreamWriter:
         raise UnsupportedQueryError(_ONLY_READS)
 
-    # Spark sends a source to a process of the stream. The files of addArtifacts and --py-files are
-    # on that machine, but the process looks for them in a folder that does not exist. So a source
-    # that was imported from such a file brings the path along.
+    # Spark sends a source to a process of the stream, which may not find the zip of the package.
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:  # noqa: ANN401  (as in object)
-        archive = getattr(hudi_pyspark.__loader__, "archive", None)
-        if archive is None:
-            return super().__reduce_ex__(protocol)  # type: ignore[return-value]
-
-        def restore(_archive: None, source: type[object]) -> object:
-            return source.__new__(source)
-
-        return restore, (_Archive(archive), type(self)), self.__dict__
+        return reduced_with_zip(self) or super().__reduce_ex__(protocol)  # type: ignore[return-value]
 
     def _get_planner(self) -> Planner:
         if self._planner is None:
-            from hudi_pyspark.spark.planner import Planner  # noqa: PLC0415
+            from hudi_pyspark.spark.planner import Planner  # noqa: PLC0415  (see above)
 
             self._planner = Planner(self.options)
         return self._planner
-
-
-class _Archive:
-    """The path of a zip; what is pickled after it can be imported from there."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A local function is pickled by value, so it runs before this package can be imported.
-        def add(path: str) -> None:
-            import sys  # noqa: PLC0415
-
-            if path not in sys.path:
-                sys.path.append(path)
-
-        return add, (self._path,)

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import os
 import pickle
 import time
-from dataclasses import dataclass, fields
-from functools import partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
 from hudi_pyspark.columns.schema_evolution import conform
-from hudi_pyspark.filter.predicate import Predicate
-from hudi_pyspark.planning.slice_tasks import ScanTask, SharedPlan
 from hudi_pyspark.reading.read_task import read_task
-from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
+from hudi_pyspark.tasks import CdcTask, ScanTask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from hudi_pyspark.reading.read_task import ReadTask
     from hudi_pyspark.storage import Storage
+    from hudi_pyspark.tasks import ReadTask, SharedPlan
 
 
 _log = logging.getLogger(__name__)
@@ -36,62 +31,43 @@ _FIRST_BATCH = 256  # rows; few, for queries that stop after some rows
 
 @dataclass(frozen=True, slots=True)
 class PackedTasks:
-    """Groups of tasks, pickled apart from the values that very many of them share."""
+    """Groups of tasks, pickled apart from the plans that very many of them share."""
 
     groups: list[bytes]
-    shared: Sequence[object]
+    shared: Sequence[SharedPlan]
 
     @classmethod
     def of(cls, groups: Iterable[Sequence[ReadTask]]) -> PackedTasks:
         """Pickle groups of tasks."""
-        shared: dict[int, object] = {}
-        packed = []
-        for tasks in groups:
-            buffer = io.BytesIO()
-            _TaskPickler(buffer, shared).dump(tasks)
-            packed.append(buffer.getvalue())
-        return cls(packed, tuple(shared.values()))
+        shared: list[SharedPlan] = []
+        packed = [[_packed(task, shared) for task in tasks] for tasks in groups]
+        return cls([pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL) for tasks in packed], shared)
 
 
-def _call_of(
-    values_of: Callable[[object], tuple[object, ...]], value: object
-) -> tuple[type, tuple[object, ...]]:
-    return type(value), values_of(value)
+def _packed(task: ReadTask, shared: list[SharedPlan]) -> object:
+    """Return a task with the number of its plan; a plan that is not numbered yet is appended."""
+    if isinstance(task, CdcTask):
+        return task  # each has plans of its own
+    number = next((n for n, plan in enumerate(shared) if plan is task.shared), len(shared))
+    if number == len(shared):
+        shared.append(task.shared)
+    return number, task.file_slice, task.partition, task.byte_range, task.merged_slice
 
 
-_SHARED = frozenset({SharedPlan, pa.Schema, *get_args(Predicate)})
-# As calls of the class, which are smaller and faster than what dataclasses do.
-_CALLS: Mapping[type, Callable[[Any], Any]] = {
-    kind: partial(_call_of, attrgetter(*(field.name for field in fields(kind))))
-    for kind in (ScanTask, FileSlice, BaseFile, LogFile)
-}
-
-
-class _TaskPickler(pickle.Pickler):
-    """Pickles tasks; it numbers the shared values and keeps them."""
-
-    def __init__(self, buffer: io.BytesIO, shared: dict[int, object]) -> None:
-        super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
-        self.dispatch_table = _CALLS
-        self._shared = shared
-        self._numbers = {key: number for number, key in enumerate(shared)}
-
-    def persistent_id(self, value: object) -> int | None:
-        if type(value) not in _SHARED:
-            return None
-        if id(value) not in self._numbers:
-            self._shared[id(value)] = value
-            self._numbers[id(value)] = len(self._numbers)
-        return self._numbers[id(value)]
-
-
-class _TaskUnpickler(pickle.Unpickler):
-    def __init__(self, tasks: bytes, shared: Sequence[object]) -> None:
-        super().__init__(io.BytesIO(tasks))
-        self._shared = shared
-
-    def persistent_load(self, number: int) -> object:
-        return self._shared[number]
+def unpacked(tasks: bytes, shared: Sequence[SharedPlan]) -> tuple[ReadTask, ...]:
+    """Return a group of `PackedTasks`."""
+    return tuple(
+        task
+        if isinstance(task, CdcTask)
+        else ScanTask(
+            shared=shared[task[0]],
+            file_slice=task[1],
+            partition=task[2],
+            byte_range=task[3],
+            merged_slice=task[4],
+        )
+        for task in pickle.loads(tasks)
+    )
 
 
 class HudiPartition(InputPartition):
@@ -102,7 +78,7 @@ class HudiPartition(InputPartition):
         shared: of the same; empty where the reader, which executors get once, has these values.
     """
 
-    def __init__(self, tasks: bytes, shared: Sequence[object] = ()) -> None:
+    def __init__(self, tasks: bytes, shared: Sequence[SharedPlan] = ()) -> None:
         super().__init__(tasks)
         self.shared = shared
 
@@ -113,7 +89,7 @@ def read_partition(
     schema: pa.Schema,
     limit: int | None = None,
     *,
-    shared: Sequence[object] = (),
+    shared: Sequence[SharedPlan] = (),
     columns: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a partition, in exactly the given schema.
@@ -133,10 +109,10 @@ def read_partition(
     if not isinstance(partition, HudiPartition):
         return
     begin, rows = time.perf_counter(), 0
-    tasks = _TaskUnpickler(partition.value, partition.shared or shared).load()
+    tasks = unpacked(partition.value, partition.shared or shared)
     if columns is not None:
         wanted = pa.schema([schema.field(name) for name in columns])
-        tasks = [t.narrowed(wanted) if isinstance(t, ScanTask) else t for t in tasks]
+        tasks = tuple(t.narrowed(wanted) if isinstance(t, ScanTask) else t for t in tasks)
     for batch in _batches(tasks, storage, schema, limit):
         rows += batch.num_rows
         yield batch

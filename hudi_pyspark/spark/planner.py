@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hudi_pyspark import SHORT_NAME
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.options.option_table import INSPECT, TABLE
 from hudi_pyspark.options.read_options import GivenOptions
 from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, StreamOptions, schema_options
+from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.reader import HudiReader
 from hudi_pyspark.spark.schema import (
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceReader
     from pyspark.sql.types import StructType
 
+    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.inspection import InspectionCall
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
 
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 
@@ -69,7 +69,7 @@ class Planner:
             HudiError: an option or the requested schema is invalid, or the table cannot be read.
         """
         if self._inspects():
-            from hudi_pyspark.spark.inspection import InspectionReader  # noqa: PLC0415
+            from hudi_pyspark.spark.inspection import InspectionReader  # noqa: PLC0415  (rarely needed)
 
             return InspectionReader(
                 self._options,
@@ -109,7 +109,7 @@ class Planner:
 
     # Imported only here, since every planning process imports this module.
     def _inspection(self) -> InspectionCall:
-        from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415
+        from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415  (rarely needed)
 
         return InspectionCall.parse(self._options)
 

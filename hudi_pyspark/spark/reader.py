@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.scan import Scan
     from hudi_pyspark.storage import Storage
+    from hudi_pyspark.tasks import SharedPlan
 
 
 class HudiReader(DataSourceReader):
@@ -46,7 +47,7 @@ class HudiReader(DataSourceReader):
         self._limit = limit
         self._storage: Storage = scan.storage
         self._planned: PackedTasks | None = None
-        self._shared: Sequence[object] = ()
+        self._shared: Sequence[SharedPlan] = ()
 
     def __getstate__(self) -> dict[str, object]:
         if self._scan is not None:

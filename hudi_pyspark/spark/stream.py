@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
+    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.storage import Storage
 
     Offset = dict[str, str]

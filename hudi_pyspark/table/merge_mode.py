@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,23 @@ DEFAULT_PAYLOAD = "DefaultHoodieRecordPayload"
 _PACKAGES = ("org.apache.hudi.", "com.uber.hoodie.")
 DELETE_FIELD = "hoodie.payload.delete.field"
 DELETE_MARKER = "hoodie.payload.delete.marker"
+OPERATION_FIELD = "_change_operation_type"
+DMS_OPERATION_FIELD = "Op"
+MYSQL_SEQUENCE_FIELD = "_event_seq"
+POSTGRES_LSN_FIELD = "_event_lsn"
+PARTIAL_UPDATE_MODES = ("IGNORE_DEFAULTS", "FILL_UNAVAILABLE")
+# The payload classes that are covered, and the columns that each of them looks at.
+PAYLOAD_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "OverwriteWithLatestAvroPayload": (),
+    "DefaultHoodieRecordPayload": (),
+    "EventTimeAvroPayload": (),
+    "FirstValueAvroPayload": (),
+    "OverwriteNonDefaultsWithLatestAvroPayload": (),
+    "PartialUpdateAvroPayload": (),
+    "AWSDmsAvroPayload": (DMS_OPERATION_FIELD,),
+    "MySqlDebeziumAvroPayload": (OPERATION_FIELD, MYSQL_SEQUENCE_FIELD),
+    "PostgresDebeziumAvroPayload": (OPERATION_FIELD, POSTGRES_LSN_FIELD),
+}
 
 
 class RecordMergeMode(enum.Enum):
@@ -40,9 +57,9 @@ _MODE_OF_PAYLOAD = {
     "OverwriteWithLatestAvroPayload": RecordMergeMode.COMMIT_TIME_ORDERING,
 }
 _MARKER_OF_PAYLOAD = {
-    "AWSDmsAvroPayload": ("Op", "D"),
-    "MySqlDebeziumAvroPayload": ("_change_operation_type", "d"),
-    "PostgresDebeziumAvroPayload": ("_change_operation_type", "d"),
+    "AWSDmsAvroPayload": (DMS_OPERATION_FIELD, "D"),
+    "MySqlDebeziumAvroPayload": (OPERATION_FIELD, "d"),
+    "PostgresDebeziumAvroPayload": (OPERATION_FIELD, "d"),
 }
 _MODE_OF_STRATEGY = {
     EVENT_TIME_STRATEGY: RecordMergeMode.EVENT_TIME_ORDERING,
@@ -78,6 +95,34 @@ class MergeRule:
     def payload_name(self) -> str:
         """The payload class without Apache Hudi's own packages; a user's class as it is."""
         return _own_name(self.payload_class)
+
+
+def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
+    """Refuse a rule by which log records cannot be merged correctly.
+
+    Args:
+        rule: of the table.
+        has_merger: a user registered a function for the payload class.
+
+    Raises:
+        UnsupportedMergeError: names the property, its value, and what can be done.
+    """
+    if rule.partial_update_mode not in ("", *PARTIAL_UPDATE_MODES):
+        raise UnsupportedMergeError(
+            f"hoodie.table.partial.update.mode is {rule.partial_update_mode!r}; known: "
+            f"{', '.join(PARTIAL_UPDATE_MODES)}"
+        )
+    if rule.mode is not RecordMergeMode.CUSTOM or has_merger:
+        return
+    by_payload = rule.merge_strategy_id in ("", PAYLOAD_STRATEGY, EVENT_TIME_STRATEGY)
+    if not (by_payload and rule.payload_name in PAYLOAD_FIELDS):
+        named = rule.payload_class or f"merge strategy {rule.merge_strategy_id}"
+        raise UnsupportedMergeError(
+            f"the table has log files whose records are merged by {named}, Java code that cannot "
+            "run here. Give the same rule in Python with hudi_pyspark.register_payload(...), read "
+            "the base files alone with hoodie.datasource.query.type=read_optimized, or run a "
+            f"compaction with Apache Hudi. Covered: {', '.join(PAYLOAD_FIELDS)}"
+        )
 
 
 def resolve_merge_rule(

@@ -132,8 +132,8 @@ def test_task_survives_pickling():
 def test_tasks_of_a_plan_share_one_value_in_the_pickle_too():
     tasks = planned(*SLICES)
     shared = [task.shared for task in pickle.loads(pickle.dumps(tasks))]
-    assert all(other is shared[0] for other in shared)
-    assert shared[0] == tasks[0].shared
+    assert shared == [task.shared for task in tasks]
+    assert len({id(plan) for plan in shared}) == 2  # with log files and without
 
 
 def test_partitions_share_what_remains_of_a_filter():
@@ -174,8 +174,8 @@ def test_options_reach_the_task():
         batch_rows=7,
         on_damage=OnDamage.WARN,
     )
-    options = task.options
-    reached = (options.use_record_positions, options.batch_rows, options.on_damage)
+    settings = task.settings
+    reached = (settings.use_record_positions, settings.batch_rows, settings.on_damage)
     assert reached == (False, 7, OnDamage.WARN)
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.planning import task_groups
-from hudi_pyspark.planning.slice_tasks import ScanTask
 from hudi_pyspark.planning.task_groups import cost, group_tasks
+from hudi_pyspark.tasks import ScanTask
 from tests.planning.test_slice_tasks import planned, slice_of
 
 MIB = 1 << 20

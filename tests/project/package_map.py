@@ -2,7 +2,7 @@
 
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py`, which nearly all import,
-`imported_function.py`, and `__init__.py`, which only lists the public names.
+`imported_function.py`, `short_name.py`, and `__init__.py`, which only lists the public names.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 Point: TypeAlias = tuple[float, float]
 Graph: TypeAlias = "Mapping[str, Set[str]]"
 
-NOT_DRAWN = {"errors", "hudi_pyspark", "imported_function"}
+NOT_DRAWN = {"errors", "hudi_pyspark", "imported_function", "short_name"}
 
 # Column and row of each box, and what it does.
 PLACES = {
     "cli": (1, 0, "the command hudi-py"),
     "spark": (2, 0, "the data source for Spark"),
     "hudi_table": (1.5, 1, "the entry without Spark"),
-    "storage": (4, 7, "file systems"),
+    "storage": (4, 9, "file systems"),
     "catalogs": (4, 1, "tables by their names"),
     "doctor": (1, 2, "checks of a table"),
     "snapshot_diff": (3, 2, "rows between two instants"),
@@ -43,20 +43,22 @@ PLACES = {
     "reading/base_files": (2, 6, "readers per file format"),
     "reading/merge": (3, 6, "records meet base rows"),
     "reading/log_records": (3, 7, "log blocks to records"),
-    "options": (0, 7, "text to typed options"),
-    "filter": (1, 8, "conditions and bounds"),
+    "tasks": (2, 8, "what executors get"),
+    "custom_mergers": (2, 9, "users' merge functions"),
+    "options": (1, 9, "text to typed options"),
+    "filter": (1, 7, "conditions and bounds"),
     "columns": (3, 8, "types, schemas, texts"),
-    "storage_options": (4, 9, "credentials and settings"),
-    "table": (2, 9, "which files are the table"),
-    "format/log": (1, 10, "blocks of log files"),
-    "format/parquet": (0, 10, "pages of Parquet files"),
-    "format/hfile": (0, 11, "HFile by key or whole"),
-    "format": (1, 11, "names, properties, filters"),
-    "format/avro": (2, 11, "Avro records to Arrow"),
-    "format/timeline": (3, 11, "instants, commit metadata"),
+    "storage_options": (4, 10, "credentials and settings"),
+    "table": (2, 10, "which files are the table"),
+    "format/log": (1, 11, "blocks of log files"),
+    "format/parquet": (0, 11, "pages of Parquet files"),
+    "format/hfile": (0, 12, "HFile by key or whole"),
+    "format": (1, 12, "names, properties, filters"),
+    "format/avro": (2, 12, "Avro records to Arrow"),
+    "format/timeline": (3, 12, "instants, commit metadata"),
 }
 # Folders that are drawn around their rooms: column and row of the first and of the last box.
-FRAMES = {"planning/": (1, 5, 1, 6), "reading/": (2, 5, 3, 7), "format/": (0, 10, 3, 11)}
+FRAMES = {"planning/": (1, 5, 1, 6), "reading/": (2, 5, 3, 7), "format/": (0, 11, 3, 12)}
 
 COLUMN, ROW, WIDTH, HEIGHT, MARGIN = 176, 74, 148, 42, 22
 SVG = "http://www.w3.org/2000/svg"

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 import hudi_pyspark
-from hudi_pyspark.reading.merge import custom_merger
+from hudi_pyspark import custom_mergers
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 from tests.golden.case import Query, load_case
@@ -32,14 +32,14 @@ def own_payload(tmp_path):
 @pytest.fixture
 def register(spark, monkeypatch):
     """Register a merger, then the source; the session is left as it was."""
-    monkeypatch.setattr(custom_merger, "_registered", {})
+    monkeypatch.setattr(custom_mergers, "_registered", {})
 
     def register(merger, **options):
         hudi_pyspark.register_payload(OWN, merger, **options)
         hudi_pyspark.register(spark)
 
     yield register
-    custom_merger._registered.clear()
+    custom_mergers._registered.clear()
     hudi_pyspark.register(spark)
 
 

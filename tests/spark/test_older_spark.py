@@ -79,12 +79,12 @@ def session(condition: str = "DATA_SOURCE_ALREADY_EXISTS") -> Any:
 
 def test_source_that_spark_has_found_by_itself_needs_no_registration(monkeypatch):
     # Other tests of this process may have registered mergers.
-    monkeypatch.setattr("hudi_pyspark.reading.merge.custom_merger._registered", {})
+    monkeypatch.setattr("hudi_pyspark.custom_mergers._registered", {})
     hudi_pyspark.register(session())
 
 
 def test_mergers_that_spark_would_not_see_are_refused(monkeypatch):
-    registered = import_module("hudi_pyspark.reading.merge.custom_merger")._registered
+    registered = import_module("hudi_pyspark.custom_mergers")._registered
     monkeypatch.setitem(registered, "org.example.Payload", len)
     with pytest.raises(UnsupportedQueryError, match="give each read the option payload_merger"):
         hudi_pyspark.register(session())

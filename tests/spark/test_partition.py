@@ -7,9 +7,8 @@ import pytest
 from pyspark import cloudpickle
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.planning.slice_tasks import SharedPlan
 from hudi_pyspark.spark.datasource import HudiDataSource
-from hudi_pyspark.spark.partition import HudiPartition, PackedTasks, _TaskUnpickler
+from hudi_pyspark.spark.partition import HudiPartition, PackedTasks, unpacked
 from tests.bad_inputs import BAD_INPUTS_BY_NAME
 from tests.planning.test_slice_tasks import SLICES, config_of, planned, slice_of
 
@@ -17,8 +16,8 @@ MOR = "v9_mor_mdt_indexes"
 CDC = "v6_cow_cdc_op_key_only"
 
 
-def unpacked(packed):
-    return [_TaskUnpickler(tasks, packed.shared).load() for tasks in packed.groups]
+def groups_of(packed):
+    return [unpacked(tasks, packed.shared) for tasks in packed.groups]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +32,7 @@ def unpacked(packed):
 def test_tasks_survive_the_way(golden_table, case, options):
     groups = HudiTable(str(golden_table(case))).scan(task_bytes=1, **options).plan_groups()
     assert sum(map(len, groups)) > 1
-    assert unpacked(PackedTasks.of(groups)) == groups
+    assert groups_of(PackedTasks.of(groups)) == groups
 
 
 def test_what_tasks_share_is_pickled_once(golden_table):
@@ -41,8 +40,8 @@ def test_what_tasks_share_is_pickled_once(golden_table):
     packed = PackedTasks.of(scan.plan_groups())
     assert len(packed.groups) > 1
     assert not any(b"unlikely text" in tasks for tasks in packed.groups)
-    assert [type(value) for value in packed.shared].count(SharedPlan) == 1
-    tasks = list(chain.from_iterable(unpacked(packed)))
+    assert len(packed.shared) == 1
+    tasks = list(chain.from_iterable(groups_of(packed)))
     assert all(task.shared is packed.shared[0] for task in tasks)
 
 
@@ -52,20 +51,20 @@ def test_tasks_of_many_slices_take_few_bytes():
     ]
     tasks = planned(*slices, config=config_of(table__partition__fields="p"))
     packed = PackedTasks.of([tasks])
-    assert unpacked(packed) == [tasks]
+    assert groups_of(packed) == [tuple(tasks)]
     assert len(packed.groups[0]) < 250 * len(slices)
 
 
 def test_groups_do_not_depend_on_each_other():
     packed = PackedTasks.of([(task,) for task in planned(*SLICES)])
-    assert unpacked(packed)[-1] == (planned(*SLICES)[-1],)
+    assert groups_of(packed)[-1] == (planned(*SLICES)[-1],)
 
 
 def test_partition_may_carry_what_its_tasks_share(golden_table):
     scan = HudiTable(str(golden_table(MOR))).scan()
     packed = PackedTasks.of(scan.plan_groups())
     sent = pickle.loads(cloudpickle.dumps(HudiPartition(packed.groups[0], packed.shared)))
-    assert _TaskUnpickler(sent.value, sent.shared).load() == scan.plan_groups()[0]
+    assert unpacked(sent.value, sent.shared) == scan.plan_groups()[0]
 
 
 def test_reader_that_is_pickled_first_reads_the_partitions(golden_table):

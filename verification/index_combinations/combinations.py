@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from hudi_pyspark import HudiTable
 from hudi_pyspark.options.indexes import Index
 from hudi_pyspark.planning.metadata_table import listing
-from hudi_pyspark.planning.slice_tasks import ScanTask
 from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.tasks import ScanTask
 from tests.conftest import GOLDEN
 from tests.golden.case import load_cases
 from tests.golden.filters import random_filter

@@ -5,18 +5,18 @@ Those of a metadata-only bootstrap have the table's meta columns, and a source i
 
 from __future__ import annotations
 
-import importlib.util
 import posixpath
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
+from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.reading.base_files.hfile import read_hfile_file
-from hudi_pyspark.reading.base_files.lance import LANCE_MISSING, read_lance_file
+from hudi_pyspark.reading.base_files.lance import read_lance_file
 from hudi_pyspark.reading.base_files.orc import read_orc_file
 from hudi_pyspark.reading.base_files.parquet import read_parquet_file
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.table.base_file_format import PARQUET, check_readable
 from hudi_pyspark.table.schema import META_COLUMNS
 
 if TYPE_CHECKING:
@@ -24,13 +24,11 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.storage import Storage
 
-PARQUET = ".parquet"
 _READERS = {
     ".orc": read_orc_file,
     ".hfile": read_hfile_file,
     ".lance": read_lance_file,
 }
-_READABLE = (PARQUET, *_READERS)
 _EVERY_ROW_GROUP = RowGroupFilter()
 _NO_COLUMNS = pa.schema([])
 
@@ -68,7 +66,7 @@ def read_base_file(
     """
     check_readable(path)
     try:
-        extension = _extension(path)
+        extension = posixpath.splitext(path)[1]
         if extension == PARQUET:
             yield from read_parquet_file(
                 storage,
@@ -83,27 +81,6 @@ def read_base_file(
             yield from _READERS[extension](storage, path, columns, batch_rows)
     except FileNotFoundError as error:
         raise MissingFileError.since_planning(storage.describe(path)) from error
-
-
-def check_readable(path: str) -> None:
-    """Refuse, at plan time, a base file whose format cannot be read.
-
-    Raises:
-        UnsupportedTableError: another extension, or one whose library is not installed.
-    """
-    if path.endswith(PARQUET):
-        return
-    extension = _extension(path)
-    if extension not in _READABLE:
-        raise UnsupportedTableError(
-            f"base file {path} has the extension {extension!r}; supported: {', '.join(_READABLE)}"
-        )
-    if extension == ".lance" and importlib.util.find_spec("lance") is None:
-        raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}")
-
-
-def _extension(path: str) -> str:
-    return posixpath.splitext(path)[1]
 
 
 def read_bootstrap_file(

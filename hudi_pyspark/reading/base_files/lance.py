@@ -10,16 +10,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTableError
+from hudi_pyspark.table.base_file_format import LANCE_MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hudi_pyspark.storage import Storage
-
-LANCE_MISSING = (
-    "Lance base files are read with the library pylance, which is not installed; install it with "
-    "pip install 'hudi-pyspark[lance]', on every Spark executor too"
-)
 
 
 def read_lance_file(

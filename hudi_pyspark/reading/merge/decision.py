@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.reading.log_records.records import ColumnSets, Mask, Rows, SetNumbers
 
-PARTIAL_UPDATE_MODES = ("IGNORE_DEFAULTS", "FILL_UNAVAILABLE")
 UNAVAILABLE_VALUE = "hoodie.write.partial.update.unavailable.value"
 DEBEZIUM_UNAVAILABLE = "__debezium_unavailable_value"
 
@@ -126,7 +125,7 @@ def fill_unavailable(older: Records, newer: Records, decision: Decision, marker:
 def fill_by_mode(
     older: Records, newer: Records, decision: Decision, mode: str, properties: Mapping[str, str]
 ) -> Decision:
-    """Apply ``hoodie.table.partial.update.mode``, one of PARTIAL_UPDATE_MODES."""
+    """Apply ``hoodie.table.partial.update.mode``, one of `PARTIAL_UPDATE_MODES`."""
     if mode == "IGNORE_DEFAULTS":
         return fill_defaults(older, newer, decision)
     marker = properties.get(UNAVAILABLE_VALUE, DEBEZIUM_UNAVAILABLE)

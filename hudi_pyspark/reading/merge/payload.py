@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array, is_null, is_true
-from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
+from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import (
     OrderingValues,
     comparable_ordering,
@@ -22,15 +22,16 @@ from hudi_pyspark.reading.log_records.ordering import (
 )
 from hudi_pyspark.reading.merge.decision import (
     DEBEZIUM_UNAVAILABLE,
-    PARTIAL_UPDATE_MODES,
     Decision,
     equals_marker,
     fill_by_mode,
     fill_missing_columns,
 )
 from hudi_pyspark.table.merge_mode import (
-    EVENT_TIME_STRATEGY,
-    PAYLOAD_STRATEGY,
+    DMS_OPERATION_FIELD,
+    MYSQL_SEQUENCE_FIELD,
+    OPERATION_FIELD,
+    POSTGRES_LSN_FIELD,
     RecordMergeMode,
 )
 from hudi_pyspark.table.schema import META_COLUMNS
@@ -39,39 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hudi_pyspark.reading.log_records.records import ColumnSets, Mask, Records
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
 
     Decide = Callable[[Records, Records, MergeRule], Decision]
-
-OPERATION_FIELD = "_change_operation_type"
-DMS_OPERATION_FIELD = "Op"
-MYSQL_SEQUENCE_FIELD = "_event_seq"
-POSTGRES_LSN_FIELD = "_event_lsn"
-
-
-def check_supported(rule: MergeRule, merger: PayloadMerger | None) -> None:
-    """Refuse tables whose log files cannot be merged correctly.
-
-    Raises:
-        UnsupportedMergeError: names the property, its value, and what can be done.
-    """
-    if rule.partial_update_mode not in ("", *PARTIAL_UPDATE_MODES):
-        raise UnsupportedMergeError(
-            f"hoodie.table.partial.update.mode is {rule.partial_update_mode!r}; known: "
-            f"{', '.join(PARTIAL_UPDATE_MODES)}"
-        )
-    if rule.mode is not RecordMergeMode.CUSTOM or merger is not None:
-        return
-    by_payload = rule.merge_strategy_id in ("", PAYLOAD_STRATEGY, EVENT_TIME_STRATEGY)
-    if not (by_payload and rule.payload_name in PAYLOADS):
-        named = rule.payload_class or f"merge strategy {rule.merge_strategy_id}"
-        raise UnsupportedMergeError(
-            f"the table has log files whose records are merged by {named}, Java code that cannot "
-            "run here. Give the same rule in Python with hudi_pyspark.register_payload(...), read "
-            "the base files alone with hoodie.datasource.query.type=read_optimized, or run a "
-            f"compaction with Apache Hudi. Covered: {', '.join(PAYLOADS)}"
-        )
 
 
 def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:
@@ -303,9 +274,4 @@ PAYLOADS: Mapping[str, Decide] = {
     "AWSDmsAvroPayload": aws_dms,
     "MySqlDebeziumAvroPayload": mysql_debezium,
     "PostgresDebeziumAvroPayload": postgres_debezium,
-}
-PAYLOAD_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "AWSDmsAvroPayload": (DMS_OPERATION_FIELD,),
-    "MySqlDebeziumAvroPayload": (OPERATION_FIELD, MYSQL_SEQUENCE_FIELD),
-    "PostgresDebeziumAvroPayload": (OPERATION_FIELD, POSTGRES_LSN_FIELD),
 }

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
+    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.reading.log_records.decoder import LogDecoder
-    from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
     from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 
     LoadedLog: TypeAlias = "LogInMemory | LogOnDisk"

@@ -10,9 +10,9 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.planning.metadata_table import listing as listing_module
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.records import listed_files
-from hudi_pyspark.planning.slice_tasks import ScanTask
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.tasks import ScanTask
 from tests.conftest import GOLDEN
 from tests.golden.case import load_cases
 

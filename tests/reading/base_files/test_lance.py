@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
-from hudi_pyspark.reading.base_files.base_file import check_readable, read_base_file
+from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.base_file_format import check_readable
 from tests.memory_storage import MemoryStorage
 
 PATH = "f1-0_0-1-0_001.lance"

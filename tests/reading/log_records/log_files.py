@@ -13,10 +13,10 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
+from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.records import LogRecords
-from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
 from hudi_pyspark.reading.merge.merge import merge
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 from hudi_pyspark.reading.merge.spilled_merge import load_log

@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
 from hudi_pyspark.reading.merge.merge import merge
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.merge_mode import MergeRule, resolve_merge_rule

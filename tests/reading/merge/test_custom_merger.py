@@ -9,9 +9,8 @@ import pyarrow.compute as pc
 import pytest
 
 import hudi_pyspark
-from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedMergeError
-from hudi_pyspark.reading.merge import custom_merger
-from hudi_pyspark.reading.merge.custom_merger import PayloadMerger, find_merger, registered_payloads
+from hudi_pyspark import HudiTable, InvalidOptionError, UnsupportedMergeError, custom_mergers
+from hudi_pyspark.custom_mergers import PayloadMerger, find_merger, registered_payloads
 from tests.conftest import GOLDEN
 from tests.damage import set_property, unpack
 from tests.golden.case import load_case
@@ -36,7 +35,7 @@ def add_up(older: pa.Table, newer: pa.Table) -> pa.Table:
 
 @pytest.fixture(autouse=True)
 def nothing_registered(monkeypatch):
-    monkeypatch.setattr(custom_merger, "_registered", {})
+    monkeypatch.setattr(custom_mergers, "_registered", {})
 
 
 def custom_rule(payload=OWN, strategy=""):

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark import HudiTable
+from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptLogBlockError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
-from hudi_pyspark.reading.merge.custom_merger import PayloadMerger
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 from hudi_pyspark.reading.merge.spilled_merge import load_log
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
