@@ -78,8 +78,8 @@ def test_log_records_replace_add_and_delete_rows(merge_memory, batch_rows):
     options = {"merge_memory": merge_memory, "batch_rows": batch_rows}
     planned = task(logs=logs, columns=(), version=9, **options)
     only_key = pa.schema([field for field in planned.working if field.name == KEY])
-    shared = replace(planned.shared, rule=rule_of(COMMIT_TIME))
-    planned = replace(planned, working=only_key, shared=shared)
+    shared = replace(planned.shared, rule=rule_of(COMMIT_TIME), working=only_key)
+    planned = replace(planned, shared=shared)
     tables = list(read(planned, MemoryStorage(files)))
     # a is replaced, b deleted, c stays, and x is added.
     assert sum(table.num_rows for table in tables) == 3

@@ -11,7 +11,8 @@ from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark import SHORT_NAME, HudiError, HudiTable
+from hudi_pyspark import HudiError, HudiTable
+from hudi_pyspark.short_name import SHORT_NAME
 from tests.golden.case import Case, Query, load_case
 from tests.golden.compare import differences
 from tests.golden.deviations import CertainAnswer, accepted_deviations, certain_answers
