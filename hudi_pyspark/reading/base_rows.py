@@ -59,7 +59,7 @@ def read_base_rows(
     columns, batch_rows = list(stored.values()), task.settings.batch_rows
     # With schema on read the file may have other names for the nested fields.
     fields = task.working if shared.schema_on_read is None else pa.schema([])
-    verify = task.options.verify_checksums
+    verify = task.settings.verify_checksums
     repairable = repairable_columns(task.working)
     for stored_table in _read_stored(
         base, storage, columns, batch_rows, row_groups, fields=fields, verify_checksums=verify
