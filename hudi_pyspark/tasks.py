@@ -37,7 +37,7 @@ _NULL = pa.scalar(None, pa.string())
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """The read options that reading uses; their fields have the same names and meanings."""
+    """The read options that reading uses; the fields have the same names and meanings."""
 
     skip_merge: bool = False
     use_record_positions: bool = True
@@ -45,6 +45,7 @@ class ReadSettings:
     batch_rows: int = 16_384
     merge_memory: int = 0  # bytes; 0 for the worker's default
     spill_folder: str = ""  # "" for the worker's default
+    verify_checksums: bool = True  # of the pages of Parquet files
 
 
 @dataclass(frozen=True, slots=True)
