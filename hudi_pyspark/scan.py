@@ -27,7 +27,6 @@ from hudi_pyspark.planning.task_groups import group_tasks
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.tasks import ScanTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
