@@ -268,8 +268,10 @@ class HudiTable:
                 f"table {self.config.name!r} has no column {RECORD_KEY_COLUMN} "
                 "(hoodie.populate.meta.fields=false): filter on its key fields instead"
             )
-        is_one = isinstance(keys, (str, bytes)) or not isinstance(keys, Iterable)
-        texts = [_key_text(key) for key in ([keys] if is_one else keys)]
+        several: Iterable[object] = [keys]
+        if isinstance(keys, Iterable) and not isinstance(keys, (str, bytes)):
+            several = keys
+        texts = [_key_text(key) for key in several]
         fields = self.config.record_key_fields
         if len(fields) == 1:  # releases differ in whether they put its name before the value
             texts += [f"{fields[0]}:{text}" for text in texts]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.table.schema import counts_milliseconds
+from hudi_pyspark.format.avro.schema import counts_milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,8 +16,8 @@ from hudi_pyspark.columns.arrays import any_of, repeat
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import Bounds, may_match
 from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds
+from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.table.partition import partition_folders, partition_scalars
-from hudi_pyspark.table.schema import counts_milliseconds
 from hudi_pyspark.tasks import PartitionValues
 
 if TYPE_CHECKING:

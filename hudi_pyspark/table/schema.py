@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.format.avro.schema import arrow_schema, column_type, parse_schema
+from hudi_pyspark.format.avro.schema import MILLISECONDS, arrow_schema, column_type, parse_schema
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.timeline import instant_path
@@ -32,8 +32,6 @@ PARTITION_PATH_COLUMN = "_hoodie_partition_path"
 _PLAIN_TYPES = frozenset(
     {pa.bool_(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string()}
 )
-# Marks columns, and fields inside them, whose type in the table's schema counts milliseconds.
-MILLISECONDS = {b"hudi.unit": b"ms"}
 SCHEMA_FOLDER = f"{METADATA_FOLDER}/.schema"
 _HISTORY_FILE = re.compile(r"(\d+)(?:_\d+)?\.schemacommit")
 
@@ -83,11 +81,6 @@ def in_microseconds(field: pa.Field) -> pa.Field:
     if pa.types.is_map(kind):
         return field.with_type(pa.map_(kind.key_field, in_microseconds(kind.item_field)))
     return field
-
-
-def counts_milliseconds(field: pa.Field) -> bool:
-    """Return whether the table's schema has a column of timestamps, or a field, in milliseconds."""
-    return (field.metadata or {}).items() >= MILLISECONDS.items()
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:

@@ -5,13 +5,13 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.planning.partition_values import (
     narrow_by_path,
     path_type,
     resolve_partition_values,
 )
 from hudi_pyspark.table.config import TableConfig
-from hudi_pyspark.table.schema import MILLISECONDS
 
 SCHEMA = pa.schema(
     {

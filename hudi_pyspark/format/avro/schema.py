@@ -19,6 +19,8 @@ DECIMAL_DIGITS: Final = 38  # most digits of an Arrow decimal128 and of a Spark 
 # A named type may be part of many others: a schema of a kilobyte can have more parts than memory.
 _MOST_PARTS: Final = 100_000
 _DEEPEST: Final = 100  # of types inside each other
+# Marks columns, and fields inside them, whose type in the table's schema counts milliseconds.
+MILLISECONDS = {b"hudi.unit": b"ms"}
 
 
 class Primitive(Enum):
@@ -552,3 +554,8 @@ def _texts(values: JsonValue) -> tuple[str, ...]:
     if not isinstance(values, list):
         return ()
     return tuple(value for value in values if isinstance(value, str))
+
+
+def counts_milliseconds(field: pa.Field) -> bool:
+    """Return whether the table's schema has a column of timestamps, or a field, in milliseconds."""
+    return (field.metadata or {}).items() >= MILLISECONDS.items()
