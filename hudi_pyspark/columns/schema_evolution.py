@@ -178,6 +178,14 @@ _is_bytes = any_of(
 )
 
 
+def _is_local_timestamp(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is None and kind.unit in ("ms", "us")
+
+
+def _number(array: pa.Array, target: pa.DataType) -> pa.Array:
+    return array.view(target)
+
+
 def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Convert fixed bytes, the little-endian elements of a vector, to lists of elements."""
     element = target.value_type.to_pandas_dtype()
@@ -204,6 +212,9 @@ _SCALAR_RULES = (
     (_is_bytes, _is_vector, _vector),
     (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
     (pa.types.is_integer, pa.types.is_integer, _cast),
+    # In Avro a local timestamp is a long with a name. Instants that became numbers are refused:
+    # Apache Hudi reads them in microseconds from Avro, and in seconds from Parquet.
+    (_is_local_timestamp, pa.types.is_int64, _number),
     (pa.types.is_time, pa.types.is_integer, _cast),  # Spark has no type for a time of day
     (pa.types.is_integer, pa.types.is_floating, _cast_rounding),
     (pa.types.is_floating, pa.types.is_floating, _floating),

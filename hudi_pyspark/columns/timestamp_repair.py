@@ -18,6 +18,9 @@ from hudi_pyspark.format.avro.schema import counts_milliseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# Of timestamps in the old type INT96, which are instants and always labelled rightly.
+INT96_ZONE = "Etc/UTC"
+
 
 def repairable_columns(schema: pa.Schema) -> pa.Schema:
     """Return the columns that files may hold under a wrong type, of a table's columns."""
@@ -85,7 +88,8 @@ def repaired_type(stored: pa.DataType, wanted: pa.Field) -> pa.DataType:
     unit = "ms" if counts_milliseconds(wanted) else "us"
     if pa.types.is_int64(stored) and target.tz is None:
         return pa.timestamp(unit)
-    is_instant = pa.types.is_timestamp(stored) and stored.tz is not None and target.tz is not None
+    is_labelled = pa.types.is_timestamp(stored) and stored.tz not in (None, INT96_ZONE)
+    is_instant = is_labelled and target.tz is not None
     return pa.timestamp(unit, stored.tz) if is_instant and stored.unit == "us" else stored
 
 

@@ -121,6 +121,8 @@ PROMOTIONS = [
     pytest.param(
         pa.timestamp("ms"), [1], pa.timestamp("us"), [local(1000)], id="local-timestamp-millis"
     ),
+    pytest.param(pa.timestamp("ms"), [-1, 2**62], pa.int64(), [-1, 2**62], id="local-millis-long"),
+    pytest.param(pa.timestamp("us"), [-1, 2**62], pa.int64(), [-1, 2**62], id="local-micros-long"),
     pytest.param(pa.null(), [], pa.struct([("a", pa.int32())]), [], id="null"),
 ]
 
@@ -232,7 +234,9 @@ def test_struct_fields_are_matched_by_name_and_dropped_ones_are_left_out():
         pytest.param(pa.bool_(), [True], pa.int32(), id="boolean-int"),
         pytest.param(pa.int32(), [1], pa.bool_(), id="int-boolean"),
         pytest.param(pa.int64(), [1], pa.timestamp("us", "UTC"), id="long-timestamp"),
-        pytest.param(pa.timestamp("us"), [1], pa.int64(), id="timestamp-long"),
+        pytest.param(pa.timestamp("us", "UTC"), [1], pa.int64(), id="timestamp-long"),
+        pytest.param(pa.timestamp("ns"), [1], pa.int64(), id="nanoseconds-long"),
+        pytest.param(pa.timestamp("us"), [1], pa.int32(), id="local-timestamp-int"),
         pytest.param(pa.timestamp("us"), [1], pa.string(), id="timestamp-string"),
         pytest.param(pa.timestamp("s"), [2**62], pa.timestamp("us"), id="timestamp-overflow"),
         pytest.param(pa.int32(), [1], pa.binary(), id="int-bytes"),

@@ -157,3 +157,26 @@ def declare_milliseconds(commit: Path) -> None:
     extra["schema"] = before + name + after.replace("timestamp-micros", "timestamp-millis", 1)
     with commit.open("wb") as stream:
         fastavro.writer(stream, schema, records)
+
+
+LONG = "v6_mor_local_timestamp_to_long"  # in the schema of the last write
+
+
+@pytest.mark.parametrize("case", [LONG, f"{LONG}_parquet_log"])
+@pytest.mark.parametrize(
+    ("query", "counts"), [("snapshot", (7, 7, 1, 0)), ("read_optimized", (6, 6, 1, 0))]
+)
+@WAYS
+def test_filters_compare_the_numbers_of_local_timestamps(
+    golden_table, case, query, counts, options
+):
+    """The counts are those of Apache Hudi 1.2.0."""
+    filters = (
+        "c0 > 1500000000000000",
+        "c1 > 1500000000000",
+        "c0 = 1500000002000002",
+        "c0 < 1500000000000",
+    )
+    table = HudiTable(str(golden_table(case)))
+    scans = (table.scan_with({**options, "query_type": query, "filter": f}) for f in filters)
+    assert tuple(scan.count() for scan in scans) == counts

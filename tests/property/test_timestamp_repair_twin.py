@@ -31,6 +31,8 @@ FACTORS: dict[tuple[str, str], int | None] = {
     ("timestamp-micros", "local-timestamp-millis"): 1,
     ("timestamp-micros", "local-timestamp-micros"): 1,
     **{("timestamp-millis", table): 1000 for table in (*INSTANTS, *LOCALS)},
+    ("local-timestamp-micros", "long"): None,
+    ("local-timestamp-millis", "long"): None,
     **{("local-timestamp-micros", table): 1 for table in (*INSTANTS, *LOCALS)},
     **{("local-timestamp-millis", table): 1000 for table in (*INSTANTS, *LOCALS)},
 }

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
+from hudi_pyspark.columns.timestamp_repair import INT96_ZONE
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro.annotation import annotated_schema
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
@@ -50,7 +51,7 @@ def read_parquet_file(
                 pre_buffer=False,  # would fetch ranges of a Python file in turn: see `prefetch`
                 buffer_size=_BUFFER if storage.is_local else 0,
             )
-            schema = annotated_schema(parquet.schema_arrow)
+            schema = _with_instants(annotated_schema(parquet.schema_arrow), parquet.schema)
             wanted = [name for name in columns if name in schema.names]
             groups = row_groups.choose(parquet)
             _log.debug(
@@ -76,6 +77,28 @@ def read_parquet_file(
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         problem = f"not readable as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
+
+
+def _with_instants(schema: pa.Schema, leaves: pq.ParquetSchema) -> pa.Schema:
+    """Return a file's schema with a zone for INT96, which Arrow shows as local timestamps."""
+    columns = [leaves.column(i) for i in range(len(leaves))]
+    names = {c.path.partition(".")[0] for c in columns if c.physical_type == "INT96"}
+    if not names:
+        return schema
+    fields = [f.with_type(_instants(f.type)) if f.name in names else f for f in schema]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _instants(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp(kind.unit, kind.tz or INT96_ZONE)
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_instants(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_instants(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_field, kind.item_field.with_type(_instants(kind.item_type)))
+    return kind
 
 
 def _rows_at_once(

@@ -10,7 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
+from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.columns.timestamp_repair import INT96_ZONE
+from hudi_pyspark.errors import (
+    CorruptBaseFileError,
+    MissingFileError,
+    SchemaEvolutionError,
+    UnsupportedTableError,
+)
 from hudi_pyspark.format.parquet.thrift_compact import ThriftStruct, parse_struct, struct_bytes
 from hudi_pyspark.reading.base_files import parquet as parquet_file
 from hudi_pyspark.reading.base_files.base_file import read_base_file
@@ -142,12 +149,40 @@ INT96 = base64.b64decode(
 )
 
 
-def test_int96_is_a_timestamp_of_microseconds_of_any_age():
+def test_int96_is_an_instant_of_microseconds_of_any_age():
     (table,) = read(INT96, ["t"])
-    first, last, null = table.column("t").to_pylist()
+    assert table.schema.field("t").type == pa.timestamp("us", INT96_ZONE)
+    first, last, null = table.column("t").cast(pa.timestamp("us")).to_pylist()
     assert first == dt.datetime(1, 1, 1, 12)  # noqa: DTZ001
     assert last == dt.datetime(9999, 12, 31, 23, 59, 59, 999_999)  # noqa: DTZ001
     assert null is None
+
+
+def test_int96_inside_other_types_is_an_instant():
+    moments = pa.array([dt.datetime(2024, 1, 31)], pa.timestamp("us"))  # noqa: DTZ001
+    table = pa.table(
+        {
+            "s": pa.StructArray.from_arrays([moments], ["a"]),
+            "l": pa.ListArray.from_arrays([0, 1], moments),
+            "m": pa.MapArray.from_arrays([0, 1], pa.array(["k"]), moments),
+            "n": pa.array([1]),
+        }
+    )
+    octets = io.BytesIO()
+    pq.write_table(table, octets, use_deprecated_int96_timestamps=True, store_schema=False)
+    (read_back,) = read(octets.getvalue(), table.column_names)
+    kinds = [field.type for field in read_back.schema]
+    instant = pa.timestamp("us", INT96_ZONE)
+    found = [kinds[0].field(0).type, kinds[1].value_type, kinds[2].item_type, kinds[3]]
+    assert found == [instant] * 3 + [pa.int64()]
+    for field in read_back.schema.remove(3):
+        wanted = pa.schema([field.with_type(table.schema.field(field.name).type)])
+        column = pa.table([read_back.column(field.name)], schema=pa.schema([field]))
+        assert conform(column, wanted, {}, source="f").column(0).to_pylist() == (
+            table.column(field.name).to_pylist()
+        )
+    with pytest.raises(SchemaEvolutionError, match="column 'l' is stored as list"):
+        conform(read_back, pa.schema([("l", pa.list_(pa.int64()))]), {}, source="f")
 
 
 def with_avro_schema(table: pa.Table, *fields: tuple[str, object]) -> bytes:
