@@ -54,6 +54,7 @@ TABLES = (
     "v9_mor_multi_ordering",
     "v9_mor_no_meta_fields_complex",
     "v9_mor_timestamp_ntz",
+    "v10_mor_multi_ordering",
 )
 SAME, NAMED, STORAGE, OTHER, BARE, ENDED = OUTCOMES = (
     "the same rows", "a named error", "the storage's error", "other rows", "a bare error",

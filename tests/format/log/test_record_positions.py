@@ -133,6 +133,13 @@ def test_positions_of_native_log_keep_their_order(text, positions):
     assert decoded.tolist() == positions
 
 
+def test_a_million_positions_are_decoded():
+    numbers = np.random.default_rng(1).permutation(1_000_000)
+    decoded = decode_position_list(position_text(numbers.tolist()), 1_000_000, path="f")
+    assert decoded is not None
+    assert (decoded == numbers).all()
+
+
 def test_more_positions_than_records_are_of_no_use():
     assert decode_position_list(position_text([1, 2, 3]), 2, path="f") is None
 
