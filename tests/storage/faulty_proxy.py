@@ -8,6 +8,7 @@ import socket
 import struct
 import threading
 import time
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, ClassVar
 
@@ -105,19 +106,18 @@ class _Handler(BaseHTTPRequestHandler):
         self._pass_on(is_cut=fault == "cut")
 
     def _pass_on(self, *, is_cut: bool) -> None:
-        connection = http.client.HTTPConnection(self.server.target)
-        # The signature holds for the name under which the client knows the server: its checks are
-        # those of the target.
-        connection.request(self.command, self.path, headers=dict(self.headers))
-        answer = connection.getresponse()
-        body = answer.read()
+        with closing(http.client.HTTPConnection(self.server.target)) as connection:
+            # The signature holds for the name under which the client knows the server: its checks
+            # are those of the target.
+            connection.request(self.command, self.path, headers=dict(self.headers))
+            answer = connection.getresponse()
+            body = answer.read()
         self.send_response(answer.status)
         for name in self.passed_on:
             if answer.headers.get(name):
                 self.send_header(name, answer.headers[name])
         self.send_header("Content-Length", answer.headers.get("Content-Length", str(len(body))))
         self.end_headers()
-        connection.close()
         if is_cut and body:
             self.wfile.write(body[: len(body) // 2])
             self._end()
