@@ -39,6 +39,7 @@ from hudi_pyspark.errors import (
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+    from datetime import date
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -114,7 +115,7 @@ def read(
     columns: Sequence[str] | None = None,
     *,
     filter: str | None = None,  # noqa: A002  (the option's name)
-    as_of: str | None = None,
+    as_of: str | date | None = None,
     query_type: str = "snapshot",
     **options: str | bool | float,
 ) -> DataFrame:

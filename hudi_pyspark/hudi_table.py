@@ -44,6 +44,7 @@ from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
 
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.description import Description
@@ -192,7 +193,7 @@ class HudiTable:
         columns: Sequence[str] | None = None,
         *,
         filter: str | None = None,  # noqa: A002  (the option's name)
-        as_of: str | None = None,
+        as_of: str | date | None = None,
         begin: str | None = None,
         end: str | None = None,
         query_type: str | None = None,
@@ -208,7 +209,8 @@ class HudiTable:
             filter: rows to read, as in a WHERE clause, e.g. ``"city = 'sf' AND fare > 10"``; all by
                 default. It may name columns that are not read.
             as_of: instant of a time-travel query, inclusive: ``yyyyMMddHHmmssSSS``,
-                ``yyyyMMddHHmmss``, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or ``yyyy-MM-dd``.
+                ``yyyyMMddHHmmss``, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or ``yyyy-MM-dd``; or a date or
+                datetime, with a zone if the timeline is in UTC.
             begin: instant of an incremental query, exclusive, or ``earliest``: rows that were
                 written after it, as they are at the end.
             end: its last instant, inclusive; the latest by default.

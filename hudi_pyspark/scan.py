@@ -87,8 +87,8 @@ class Scan:
             IncrementalRangeError: commits of the range are gone, or not completed yet.
             UnsupportedTableError: the table does not have what the query needs.
         """
-        if limit is not None and limit < 0:
-            raise InvalidOptionError(f"limit is {limit}; give a number of rows from 0 on")
+        if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
+            raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
         query = resolve_query(view, options)
         planner = SlicePlanner(view, options, mergers, query.schema_instant)
         answer = query.answer_schema(planner.table_schema)

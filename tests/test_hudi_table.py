@@ -101,7 +101,7 @@ def test_error_while_batches_stream_keeps_its_class(tmp_path):
     for file in tmp_path.rglob("*.parquet"):
         file.unlink()
     # The metadata table, from which the files are known, still has them.
-    with pytest.raises(MissingFileError, match="is not on the storage any more"):
+    with pytest.raises(MissingFileError, match=r"is not on the storage\. Restore it from a copy"):
         reader.read_all()
 
 
@@ -427,3 +427,9 @@ def test_tool_that_the_zip_lacks_says_what_to_install(call, spark_zip, path, tmp
     found = python(code, pythonpath=spark_zip, cwd=tmp_path)
     assert found.startswith("HudiTable ")
     assert found.endswith("is not in the zip for Spark: install the wheel of hudi-pyspark")
+
+
+@pytest.mark.parametrize("limit", ["3", 1.5, -1])
+def test_limit_that_is_not_a_number_of_rows_is_refused(table, limit):
+    with pytest.raises(InvalidOptionError, match=f"limit is {limit!r}; give a number of rows"):
+        table.scan(limit=limit)

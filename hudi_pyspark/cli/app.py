@@ -17,9 +17,22 @@ from hudi_pyspark.cli import health, logs, look, rows
 from hudi_pyspark.cli.exits import ExitCode, exit_code_of
 from hudi_pyspark.errors import HudiError
 
+# What people look for by another name.
+_MEANT = {
+    "explain": "scan --explain",
+    "show": "head",
+    "compactions": "services",
+    "cat": "scan' or 'log records",
+}
+
 
 class _Commands(TyperGroup):
     """Ends every command with its exit code, and with one message instead of a traceback."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  (types of that click)
+        if cmd_name in _MEANT:
+            ctx.fail(f"No such command {cmd_name!r}. Did you mean '{_MEANT[cmd_name]}'?")
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (the context of the click that Typer has)
         try:

@@ -60,6 +60,8 @@ def doctor(
         findings += examine_environment(Machine.here(os.environ))
     if output is Output.TABLE:
         _print_findings(findings)
+        if path is not None and not deep:
+            say("the contents of files were not checked: --deep does so")
     else:
         show(_as_table(findings), output)
     failing = {Severity.PROBLEM, Severity.WARNING} if strict else {Severity.PROBLEM}

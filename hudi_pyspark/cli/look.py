@@ -234,6 +234,7 @@ def metadata(
     validate: Annotated[
         bool, typer.Option("--validate", help="List what differs from the table instead.")
     ] = False,
+    limit: LimitOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Print the records of the metadata table, or what differs from the table."""
@@ -251,7 +252,7 @@ def metadata(
                 return
         show(differences, output)
         return
-    show(table.inspect.metadata_records(partition), output)
+    show(table.inspect.metadata_records(partition).slice(0, limit), output)
 
 
 def column_statistics(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FILES = "files"
 SIZES = "sizes"
-_RESTORE = "Restore the file from a copy of the table"
+RESTORE = "Restore the file from a copy of the table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> 
         commit = written.committed_by
         if path in missing:
             message = f"committed by {commit} and needed by every read, but not on the storage"
-            yield Finding(Severity.PROBLEM, FILES, path, message, _RESTORE)
+            yield Finding(Severity.PROBLEM, FILES, path, message, RESTORE)
         elif path in stored.sizes or path in committed.removed:
             continue
         elif has_all_cleans and not _is_appended(view, path):
@@ -82,7 +82,7 @@ def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> 
                 path,
                 f"committed by {commit}, but not on the storage, and no clean removed it. "
                 "The latest snapshot does not need it; time travel and incremental reads may",
-                _RESTORE,
+                RESTORE,
             )
 
 
@@ -202,9 +202,9 @@ def _judge_size(view: TableView, path: str, committed: int, stored: int) -> Find
         return None
     message = f"{stored} bytes on the storage, {committed} in its commit"
     if stored < committed:
-        return Finding(Severity.PROBLEM, SIZES, path, f"{message}: truncated", _RESTORE)
+        return Finding(Severity.PROBLEM, SIZES, path, f"{message}: truncated", RESTORE)
     if not name.startswith("."):
-        return Finding(Severity.PROBLEM, SIZES, path, f"{message}: overwritten", _RESTORE)
+        return Finding(Severity.PROBLEM, SIZES, path, f"{message}: overwritten", RESTORE)
     if not view.config.log_file_has_one_commit:
         return None  # later commits append to the same log file
     message = f"{message}: bytes were appended after the commit"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.doctor.files import RESTORE
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.inspection.metadata_validation import RECORD_SAMPLE, Check, differences
@@ -83,8 +84,20 @@ def _differences(
         if difference.check is Check.RECORD_INDEX:
             yield _of_record(difference)
         elif difference.check is not Check.COMMITS:
-            subject, message = difference.subject, difference.problem
-            yield Finding(Severity.PROBLEM, CHECK, subject, message, _REBUILD)
+            yield _of_file(difference, committed)
+
+
+def _of_file(difference: Difference, committed: TimelineFiles) -> Finding:
+    """Judge a file; where commits and the metadata table agree, the storage is wrong."""
+    subject, message, advice = difference.subject, difference.problem, _REBUILD
+    written = committed.written.get(subject)
+    if (
+        written is not None
+        and subject not in committed.removed
+        and (difference.table is None or difference.metadata_table == str(written.size))
+    ):
+        message, advice = f"{message}; commits agree with the metadata table", RESTORE
+    return Finding(Severity.PROBLEM, CHECK, subject, message, advice)
 
 
 def _of_record(difference: Difference) -> Finding:

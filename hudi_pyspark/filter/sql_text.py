@@ -8,6 +8,8 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.filter.predicate import (
     And,
@@ -24,8 +26,6 @@ from hudi_pyspark.filter.predicate import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pyarrow as pa
 
     from hudi_pyspark.filter.predicate import Literal
 
@@ -191,6 +191,8 @@ class _Parser:
             raise self._wrong("a column")
         self._next += 1
         written = re.sub(r"`((?:[^`]|``)+)`", lambda m: m[1].replace("``", "`"), token.text)
+        if self._peek().text == "(":
+            raise self._function(written)
         column = _resolve(written, self._schema)
         if column is None:
             raise InvalidOptionError(
@@ -257,6 +259,25 @@ class _Parser:
     def _expect_sign(self, sign: str) -> None:
         if not self._take_sign(sign):
             raise self._wrong(repr(sign))
+
+    def _function(self, name: str) -> InvalidOptionError:
+        argument = self._tokens[self._next + 1].text.strip("`")
+        column = _resolve(argument, self._schema) or self._schema.names[0]
+        kind = field_type(self._schema, column)
+        assert kind is not None  # `_resolve` has looked it up
+        begin, end = "1", "10"
+        if pa.types.is_date(kind):
+            begin, end = "DATE '1998-01-01'", "DATE '1999-01-01'"
+        elif pa.types.is_timestamp(kind):
+            zone = "Z" if kind.tz else ""
+            begin = f"TIMESTAMP '1998-01-01 00:00:00{zone}'"
+            end = f"TIMESTAMP '1999-01-01 00:00:00{zone}'"
+        elif pa.types.is_string(kind):
+            begin, end = "'a'", "'b'"
+        return InvalidOptionError(
+            f"filter {self._text!r}: functions such as {name} are not supported. Compare the "
+            f"column itself, e.g. {column} >= {begin} AND {column} < {end}"
+        )
 
     def _wrong(self, expected: str) -> InvalidOptionError:
         token = self._peek()

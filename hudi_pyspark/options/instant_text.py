@@ -12,6 +12,8 @@ from hudi_pyspark.table.commit_history import check_as_of
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
+_ZONED = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3})[+-]\d\d:\d\d", re.ASCII)
+
 
 def parse_instant(text: str) -> str:
     """Parse a user's text into Hudi's digits, without any time-zone conversion.
@@ -39,6 +41,15 @@ def parse_instant(text: str) -> str:
     except ValueError as error:
         raise InvalidInstantError(f"{text!r} is not an instant: {error}") from None
     return digits + millis
+
+
+def check_as_of_text(text: str) -> None:
+    """Check the text of an instant of time travel, which may have the zone of a datetime.
+
+    Raises:
+        InvalidInstantError: no instant.
+    """
+    parse_instant(_ZONED.sub(r"\1", text))
 
 
 def parse_range_instant(text: str) -> str:
@@ -70,6 +81,14 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         FutureInstantError: after the table's last instant and after the present time.
         TimeTravelError: the state at that instant is cleaned away or may still change.
     """
+    if _ZONED.fullmatch(text):
+        if view.config.timeline_timezone != "UTC":
+            raise InvalidInstantError(
+                f"as.of.instant {text!r} has a zone, but the timeline of the table is in the local "
+                "zone of its writers, which is not recorded: give the wall-clock time of that zone"
+            )
+        moment = datetime.fromisoformat(text).astimezone(timezone.utc)
+        text = moment.replace(tzinfo=None).isoformat(" ", "milliseconds")
     instant = parse_instant(text)
     if len(text) == 10 and view.config.timeline_timezone == "UTC":
         local = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").replace(tzinfo=now.tzinfo)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError
 from hudi_pyspark.options.indexes import Index
-from hudi_pyspark.options.instant_text import parse_instant, parse_range_instant
+from hudi_pyspark.options.instant_text import check_as_of_text, parse_range_instant
 from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER
 from hudi_pyspark.table.live_blocks import OnDamage
 from hudi_pyspark.table.merge_mode import DELETE_FIELD as DELETE_FIELD_KEY
@@ -137,6 +138,8 @@ def as_text(value: object) -> str:
     """Return an option's value as Spark's options spell it."""
     if isinstance(value, enum.Enum):
         return str(value.value)
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "milliseconds")  # the digits of an instant
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -213,7 +216,7 @@ def _parse_indexes(name: str, value: object) -> frozenset[Index]:
 
 def _parse_as_of(_name: str, value: object) -> str:
     """Check an instant and return it as the user wrote it; its meaning depends on the table."""
-    parse_instant(as_text(value))
+    check_as_of_text(as_text(value))
     return as_text(value)
 
 

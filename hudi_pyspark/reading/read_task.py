@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.tasks import CdcTask
@@ -26,4 +27,27 @@ def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
     Raises:
         HudiError: a file is missing, damaged, or not readable as the table's schema asks.
     """
-    return read_changes(task, storage) if isinstance(task, CdcTask) else read(task, storage)
+    rows = read_changes(task, storage) if isinstance(task, CdcTask) else read(task, storage)
+    try:
+        yield from rows
+    except MissingFileError as error:
+        lost = _lost_file(storage)
+        if lost is None:
+            raise
+        raise lost from error
+
+
+def _lost_file(storage: Storage) -> MissingFileError | None:
+    """Return the error for a file that the table of this moment needs and does not have.
+
+    Of a read that the cleaner overtook there is none.
+    """
+    from hudi_pyspark.table.view import open_table  # noqa: PLC0415  (workers rarely need it)
+
+    try:
+        open_table(storage).file_slices(check_files=True)
+    except MissingFileError as error:
+        return error
+    except (HudiError, OSError):
+        pass
+    return None

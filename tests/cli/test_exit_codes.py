@@ -45,6 +45,10 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
     ("arguments", "says"),
     [
         pytest.param(["explode"], "No such command 'explode'", id="no such command"),
+        pytest.param(["explain"], "Did you mean 'scan --explain'?", id="explain"),
+        pytest.param(["show"], "Did you mean 'head'?", id="show"),
+        pytest.param(["compactions"], "Did you mean 'services'?", id="compactions"),
+        pytest.param(["cat"], "Did you mean 'scan' or 'log records'?", id="cat"),
         pytest.param(["count"], "Missing argument 'PATH'", id="no path"),
         pytest.param(["count", "{table}", "--zap"], "No such option: --zap", id="no such option"),
         pytest.param(["count", "{table}", "-o", "xml"], "'xml' is not one of", id="no such output"),
@@ -140,3 +144,11 @@ def test_the_page_lists_every_exit_code():
     page = (PROJECT / "docs" / "looking-inside.md").read_text(encoding="utf-8")
     documented = [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)]
     assert documented == [int(code) for code in ExitCode]
+
+
+def test_doctor_says_whether_it_checked_the_contents_of_files(golden_table):
+    note = "the contents of files were not checked: --deep does so\n"
+    table = str(golden_table(MOR))
+    assert in_process("doctor", table).out.endswith(note)
+    assert note not in in_process("doctor", table, "--deep").out
+    assert note not in in_process("doctor").out

@@ -209,3 +209,10 @@ def test_sum_of_a_column_is_that_of_hudi(table):
     rows = json.loads(hudi_py("scan", table, "-c", "amount", "-o", "json").out)
     known = pa.array([row["amount"] for row in expected("v9_mor_clustering").values()])
     assert sum(row["amount"] for row in rows) == pytest.approx(pc.sum(known).as_py())
+
+
+def test_limit_of_the_records_of_the_metadata_table(golden_table):
+    table = str(golden_table("v6_mor_part_basic"))
+    whole = json.loads(in_process("metadata", table, "files", "-o", "json").out)
+    few = json.loads(in_process("metadata", table, "files", "-n", "2", "-o", "json").out)
+    assert few == whole[:2] != whole

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,9 +10,13 @@ import pytest
 
 from hudi_pyspark import HudiTable, TableNotFoundError
 from hudi_pyspark.doctor.examination import examine_table
-from hudi_pyspark.doctor.finding import Finding, Severity
+from hudi_pyspark.doctor.files import collect_stored_files
+from hudi_pyspark.doctor.finding import Finding, Severity, silently
+from hudi_pyspark.doctor.metadata_table import check_metadata_table
+from hudi_pyspark.doctor.timeline import collect_timeline_files
 from hudi_pyspark.inspection import metadata_validation
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN
 from tests.damage import damage_column, data_file, set_property, unpack
 
@@ -337,7 +342,35 @@ class TestMetadataTable:
         file = data_file(table, "*.parquet")
         file.unlink()
         subject = relative(table, file)
-        assert problems(examine(table)) == [("files", subject), ("metadata table", subject)]
+        findings = examine(table)
+        assert problems(findings) == [("files", subject), ("metadata table", subject)]
+        advice = {f.advice for f in findings if f.severity is Severity.PROBLEM}
+        assert advice == {"Restore the file from a copy of the table"}
+
+    def test_lists_the_size_of_a_file_that_was_cut(self, tmp_path):
+        table = unpack(V6, tmp_path)
+        file = data_file(table, "*.parquet")
+        file.write_bytes(file.read_bytes()[:-9])
+        found = [f for f in examine(table) if f.check == "metadata table"]
+        assert [f.subject for f in found] == [relative(table, file)]
+        assert found[0].message.endswith("; commits agree with the metadata table")
+        assert found[0].advice == "Restore the file from a copy of the table"
+
+    def test_lists_a_file_that_a_clean_removed(self, tmp_path):
+        table = unpack(V6, tmp_path)
+        file = data_file(table, "*.parquet")
+        file.unlink()
+        stored = collect_stored_files(
+            view := open_table(ArrowStorage.parse(str(table))),
+            (
+                committed := replace(
+                    collect_timeline_files(view, silently),
+                    removed=frozenset({relative(table, file)}),
+                )
+            ),
+        )
+        found = the_one(list(check_metadata_table(view, committed, stored)))
+        assert found.advice.startswith("Until it is rebuilt")
 
     def test_is_behind_the_timeline(self, tmp_path):
         table = unpack(V6, tmp_path)

@@ -115,6 +115,14 @@ def test_filter_is_true_for_the_rows_that_spark_would_keep(text, rows):
         ("DATE 'x' < day", "'x'"),
         ("id LIKE '1%'", "expected a number"),
         ("inner.m = 1", "no column 'inner.m'"),
+        (
+            "year(Day) = 1998",
+            "year are not supported. Compare the column itself, e.g. day >= DATE '1998-01-01' AND",
+        ),
+        ("id = 1 OR hour(`at`) < 9", "at < TIMESTAMP '1999-01-01 00:00:00Z'"),
+        ("to_date(wall) > DATE '2024-01-01'", "wall < TIMESTAMP '1999-01-01 00:00:00'$"),
+        ("upper(name) = 'X'", "e.g. name >= 'a' AND name < 'b'"),
+        ("now() > at", "e.g. id >= 1 AND id < 10"),
     ],
 )
 def test_filter_that_makes_no_sense_is_refused(text, problem):
@@ -146,3 +154,10 @@ def test_time_with_zone_is_an_instant():
     rows = pa.table({"at": pa.array([datetime(2024, 1, 1, tzinfo=timezone.utc)])})
     predicate = parse_filter("at = '2024-01-01 02:00:00+02:00'", rows.schema)
     assert holds(predicate, rows).tolist() == [True]
+
+
+@pytest.mark.parametrize("column", ["id", "name", "day", "at", "wall", "price"])
+def test_comparison_that_the_error_of_a_function_proposes_is_a_filter(column):
+    with pytest.raises(InvalidOptionError) as error:
+        parse_filter(f"f({column}) = 1", ROWS.schema)
+    holds(parse_filter(str(error.value).partition("e.g. ")[2], ROWS.schema), ROWS)

@@ -111,6 +111,35 @@ def test_only_a_bare_date_is_converted_and_only_to_utc(text, zone, instant):
     assert resolved(text, timeline(zone=zone), NOON.astimezone(EASTERN)) == instant
 
 
+def as_given(value) -> str:
+    return str(ReadOptions.parse({"as_of": value}).as_of)
+
+
+MOMENT = datetime(2024, 1, 31, 1, 2, 3, 4999)  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("value", "zone", "instant"),
+    [
+        pytest.param(MOMENT, "LOCAL", "20240131010203004", id="local"),
+        pytest.param(MOMENT, "UTC", "20240131010203004", id="wall-clock-of-utc"),
+        pytest.param(MOMENT.replace(microsecond=0), "UTC", "20240131010203000", id="whole-second"),
+        pytest.param(MOMENT.replace(tzinfo=UTC), "UTC", "20240131010203004", id="utc"),
+        pytest.param(MOMENT.replace(tzinfo=EASTERN), "UTC", "20240131050203004", id="eastern"),
+        pytest.param(MOMENT.date(), "LOCAL", "20240131000000000", id="date"),
+        pytest.param(MOMENT.date(), "UTC", "20240131040000000", id="date-of-a-utc-timeline"),
+    ],
+)
+def test_datetimes_and_dates_are_instants(value, zone, instant):
+    now = NOON.astimezone(EASTERN)
+    assert resolved(as_given(value), timeline(zone=zone), now) == instant
+
+
+def test_datetime_with_a_zone_is_refused_where_the_timeline_has_an_unknown_one():
+    with pytest.raises(InvalidInstantError, match="give the wall-clock time of that zone"):
+        resolved(as_given(MOMENT.replace(tzinfo=UTC)), timeline(zone="LOCAL"))
+
+
 @pytest.mark.parametrize(
     ("day", "instant"),
     [
