@@ -17,6 +17,8 @@ from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.optimizer import install_optimizer
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -74,7 +76,7 @@ def _try_to_register(spark: SparkSession, source: type[HudiDataSource]) -> bool:
 
 
 def read(
-    spark: SparkSession, path: str | os.PathLike[str], **options: str | bool | float
+    spark: SparkSession, path: str | os.PathLike[str], **options: str | bool | float | date
 ) -> DataFrame:
     """Load a table with options by alias."""
     register(spark)
