@@ -115,21 +115,18 @@ def _table_schema(base: Path) -> dict[str, Any]:
 def _rewrite_commit(path: Path, renamed: dict[str, list[Path]]) -> None:
     schema, commits = _read_commit(path)
     for commit in commits:
-        for stats in (commit.get("partitionToWriteStats") or {}).values():
-            for stat in stats:
-                _rewrite_stat(stat, renamed)
+        by_partition = commit.get("partitionToWriteStats") or {}
+        for partition, stats in by_partition.items():
+            by_partition[partition] = [new for old in stats for new in _new_stats(old, renamed)]
     if commits:
         with path.open("wb") as file:
             fastavro.writer(file, schema, commits)
 
 
-def _rewrite_stat(stat: dict[str, Any], renamed: dict[str, list[Path]]) -> None:
+def _new_stats(stat: dict[str, Any], renamed: dict[str, list[Path]]) -> list[dict[str, Any]]:
+    """Return a record of each native log that a file became; they share what was written."""
     folder, _, name = (stat["path"] or "").rpartition("/")
     prefix = f"{folder}/" if folder else ""
-    if renamed.get(name):
-        first = renamed[name][0]
-        stat["path"] = f"{prefix}{first.name}"
-        stat["fileSizeInBytes"] = first.stat().st_size
     names = stat.get("logFiles") or []
     stat["logFiles"] = [new.name for old in names for new in renamed.get(old, [])] or None
     changes = stat.get("cdcStats") or {}
@@ -138,6 +135,10 @@ def _rewrite_stat(stat: dict[str, Any], renamed: dict[str, list[Path]]) -> None:
         for old in changes
         for new in renamed[old.rpartition("/")[2]]
     } or None
+    return [
+        {**stat, "path": f"{prefix}{new.name}", "fileSizeInBytes": new.stat().st_size}
+        for new in renamed.get(name, [])
+    ] or [stat]
 
 
 def _write_blocks(
@@ -222,7 +223,7 @@ def _deletes(
     fields = {field["name"]: field for field in schema["fields"]}
     listed = [{"name": RECORD_KEY, "type": "string"}, *(fields[name] for name in orderings)]
     text = json.dumps({"type": "record", "name": "r", "fields": listed})
-    groups = [records.ordering] if len(orderings) < 2 else []
+    groups = [records.ordering] if len(orderings) == 1 else []
     if records.array_ordering is not None:
         groups = list(records.array_ordering.fields)
     columns: dict[str, pa.Array] = {RECORD_KEY: records.record_keys}
@@ -236,8 +237,10 @@ def _deletes(
 def _scattered(groups: Sequence[OrderingGroup], data_type: pa.DataType, count: int) -> pa.Array:
     values: dict[int, Any] = defaultdict(lambda: None)
     for group in groups:
-        cast = group.values.cast(data_type)
-        for row, value in zip(np.asarray(group.rows).tolist(), cast, strict=True):
-            is_default = group.wrapper is OrderingWrapper.INT and value.as_py() == 0
-            values[row] = None if is_default else value.as_py()
+        if group.wrapper is OrderingWrapper.INT and not pa.types.is_int32(data_type):
+            continue  # the default ordering value: none
+        for row, value in zip(
+            np.asarray(group.rows).tolist(), group.values.cast(data_type), strict=True
+        ):
+            values[row] = value.as_py() or None if pa.types.is_int32(data_type) else value.as_py()
     return pa.array([values[row] for row in range(count)], data_type)
