@@ -15,23 +15,25 @@ import pyarrow as pa
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import is_in
-from hudi_pyspark.options.option_table import (
+from hudi_pyspark.options.read_options import (
     CATALOG_PREFIX,
-    CREDENTIALS,
-    PATH,
-    QUERY_TYPE,
-    TABLE,
-    CdcFormat,
-    IncrementalFormat,
-    QueryType,
+    GivenOptions,
+    ReadOptions,
+    TableOptions,
+    key_of,
 )
-from hudi_pyspark.options.read_options import GivenOptions, ReadOptions
+from hudi_pyspark.options.values import CdcFormat, QueryType
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.table import FILES
 from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage_options import SPARK_PREFIX, from_environment, storage_options_of
+from hudi_pyspark.storage_options import (
+    CREDENTIALS_PROVIDER,
+    SPARK_PREFIX,
+    from_environment,
+    storage_options_of,
+)
 from hudi_pyspark.table.schema import (
     META_COLUMNS,
     OPERATION_COLUMN,
@@ -95,7 +97,7 @@ class HudiTable:
         storage = ArrowStorage.parse(path, storage_options, from_environment(os.environ))
         # A relative path is relative to this process, not to that of the driver.
         place = path if "://" in path else storage.describe("")
-        self._open(path, storage, {**_spark_settings(storage_options), PATH.name: place})
+        self._open(path, storage, {**_spark_settings(storage_options), "path": place})
 
     def _open(
         self, path: str, storage: Storage, spark_options: Mapping[str, object] | None
@@ -139,15 +141,15 @@ class HudiTable:
         environment = from_environment(os.environ)
         given = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
         found = find_table(name, _catalog_settings({**environment, **given}))
-        named = (storage_options or {}).get(CREDENTIALS.name)
+        named = (storage_options or {}).get(CREDENTIALS_PROVIDER)
         storage = ArrowStorage.parse(
             found.location, storage_options, environment, None if named else found.provider
         )
         table = cls.__new__(cls)
-        spark_options = {**_spark_settings(storage_options), **given, TABLE.name: name}
+        spark_options = {**_spark_settings(storage_options), **given, "table": name}
         table._open(found.location, storage, spark_options)  # noqa: SLF001  (its own)
         if found.is_read_optimized:
-            table._defaults = {QUERY_TYPE.name: QueryType.READ_OPTIMIZED}  # noqa: SLF001
+            table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
         return table
 
     @classmethod
@@ -159,14 +161,15 @@ class HudiTable:
             HudiError: as the constructor and `from_catalog` do.
         """
         given = GivenOptions.of(options)
+        named = given.parse(TableOptions)
         settings = storage_options_of(options)
-        if TABLE not in given:
-            return cls(given[PATH], storage_options=settings)
-        if PATH in given:
+        if not given.has("table"):
+            return cls(named.path, storage_options=settings)
+        if given.has("path"):
             raise InvalidOptionError("give a path or the option table, not both")
         lower = {name.lower(): value for name, value in options.items()}
         catalog = _catalog_settings(lower)
-        return cls.from_catalog(given[TABLE], catalog, storage_options=settings)
+        return cls.from_catalog(named.table, catalog, storage_options=settings)
 
     def is_current(self) -> bool:
         """Return whether nothing has happened to the table since it was opened; lists again."""
@@ -198,8 +201,6 @@ class HudiTable:
         end: str | None = None,
         query_type: str | None = None,
         limit: int | None = None,
-        row_filter: str | None = None,
-        selected_fields: Sequence[str] | None = None,
         **options: object,
     ) -> Scan:
         """Choose what to read; nothing is read yet.
@@ -217,22 +218,12 @@ class HudiTable:
             query_type: ``snapshot`` (default), ``read_optimized`` or ``incremental`` (default
                 with ``begin``).
             limit: most rows to read, whichever come first; reading stops there.
-            row_filter: PyIceberg's name for the filter.
-            selected_fields: PyIceberg's name for the columns; ``("*",)`` for all.
             options: any other read option by its alias, e.g. ``batch_rows=10_000``.
 
         Raises:
             InvalidOptionError: an option or a column that does not exist, or a bad limit.
             TimeTravelError: the state at that instant cannot be answered.
         """
-        if selected_fields is not None and tuple(selected_fields) != ("*",):
-            if columns is not None:
-                raise InvalidOptionError("selected_fields is another name of columns: give one")
-            columns = selected_fields
-        if row_filter is not None:
-            if filter is not None:
-                raise InvalidOptionError("row_filter is another name of filter: give one")
-            filter = row_filter  # noqa: A001
         if query_type is None and (begin is not None or end is not None):
             query_type = "incremental"
         named = {
@@ -297,7 +288,7 @@ class HudiTable:
         return self.scan(
             begin=begin,
             end=end,
-            incremental_format=IncrementalFormat.CDC,
+            cdc=True,
             cdc_format=CdcFormat.STRUCT if as_struct else CdcFormat.JSON,
         )
 

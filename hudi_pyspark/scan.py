@@ -17,7 +17,7 @@ from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import conjunction, conjuncts
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.options.option_table import COLUMNS, as_text
+from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import columns_text
 from hudi_pyspark.planning.explain import ExplainedScan, explain, summary
 from hudi_pyspark.planning.needed_columns import result_schema
@@ -184,14 +184,6 @@ class Scan:
         """
         return pa.RecordBatchReader.from_batches(self._result, self._batches(threads))
 
-    def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
-        """Stream the answer, as `to_batches` does; this is its name in PyIceberg.
-
-        Raises:
-            HudiError: the table cannot be read; raised by the reader.
-        """
-        return self.to_batches()
-
     def to_arrow(self) -> pa.Table:
         """Return the whole answer in memory.
 
@@ -260,7 +252,7 @@ class Scan:
                 "table with storage_options, and give the filter as text"
             )
         options = {
-            name: columns_text(value) if name.lower() == COLUMNS.name else as_text(value)
+            name: columns_text(value) if name.lower() == "columns" else as_text(value)
             for name, value in self._spark_options.items()
         }
         frame = spark.read.format(SHORT_NAME).options(**options).load()

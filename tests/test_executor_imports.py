@@ -38,7 +38,7 @@ CASES: dict[str, dict[str, Any]] = {  # options of the scan
     "v9_mor_logblock_parquet": {},
     "v9_mor_logblock_hfile": {},
     "v6_mor_payload_awsdms": {},
-    "v9_mor_cdc_data_before_after": {"begin": "000", "incremental_format": "cdc"},
+    "v9_mor_cdc_data_before_after": {"begin": "000", "cdc": "true"},
 }
 
 

@@ -88,7 +88,7 @@ def test_to_polars_has_the_rows(table):
 
 
 def test_batch_reader_has_the_name_of_pyiceberg_and_the_schema_up_front(table):
-    reader = table.scan(["id", "ts"]).to_arrow_batch_reader()
+    reader = table.scan(["id", "ts"]).to_batches()
     assert isinstance(reader, pa.RecordBatchReader)
     assert reader.schema.names == ["id", "ts"]
     assert reader.read_all().num_rows == 18
@@ -141,20 +141,6 @@ def test_nothing_is_read_past_the_limit(tmp_path):
             file.unlink()
     assert scan.to_arrow().num_rows == 1
     assert scan.count() == 1
-
-
-def test_selected_fields_is_another_name_of_columns(table):
-    assert table.scan(selected_fields=("ts", "id")).schema.names == ["ts", "id"]
-    assert table.scan(selected_fields=("*",)).schema == table.schema
-    with pytest.raises(InvalidOptionError, match="another name of columns"):
-        table.scan(["id"], selected_fields=("id",))
-
-
-def test_row_filter_is_another_name_of_filter(table):
-    rows = table.scan(["id"], row_filter="region = 'emea'").count()
-    assert rows == sum(row["region"] == "emea" for row in expected().to_pylist())
-    with pytest.raises(InvalidOptionError, match="another name of filter"):
-        table.scan(filter="qty > 1", row_filter="qty > 1")
 
 
 def test_scan_narrowed_by_a_predicate_is_not_handed_to_spark_without_it(table):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.inspection.inspection import Inspection
 from hudi_pyspark.inspection.registry import INSPECTION_TABLES
-from hudi_pyspark.options.option_table import INSPECT, LOCATION_OPTIONS
+from hudi_pyspark.options.option import options_of
+from hudi_pyspark.options.read_options import INSPECT, TableOptions
 from hudi_pyspark.options.unknown_options import SPARK_OPTIONS
 from hudi_pyspark.storage_options import is_storage_option
 
@@ -46,10 +47,11 @@ class InspectionCall:
                 f"unknown inspection table {name!r}{_suggestion(name)} (known: "
                 f"{', '.join(INSPECTION_TABLES)})"
             )
+        table_keys = {found.key for found in options_of(TableOptions).values()}
         known = INSPECTION_TABLES[name].parameters
         arguments: dict[str, str | bool | int] = {}
         for key, text in given.items():
-            if key in SPARK_OPTIONS or key in LOCATION_OPTIONS or is_storage_option(key):
+            if key in SPARK_OPTIONS or key in table_keys or is_storage_option(key):
                 continue
             if not key.startswith(f"{INSPECT}."):
                 raise InvalidOptionError(f"option {key} cannot be combined with {INSPECT}")

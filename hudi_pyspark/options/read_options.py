@@ -1,121 +1,210 @@
-"""Read options: text or typed values to one checked value, in one place."""
+"""The options of a read: each is a field, and text or typed values become one checked value."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.options import option_table as table
-from hudi_pyspark.options.indexes import Index
-from hudi_pyspark.options.option_table import (
+from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
+from hudi_pyspark.options.option import (
+    BOOLEAN,
+    CDC,
+    COLUMNS,
+    INDEXES,
+    INSTANT,
+    START,
+    option,
+    options_of,
+    range_instant,
+    text,
+    whole_number,
+    word,
+)
+from hudi_pyspark.options.unknown_options import check_other_option
+from hudi_pyspark.options.values import (
     CdcFormat,
     HollowCommits,
-    IncrementalFormat,
+    Index,
     MergeType,
     OnMissing,
     QueryType,
     RangeMerge,
-    as_text,
 )
-from hudi_pyspark.options.unknown_options import check_other_option
 from hudi_pyspark.table.live_blocks import OnDamage
+from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from hudi_pyspark.options.option_table import Option
+    from _typeshed import DataclassInstance
 
-_T = TypeVar("_T")
+    from hudi_pyspark.options.option import Option
+
+    _T = TypeVar("_T", bound=DataclassInstance)
+
+CATALOG_PREFIX: Final = "catalog."  # of the settings of a catalog
+INSPECT: Final = "inspect"  # chooses a table about the table; inspect.<argument> are its arguments
 
 
 @dataclass(frozen=True, slots=True)
-class GivenOptions:
-    """The read options that somebody gave; a value is parsed when it is asked for.
+class TableOptions:
+    """Which table is meant."""
 
-    Attributes:
-        values: value as given by the option's name.
-    """
-
-    values: Mapping[str, object]
+    path: str = option(
+        "the folder that has `.hoodie` in it",
+        text("one base path, no glob"),
+        default="",
+        default_text="required",
+    )
+    table: str = option(
+        "instead of a path, the name of the table in a [catalog](storage.md#catalogs)",
+        text("`catalog.schema.table`"),
+        default="",
+    )
+    catalog_type: str = option(
+        "the kind of catalog",
+        text("`hive`, `glue`, `unity` or `polaris`"),
+        default="",
+        key="catalog.type",
+        has_short_name=False,
+    )
+    catalog_uri: str = option(
+        "where it is", text("a URI"), default="", key="catalog.uri", has_short_name=False
+    )
+    catalog_token: str = option(
+        "bearer token for Unity Catalog or Polaris",
+        text("a secret"),
+        default="",
+        key="catalog.token",
+        has_short_name=False,
+        is_secret=True,
+    )
+    catalog_credential: str = option(
+        "exchanged for a token by Polaris",
+        text("`id:secret`"),
+        default="",
+        key="catalog.credential",
+        has_short_name=False,
+        is_secret=True,
+    )
+    catalog_region: str = option(
+        "of Glue", text("a region"), default="", key="catalog.region", has_short_name=False
+    )
+    credentials_provider: str = option(
+        "supplies [short-lived credentials](storage.md#short-lived-credentials) of the "
+        "storage, in every process",
+        text("`module:function`"),
+        default="",
+    )
+    inspect: str = option(
+        "instead of its rows, a [table about the table](looking-inside.md); the arguments of "
+        "its function are the options `inspect.instant`, `inspect.file` and so on",
+        text("`timeline`, `commits`, …"),
+        default="",
+    )
 
     @classmethod
-    def of(cls, options: Mapping[str, object]) -> GivenOptions:
-        """Take the read options among others, by any of their names, in any case.
-
-        Raises:
-            InvalidOptionError: options that contradict each other.
-        """
-        values: dict[str, object] = {}
-        for name, value in options.items():
-            option = table.BY_NAME.get(name.lower())
-            if option is None:
-                continue
-            if option.name in values and values[option.name] != value:
-                shown = "" if option.is_secret else f", as {values[option.name]!r} and {value!r}"
-                raise InvalidOptionError(f"option {option.name} is given twice{shown}")
-            values[option.name] = value
-        for query_type in (table.QUERY_TYPE, table.OLD_QUERY_TYPE):
-            if values.get(query_type.name) == "":
-                del values[query_type.name]
-        return _with_implied_values(cls(values))
-
-    def __contains__(self, option: Option[object]) -> bool:
-        return option.name in self.values
-
-    def __getitem__(self, option: Option[_T]) -> _T:
-        """Return the option's value, or its default.
-
-        Raises:
-            InvalidOptionError: the option does not take the given value.
-        """
-        if option not in self:
-            return option.default
-        return option.kind.parse(option.name, self.values[option.name])
-
-    def fields_of(self, kind: type[IncrementalOptions | ReadOptions]) -> dict[str, Any]:
-        """Return the values of the fields that have the name of an option.
-
-        Raises:
-            InvalidOptionError: an option does not take the given value.
-        """
-        return {
-            f.name: self[table.BY_NAME[f.name]] for f in fields(kind) if f.name in table.BY_NAME
-        }
-
-    @property
-    def query_type(self) -> QueryType:
-        """The query type, by either of its names.
-
-        Raises:
-            InvalidOptionError: an unknown one, or two that contradict each other.
-        """
-        newer, older = table.QUERY_TYPE, table.OLD_QUERY_TYPE
-        if newer in self and older in self and self[newer] is not self[older]:
-            raise InvalidOptionError(
-                f"{newer.name} is {as_text(self[newer])!r}, but {older.name} is "
-                f"{as_text(self[older])!r}"
-            )
-        return self[newer] if newer in self else self[older]
+    def parse(cls, options: Mapping[str, object]) -> TableOptions:
+        """Take the options that name a table among others, by name in any case."""
+        return GivenOptions.of(options).parse(cls)
 
 
 @dataclass(frozen=True, slots=True)
 class IncrementalOptions:
-    """The options of an incremental or CDC query; see `GivenOptions.fields_of`."""
+    """The options of an incremental or CDC query."""
 
-    begin: str  # digits, exclusive
-    end: str  # digits, inclusive; "" for the latest
-    is_cdc: bool = False
-    on_missing: OnMissing = OnMissing.FULL_SCAN
-    range_merge: RangeMerge = RangeMerge.RANGE
-    path_glob: str = ""
-    skip_compaction: bool = False
-    skip_clustering: bool = False
-    table_version: int = 0  # 0 for the table's own
-    use_end_schema: bool = False
-    hollow_commits: HollowCommits = HollowCommits.FAIL
-    cdc_as_struct: bool = False  # images as structs, not as JSON text
+    # digits, exclusive
+    begin: str = option(
+        "incremental and CDC queries: what was written after it",
+        range_instant("an instant, digits of any length, `earliest`"),
+        default="",
+        key="hoodie.datasource.read.begin.instanttime",
+        default_text="required",
+        other_keys=("hoodie.read.start.timestamp", "hoodie.read.file_group.start_timestamp"),
+        in_streams=False,
+    )
+    # digits, inclusive; "" for the latest
+    end: str = option(
+        "up to it, inclusive",
+        range_instant("the same"),
+        default="",
+        key="hoodie.datasource.read.end.instanttime",
+        default_text="the latest",
+        other_keys=("hoodie.read.end.timestamp", "hoodie.read.file_group.end_timestamp"),
+        in_streams=False,
+    )
+    cdc: bool = option(
+        "the rows of a range as they are at its end, or its changes with their images; `cdc` "
+        "asks for an incremental query",
+        CDC,
+        default=False,
+        key="hoodie.datasource.query.incremental.format",
+        default_text="`latest_state`",
+    )
+    cdc_format: CdcFormat = option(
+        "images of changes as JSON text, or as structs of the table's columns",
+        word(CdcFormat),
+        default=CdcFormat.JSON,
+    )
+    on_missing: OnMissing = option(
+        "if commits or files of the range are gone: the latest rows that were written in it, "
+        "with a warning; an error; or the range from where it can begin, with a warning. A "
+        "full scan cannot show changes: a CDC query fails, or begins at the earliest",
+        word(OnMissing, true=OnMissing.FULL_SCAN, false=OnMissing.FAIL),
+        default=OnMissing.FULL_SCAN,
+        key="hoodie.datasource.read.incr.fallback.fulltablescan.enable",
+    )
+    range_merge: RangeMerge = option(
+        "incremental query: merge the rows that the range wrote among themselves, as Apache "
+        "Hudi does, or with all rows that the table had at the end of the range; [which one "
+        "to take](incremental-and-cdc.md#rows-that-arrive-late)",
+        word(RangeMerge),
+        default=RangeMerge.RANGE,
+    )
+    incremental_path_glob: str = option(
+        "incremental query: only file slices with a file whose full path ends like it",
+        text("a glob"),
+        default="",
+        key="hoodie.datasource.read.incr.path.glob",
+        default_text="all",
+    )
+    skip_compaction: bool = option(
+        "incremental query: leave out `commit` actions of a MERGE_ON_READ table",
+        BOOLEAN,
+        default=False,
+        key="hoodie.datasource.read.incr.skip_compact",
+    )
+    skip_clustering: bool = option(
+        "incremental query: leave out clusterings",
+        BOOLEAN,
+        default=False,
+        key="hoodie.datasource.read.incr.skip_cluster",
+    )
+    # 0 for the table's own
+    table_version: int = option(
+        "incremental query: below 8 ranges compare requested times, from 8 on completion times",
+        whole_number("a table version"),
+        default=0,
+        key="hoodie.datasource.read.incr.table.version",
+        has_short_name=False,
+        default_text="the table's",
+        in_streams=False,
+    )
+    use_end_schema: bool = option(
+        "incremental query: the schema at the end of the range, not the latest",
+        BOOLEAN,
+        default=False,
+        key="hoodie.datasource.read.schema.use.end.instanttime",
+        in_streams=False,
+    )
+    hollow_commits: HollowCommits = option(
+        "incremental query before version 8, with a pending commit inside the range: refuse, "
+        "end before it, or read on",
+        word(HollowCommits),
+        default=HollowCommits.FAIL,
+        key="hoodie.read.timeline.holes.resolution.policy",
+    )
     # CDC ranges compare requested times; those of a stream compare its offsets.
     by_offset: bool = False
 
@@ -126,70 +215,190 @@ class IncrementalOptions:
         Raises:
             InvalidOptionError: no begin, a bad value, or options that contradict each other.
         """
-        if table.AS_OF in given:
+        if given.has("as_of"):
             raise InvalidOptionError(
-                f"{table.AS_OF.name} cannot be combined with an incremental query; set "
-                f"{table.END.name} (end) instead"
+                f"{key_of('as_of')} cannot be combined with an incremental query; set "
+                f"{key_of('end')} (end) instead"
             )
-        if table.BEGIN not in given:
+        if not given.has("begin"):
             raise InvalidOptionError(
-                f"an incremental query needs {table.BEGIN.name} (begin): an instant, exclusive, or "
+                f"an incremental query needs {key_of('begin')} (begin): an instant, exclusive, or "
                 "earliest"
             )
-        is_cdc = given[table.INCREMENTAL_FORMAT] is IncrementalFormat.CDC
-        if is_cdc and given[table.RANGE_MERGE] is RangeMerge.TABLE:
+        options = given.parse(cls)
+        if options.cdc and options.range_merge is RangeMerge.TABLE:
             raise InvalidOptionError(
-                f"{table.RANGE_MERGE.name}=table cannot be combined with a CDC query, whose images "
-                f"always show the rows as the table had them; leave out {table.RANGE_MERGE.name}"
+                "range_merge=table cannot be combined with a CDC query, whose images always show "
+                "the rows as the table had them; leave out range_merge"
             )
-        for option in (table.SKIP_COMPACTION, table.SKIP_CLUSTERING):
-            if is_cdc and option in given:
-                text = f"{option.name} has no effect on a CDC query: compaction and clustering "
-                warnings.warn(text + "change no rows", UserWarning, stacklevel=2)
-        fallback = OnMissing.FULL_SCAN if given[table.INCREMENTAL_FALLBACK] else OnMissing.FAIL
-        values = {
-            **given.fields_of(cls),
-            "is_cdc": is_cdc,
-            "on_missing": given[table.ON_MISSING] or fallback,
-            "path_glob": given[table.PATH_GLOB],
-            "table_version": given[table.TABLE_VERSION],
-            "cdc_as_struct": given[table.CDC_FORMAT] is CdcFormat.STRUCT,
-        }
-        return cls(**values)
+        for name in ("skip_compaction", "skip_clustering"):
+            if options.cdc and given.has(name):
+                problem = f"{key_of(name)} has no effect on a CDC query: compaction and clustering "
+                warnings.warn(problem + "change no rows", UserWarning, stacklevel=2)
+        return options
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Every read option, typed and checked; see `GivenOptions.fields_of`."""
+    """Every option of a batch read, typed and checked."""
 
-    query_type: QueryType = QueryType.SNAPSHOT
-    skip_merge: bool = False  # hoodie.datasource.merge.type=skip_merge
-    payload_merger: str = ""  # module:function, "" for none
-    as_of: str | None = None  # as the user wrote it; see instants.resolve_as_of
-    filter: str = ""  # see sql_text.parse_filter; "" for all rows
-    columns: tuple[str, ...] | None = None  # None for all
-    use_metadata_table: bool = True
-    data_skipping: frozenset[Index] = frozenset(Index)  # of the metadata table, if it is used
-    use_record_positions: bool = True
-    verify_checksums: bool = True
-    partition_values_from_path: bool = False
-    schema_on_read: bool | None = None  # None: the table decides
-    delete_field: str = ""
-    delete_marker: str = ""
-    bootstrap_base_path: str = ""  # "" for the recorded folder, or the table's sibling
-    batch_rows: int = table.BATCH_ROWS.default
-    task_bytes: int = table.TASK_BYTES.default
-    merge_memory: int = 0  # bytes; 0 for the worker's default
-    spill_folder: str = ""  # "" for the worker's default
-    include_meta_columns: bool = True
-    on_damage: OnDamage = OnDamage.FAIL
+    query_type: QueryType = option(
+        "base files merged with their log files, the latest base files alone, or what a range "
+        "of commits wrote",
+        word(QueryType, UnknownQueryTypeError),
+        default=QueryType.SNAPSHOT,
+        key="hoodie.datasource.query.type",
+        other_keys=("hoodie.datasource.view.type", "hoodie.read.query.type"),
+    )
+    # as the user wrote it; see instant_text.resolve_as_of
+    as_of: str | None = option(
+        "the table as it was, its schema included",
+        INSTANT,
+        default=None,
+        key="as.of.instant",
+        default_text="now",
+        other_keys=("hoodie.read.as.of.timestamp",),
+        in_streams=False,
+    )
+    columns: tuple[str, ...] | None = option(
+        "columns to read, in this order; the others are neither read nor decoded",
+        COLUMNS,
+        default=None,
+        default_text="all",
+    )
+    # see sql_text.parse_filter
+    filter: str = option(
+        "rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS "
+        "NULL`, `AND`, `OR`, `NOT`",
+        text("a condition, as in a WHERE clause"),
+        default="",
+        default_text="all rows",
+    )
+    include_meta_columns: bool = option(
+        "`false` leaves the `_hoodie_*` columns out", BOOLEAN, default=True
+    )
+    batch_rows: int = option(
+        "most rows of an Arrow batch; wide rows of base files come in fewer, about 64 MiB",
+        whole_number(),
+        default=16_384,
+        other_keys=("hoodie.read.stream.batch_size",),
+    )
+    task_bytes: int = option(
+        "bytes that a Spark task should read: smaller file slices share a task, larger base "
+        "files without logs are read by several; tasks are larger where there would be more "
+        "than 100,000",
+        whole_number(),
+        default=64 << 20,
+    )
+    # 0 for the worker's default
+    merge_memory: int = option(
+        "memory for the log records of a file slice while it is merged, for each of the "
+        "slices that `to_batches` reads at a time; beyond it they go to local disk",
+        whole_number("bytes, from 1 on", 2**63 - 1),
+        default=0,
+        key="hoodie.memory.merge.max.size",
+        default_text="1 GiB, or a third of `spark.executor.pyspark.memory` per task if that is less",
+    )
+    # "" for the worker's default
+    spill_folder: str = option(
+        "where these records go; made if it does not exist. The file has no name and "
+        "disappears with the process",
+        text("a local folder"),
+        default="",
+        key="hoodie.memory.spillable.map.path",
+        default_text="`SPARK_LOCAL_DIRS`, else the folder for temporary files",
+    )
+    on_damage: OnDamage = option(
+        "what to do about a log file that is shorter than its commit says, or that is corrupt "
+        "within committed blocks; `ignore` is what Apache Hudi does",
+        word(OnDamage),
+        default=OnDamage.FAIL,
+    )
+    merge_type: MergeType = option(
+        "merge log records into base records, or return the rows of both side by side, where "
+        "deletes delete nothing",
+        word(MergeType),
+        default=MergeType.PAYLOAD_COMBINE,
+        key="hoodie.datasource.merge.type",
+    )
+    payload_merger: str = option(
+        "[merges the records](custom-mergers.md) of a payload class that Apache Hudi does not have",
+        text("`module:function`"),
+        default="",
+    )
+    use_record_positions: bool = option(
+        "merge by row position where the log blocks carry positions that can be used",
+        BOOLEAN,
+        default=True,
+        key="hoodie.merge.use.record.positions",
+    )
+    verify_checksums: bool = option(
+        "compare the pages of Parquet base files with their checksums; those of GZIP have "
+        "checksums of the codec, which are always compared",
+        BOOLEAN,
+        default=True,
+    )
+    partition_values_from_path: bool = option(
+        "take partition columns from the path even if the files hold them",
+        BOOLEAN,
+        default=False,
+        key="hoodie.datasource.read.extract.partition.values.from.path",
+    )
+    schema_on_read: bool | None = option(
+        "match columns by id where they were renamed or dropped with schema on read; `false` "
+        "matches them by name",
+        BOOLEAN,
+        default=None,
+        key="hoodie.schema.on.read.enable",
+        default_text="the table decides",
+    )
+    delete_field: str = option(
+        "the column that marks deletes; only together with the marker",
+        text("a column"),
+        default="",
+        key=DELETE_FIELD,
+        default_text="the table's",
+    )
+    delete_marker: str = option(
+        "its value in deleted records",
+        text("a text"),
+        default="",
+        key=DELETE_MARKER,
+        default_text="the table's",
+    )
+    bootstrap_base_path: str = option(
+        "the folder to use as `hoodie.bootstrap.base.path` of a bootstrapped table",
+        text("a path or URI"),
+        default="",
+        default_text="found, see below",
+    )
+    use_metadata_table: bool = option(
+        "find files in the metadata table where it can be relied upon; else list folders",
+        BOOLEAN,
+        default=True,
+        key="hoodie.metadata.enable",
+    )
+    data_skipping: frozenset[Index] = option(
+        "skip files by the statistics and indexes of the metadata table, if it is used: by "
+        "all of them, by none, or by some; the record index finds one row of several with the "
+        "same key",
+        INDEXES,
+        default=frozenset(Index),
+        key="hoodie.enable.data.skipping",
+        default_text="`true`",
+    )
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
+
+    @property
+    def skip_merge(self) -> bool:
+        """Whether the rows of base and log files stay side by side."""
+        return self.merge_type is MergeType.SKIP_MERGE
 
     @classmethod
     def parse(
         cls, options: Mapping[str, object], defaults: Mapping[str, str] | None = None
     ) -> ReadOptions:
-        """Parse options by Hudi's keys, by hudi-rs's or by their aliases, in any case.
+        """Parse options by any of their names, in any case.
 
         An unknown ``hoodie.*`` key is ignored, as Apache Hudi does, with a warning that names the
         nearest known key.
@@ -205,46 +414,162 @@ class ReadOptions:
         """
         _check_no_inspection(options)
         for name, value in options.items():
-            if name.lower() not in table.BY_NAME:
-                check_other_option(name.lower(), value)
+            if name.lower() not in BY_NAME:
+                check_other_option(name.lower(), value, OPTIONS)
         by_default = GivenOptions.of({k: v for k, v in (defaults or {}).items() if _is_key(k)})
         given = GivenOptions({**by_default.values, **GivenOptions.of(options).values})
-        query_type = given.query_type
-        if (given[table.DELETE_FIELD] == "") != (given[table.DELETE_MARKER] == ""):
+        query_type = given.value("query_type")
+        if (given.value("delete_field") == "") != (given.value("delete_marker") == ""):
+            raise InvalidOptionError(f"give both {DELETE_FIELD} and {DELETE_MARKER}, or none")
+        if given.has("merge_type") and query_type is QueryType.READ_OPTIMIZED:
             raise InvalidOptionError(
-                f"give both {table.DELETE_FIELD.name} and {table.DELETE_MARKER.name}, or none"
-            )
-        if table.MERGE_TYPE in given and query_type is QueryType.READ_OPTIMIZED:
-            raise InvalidOptionError(
-                f"{table.MERGE_TYPE.name} cannot be combined with query type read_optimized, which "
+                f"{key_of('merge_type')} cannot be combined with query type read_optimized, which "
                 "reads no log files; leave it out"
             )
-        is_incremental = query_type is QueryType.INCREMENTAL
-        if not is_incremental:
-            _check_no_range(given)
-        values = {
-            **given.fields_of(cls),
-            "query_type": query_type,
-            "skip_merge": given[table.MERGE_TYPE] is MergeType.SKIP_MERGE,
-            "filter": given[table.FILTER].strip(),
-            "incremental": IncrementalOptions.of(given) if is_incremental else None,
-        }
-        return cls(**values)
+        if query_type is QueryType.INCREMENTAL:
+            return given.parse(cls, incremental=IncrementalOptions.of(given))
+        _check_no_range(given)
+        return given.parse(cls)
 
 
-def _with_implied_values(given: GivenOptions) -> GivenOptions:
-    values = dict(given.values)
-    if given[table.CDC]:
-        values.setdefault(table.QUERY_TYPE.name, QueryType.INCREMENTAL)
-        values.setdefault(table.INCREMENTAL_FORMAT.name, IncrementalFormat.CDC)
-    if given[table.READ_OPTIMIZED_MODE]:
-        # In hudi-rs the mode goes together with the type snapshot.
-        if given[table.CDC] or given[table.QUERY_TYPE] is QueryType.INCREMENTAL:
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """The options that only streams have; a batch ignores them."""
+
+    start_offset: str = option(
+        "stream: where it starts, exclusive",
+        START,
+        default="earliest",
+        key="hoodie.datasource.streaming.startOffset",
+    )
+    # 0 for no limit
+    max_commits: int = option(
+        "stream: most commits of one batch",
+        whole_number("from 1 on", None),
+        default=0,
+        key="maxCommitsPerTrigger",
+        has_short_name=False,
+        default_text="all",
+    )
+    # 0 for no limit
+    max_bytes: int = option(
+        "stream: most bytes that the commits of one batch wrote, but one commit at least",
+        whole_number("from 1 on", None),
+        default=0,
+        key="maxBytesPerTrigger",
+        has_short_name=False,
+        default_text="all",
+    )
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> StreamOptions:
+        """Parse the options of a stream, by name in any case.
+
+        Raises:
+            InvalidOptionError: a bad value, or an option that a stream cannot have.
+        """
+        for name in options:
+            found = BY_NAME.get(name.lower())
+            if found is not None and not found.in_streams:
+                raise InvalidOptionError(
+                    f"{name} cannot be combined with a stream, which starts at start_offset, goes "
+                    "on from there, and has one schema"
+                )
+        given = GivenOptions.of(options)
+        if given.value("query_type") is QueryType.READ_OPTIMIZED:
             raise InvalidOptionError(
-                f"{table.READ_OPTIMIZED_MODE.name} cannot be combined with a range of commits"
+                "a stream reads all changes: leave out the query type read_optimized"
             )
-        values[table.QUERY_TYPE.name] = QueryType.READ_OPTIMIZED
-    return GivenOptions(values)
+        return given.parse(cls)
+
+
+# All options, in the order of the docs.
+OPTIONS: Final = tuple(
+    found
+    for kind in (TableOptions, ReadOptions, IncrementalOptions, StreamOptions)
+    for found in options_of(kind).values()
+)
+# Options by all their names, in lower case.
+BY_NAME: Final = {name.lower(): found for found in OPTIONS for name in found.names}
+# Options of one class by the names of its fields.
+_BY_FIELD: Final = {
+    **options_of(TableOptions),
+    **options_of(ReadOptions),
+    **options_of(IncrementalOptions),
+}
+
+
+def key_of(name: str) -> str:
+    """Return the key of the option that a field holds."""
+    return _BY_FIELD[name].key
+
+
+@dataclass(frozen=True, slots=True)
+class GivenOptions:
+    """The read options that somebody gave; a value is parsed when it is asked for.
+
+    Attributes:
+        values: value as given by the option's key.
+    """
+
+    values: Mapping[str, object]
+
+    @classmethod
+    def of(cls, options: Mapping[str, object]) -> GivenOptions:
+        """Take the read options among others, by any of their names, in any case.
+
+        Raises:
+            InvalidOptionError: options that contradict each other.
+        """
+        query_type = key_of("query_type")
+        values: dict[str, object] = {}
+        for name, value in options.items():
+            found = BY_NAME.get(name.lower())
+            if found is None or (found.key == query_type and value == ""):
+                continue
+            if found.key in values and not _say_the_same(found, values[found.key], value):
+                shown = "" if found.is_secret else f", as {values[found.key]!r} and {value!r}"
+                raise InvalidOptionError(f"option {found.key} is given twice{shown}")
+            values[found.key] = value
+        given = cls(values)
+        if query_type not in values and given.has("cdc") and given.value("cdc"):
+            values[query_type] = QueryType.INCREMENTAL
+        return given
+
+    def has(self, name: str) -> bool:
+        """Return whether the option of a field is given."""
+        return key_of(name) in self.values
+
+    def value(self, name: str) -> object:
+        """Return the typed value of a field's option, or its default.
+
+        Raises:
+            InvalidOptionError: the option does not take the given value.
+        """
+        return self._parse(_BY_FIELD[name])
+
+    def parse(self, kind: type[_T], **others: object) -> _T:
+        """Make the value of a class from its options and other fields.
+
+        Raises:
+            InvalidOptionError: an option does not take the given value.
+        """
+        make: Callable[..., _T] = kind
+        return make(**{n: self._parse(found) for n, found in options_of(kind).items()}, **others)
+
+    def _parse(self, found: Option) -> object:
+        if found.key not in self.values:
+            return found.default
+        return found.kind.parse(found.key, self.values[found.key])
+
+
+def _say_the_same(found: Option, one: object, other: object) -> bool:
+    if one == other:
+        return True
+    try:
+        return found.kind.parse(found.key, one) == found.kind.parse(found.key, other)
+    except InvalidOptionError:
+        return False
 
 
 def columns_text(columns: object) -> str:
@@ -253,35 +578,35 @@ def columns_text(columns: object) -> str:
     Raises:
         UnsupportedQueryError: a name that the text would change.
     """
-    names = table.COLUMNS.kind.parse(table.COLUMNS.name, columns)
-    text = ",".join(names or ())
-    if table.COLUMNS.kind.parse(table.COLUMNS.name, text) != names:
-        changed = [name for name in names or () if "," in name or name != name.strip()]
+    names = COLUMNS.parse("columns", columns)
+    joined = ",".join(names)
+    if COLUMNS.parse("columns", joined) != names:
+        changed = [name for name in names if "," in name or name != name.strip()]
         raise UnsupportedQueryError(
             f"Spark cannot be handed the column name {changed[0]!r}: its option columns separates "
             "names by commas. Select the column from the DataFrame instead"
         )
-    return text
+    return joined
 
 
 def _is_key(name: str) -> bool:
     """Return whether a read option has the name as its key in Hudi or hudi-rs."""
-    return name.lower() in table.BY_NAME and "." in name
+    return name.lower() in BY_NAME and "." in name
 
 
 def _check_no_inspection(options: Mapping[str, object]) -> None:
-    stray = [name for name in options if name.lower().partition(".")[0] == table.INSPECT]
+    stray = [name for name in options if name.lower().partition(".")[0] == INSPECT]
     if stray:
         raise InvalidOptionError(
-            f"option {stray[0]} belongs to batch reads of Spark with the option {table.INSPECT}; "
-            "from Python call HudiTable(path).inspect"
+            f"option {stray[0]} belongs to batch reads of Spark with the option {INSPECT}; from "
+            "Python call HudiTable(path).inspect"
         )
 
 
 def _check_no_range(given: GivenOptions) -> None:
-    range_options = (table.BEGIN, table.END, table.INCREMENTAL_FORMAT, table.RANGE_MERGE)
-    stray = [option.name for option in range_options if option in given]
+    stray = [key_of(name) for name in ("begin", "end", "range_merge") if given.has(name)]
+    stray += [key_of("cdc")] if given.value("cdc") else []
     if stray:
         # Spark asks for the columns of a stream as for those of a batch.
-        hint = f"; a stream has {table.START_OFFSET.alias} instead" if table.BEGIN in given else ""
-        raise InvalidOptionError(f"{stray[0]} needs {table.QUERY_TYPE.name}=incremental{hint}")
+        hint = "; a stream has start_offset instead" if given.has("begin") else ""
+        raise InvalidOptionError(f"{stray[0]} needs {key_of('query_type')}=incremental{hint}")

@@ -7,20 +7,25 @@ import warnings
 from typing import TYPE_CHECKING, Final
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.options.option_table import BY_NAME, OPTIONS, as_text
+from hudi_pyspark.options.option import as_text
 from hudi_pyspark.storage_options import is_storage_option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from hudi_pyspark.options.option import Option
 
 # Query features of Apache Hudi that this release refuses by name instead of ignoring them.
 _BLOB_MODE = "hoodie.read.blob.inline.mode"
+# A switch of hudi-rs, which would return other rows if it were ignored.
+READ_OPTIMIZED_MODE: Final = "hoodie.read.use.read_optimized.mode"
 _REFUSED = {
     _BLOB_MODE: "blobs are always read with their content, as CONTENT does",
     "hoodie.datasource.read.paths": "load the base path and filter on partition columns instead",
     "hoodie.datasource.read.incr.filters": "use .filter() on the DataFrame instead",
     "hoodie.write.record.merge.custom.implementation.classes": "Java mergers cannot run here",
     "hoodie.datasource.write.record.merger.impls": "Java mergers cannot run here",
+    READ_OPTIMIZED_MODE: "give hoodie.datasource.query.type=read_optimized instead",
 }
 _REFUSED_PREFIXES = {
     "hoodie.datasource.write.": "this source only reads",
@@ -59,13 +64,11 @@ HUDI_RS_IGNORED: Final = frozenset(
         "hoodie.read.scan.max.memory.size",
     }
 )
-_KEYS = {name: option.name for name, option in BY_NAME.items()}
-_SHORT_NAMES = {n.lower(): n for option in OPTIONS for n in option.names if "." not in n}
 # Options that Spark itself hands to every source.
 SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
 
 
-def check_other_option(name: str, value: object) -> None:
+def check_other_option(name: str, value: object, options: Iterable[Option]) -> None:
     """Accept an option that is not a read option, or report it.
 
     An unknown key of Hudi is ignored, as Apache Hudi does, with a warning.
@@ -73,6 +76,7 @@ def check_other_option(name: str, value: object) -> None:
     Args:
         name: in lower case.
         value: as given.
+        options: the read options, one of which may be meant.
 
     Raises:
         InvalidOptionError: an unknown name without ``hoodie.``, most likely misspelt.
@@ -91,18 +95,21 @@ def check_other_option(name: str, value: object) -> None:
     if name.startswith((*_IGNORED_PREFIXES, "spark.")) or is_storage_option(name):
         return
     is_key = name.startswith("hoodie.")
-    near = _nearest(name, {} if is_key else _SHORT_NAMES) or _nearest(name, _KEYS)
+    known = {name: found.key for found in options for name in found.names}
+    short_names = {name: name for name in known if "." not in name}
+    near = _nearest(name, {} if is_key else short_names) or _nearest(name, known)
     hint = f"; did you mean {near}?" if near else ""
     if is_key:
         warnings.warn(f"unknown option {name} is ignored{hint}", UserWarning, stacklevel=2)
         return
-    known = ", ".join(sorted(_SHORT_NAMES.values()))
     raise InvalidOptionError(
-        f"unknown option {name!r}{hint} (known: {known}, and the keys of Apache Hudi)"
+        f"unknown option {name!r}{hint} (known: {', '.join(sorted(short_names))}, and the keys of "
+        "Apache Hudi)"
     )
 
 
 def _nearest(name: str, names: Mapping[str, str]) -> str:
-    """Return the name of the option whose name in lower case is the nearest; "" for none."""
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return names[near[0]] if near else ""
+    """Return what the nearest name means, in any case; "" for none."""
+    lower = {known.lower(): meant for known, meant in names.items()}
+    near = difflib.get_close_matches(name, lower, n=1, cutoff=0.6)
+    return lower[near[0]] if near else ""

@@ -15,7 +15,7 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
-from hudi_pyspark.options.option_table import OnMissing
+from hudi_pyspark.options.values import CdcFormat, OnMissing
 from hudi_pyspark.planning.commit_range import (
     archived_commits,
     check_order,
@@ -66,7 +66,7 @@ def check_changes(view: TableView, options: IncrementalOptions) -> None:
         raise UnsupportedTableError(
             f"{view.storage.describe('')} does not log changes (hoodie.table.cdc.enabled is not "
             "true), so there are no before and after images. Read the latest rows of the range "
-            "instead (hoodie.datasource.query.incremental.format=latest_state)"
+            "instead (cdc=false)"
         )
     needs_keys = config.is_merge_on_read or config.cdc_logging_mode != "DATA_BEFORE_AFTER"
     if needs_keys and not config.populate_meta_fields:
@@ -101,7 +101,7 @@ def plan_changes(
         end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
     begin = _known_begin(view, options, end, by_completion=by_completion)
     images = data_columns(table_schema)
-    planner = _ChangePlanner(view, plan, images, as_struct=options.cdc_as_struct)
+    planner = _ChangePlanner(view, plan, images, as_struct=options.cdc_format is CdcFormat.STRUCT)
     tasks: list[CdcTask] = []
     moved = ""
     for time in sorted((t for t in times if begin < times[t] <= end), key=lambda t: times[t]):
@@ -111,7 +111,7 @@ def plan_changes(
         tasks += commit_tasks
     if moved:
         _warn_moved(options.begin, begin, moved)
-    kept = [t for t in tasks if matches_glob(view, _task_paths(t), options.path_glob)]
+    kept = [t for t in tasks if matches_glob(view, _task_paths(t), options.incremental_path_glob)]
     _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(kept))
     return kept
 

@@ -15,7 +15,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
-from hudi_pyspark.options.option_table import HollowCommits, OnMissing, RangeMerge
+from hudi_pyspark.options.values import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.table.commit_slices import (
     commits_without_files,
     slices_of_groups,
@@ -109,7 +109,7 @@ def range_slices(
     if commit_range.full_scan:
         slices = view.file_slices(choice=choice)
     _announce(commit_range)
-    return commit_range, _matching(view, slices, options.path_glob)
+    return commit_range, _matching(view, slices, options.incremental_path_glob)
 
 
 def merged_slices(
@@ -209,7 +209,7 @@ def _answerable(
         f"the range can no longer be answered commit by commit: {reason}. The first commit that is "
         f"gone is {min(missing)}; the earliest begin that still works is {earliest}. Begin there "
         "(on_missing=earliest does), or read the rows whose present version lies in the range with "
-        "hoodie.datasource.read.incr.fallback.fulltablescan.enable=true"
+        "on_missing=full_scan"
     )
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
-from hudi_pyspark.options.option_table import QueryType
+from hudi_pyspark.options.values import CdcFormat, QueryType
 from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import (
     last_commit,
@@ -99,7 +99,7 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
             resolve_as_of(options.as_of, view, local_now()) if options.as_of is not None else None
         )
         return SnapshotQuery(view, as_of, options.query_type is QueryType.READ_OPTIMIZED)
-    if options.incremental.is_cdc:
+    if options.incremental.cdc:
         check_changes(view, options.incremental)
         return ChangesQuery(view, options.incremental)
     return RangeQuery(view, options.incremental, resolve_range(view, options.incremental))
@@ -239,7 +239,7 @@ class ChangesQuery(Query):
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return the columns of changes."""
-        return cdc_schema(table_schema, as_struct=self.options.cdc_as_struct)
+        return cdc_schema(table_schema, as_struct=self.options.cdc_format is CdcFormat.STRUCT)
 
     def tasks(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import find_merger
 from hudi_pyspark.filter.predicate import columns_of
-from hudi_pyspark.options.indexes import Index
+from hudi_pyspark.options.values import Index
 from hudi_pyspark.planning.metadata_table.skipping import IndexQuestion, prune_slices
 from hudi_pyspark.planning.needed_columns import scan_schema
 from hudi_pyspark.planning.partition_pruning import PartitionPruner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from hudi_pyspark.custom_mergers import find_merger
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.keys_of_predicate import wanted_record_keys
 from hudi_pyspark.filter.predicate import top_level_columns
-from hudi_pyspark.options.option_table import RangeMerge
+from hudi_pyspark.options.values import RangeMerge
 from hudi_pyspark.planning.needed_columns import (
     merge_columns,
     merge_schema,
@@ -77,7 +77,15 @@ class PlanContext:
 
 def read_settings(options: ReadOptions) -> ReadSettings:
     """Return the options that reading uses."""
-    return ReadSettings(**{f.name: getattr(options, f.name) for f in fields(ReadSettings)})
+    return ReadSettings(
+        skip_merge=options.skip_merge,
+        use_record_positions=options.use_record_positions,
+        on_damage=options.on_damage,
+        batch_rows=options.batch_rows,
+        merge_memory=options.merge_memory,
+        spill_folder=options.spill_folder,
+        verify_checksums=options.verify_checksums,
+    )
 
 
 def plan(

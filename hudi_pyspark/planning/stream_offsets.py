@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.options.option_table import (
-    BEGIN,
-    BY_NAME,
-    END,
-    INCREMENTAL_FORMAT,
-    MAX_BYTES,
-    MAX_COMMITS,
-    OLD_QUERY_TYPE,
-    QUERY_TYPE,
-    RANGE_MERGE,
-    READ_OPTIMIZED_MODE,
-    START_OFFSET,
-    IncrementalFormat,
-    QueryType,
-    StreamUse,
-)
-from hudi_pyspark.options.read_options import GivenOptions
+from hudi_pyspark.options.option import options_of
+from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, StreamOptions, key_of
+from hudi_pyspark.options.values import QueryType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,37 +18,8 @@ OFFSET_KEY = "offsetCommitTime"
 FIRST_OFFSET = "00000000000000"
 # After every commit: an empty range, for questions whose answer does not depend on commits.
 LAST_OFFSET = "99999999999999999"
-_QUERY_TYPES = (QUERY_TYPE, OLD_QUERY_TYPE, READ_OPTIMIZED_MODE)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamOptions:
-    """The options that only streams have."""
-
-    start: str  # earliest, latest, or digits
-    max_commits: int  # 0 for no limit
-    max_bytes: int  # 0 for no limit
-
-    @classmethod
-    def parse(cls, options: Mapping[str, str]) -> StreamOptions:
-        """Parse the options of a stream, by name in any case.
-
-        Raises:
-            InvalidOptionError: a bad value, or an option that a stream cannot have.
-        """
-        for name in options:
-            option = BY_NAME.get(name.lower())
-            if option is not None and option.stream is StreamUse.REFUSES:
-                raise InvalidOptionError(
-                    f"{name} cannot be combined with a stream, which starts at start_offset, goes "
-                    "on from there, and has one schema"
-                )
-        given = GivenOptions.of(options)
-        if given.query_type is QueryType.READ_OPTIMIZED:
-            raise InvalidOptionError(
-                "a stream reads all changes: leave out the query type read_optimized"
-            )
-        return cls(given[START_OFFSET], given[MAX_COMMITS], given[MAX_BYTES])
+# What the query of one batch has other values of, or none at all.
+_REPLACED = {key_of("query_type"), *(o.key for o in options_of(StreamOptions).values())}
 
 
 def schema_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -76,28 +31,32 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
         InvalidOptionError: a bad value, or options that contradict each other.
     """
     given = GivenOptions.of(options)
-    names_type = any(BY_NAME.get(name.lower()) in _QUERY_TYPES for name in options)
-    is_range = given.query_type is QueryType.INCREMENTAL or (
-        not names_type
-        and (given[INCREMENTAL_FORMAT] is IncrementalFormat.CDC or RANGE_MERGE in given)
+    names_type = given.has("query_type")
+    is_range = given.value("query_type") is QueryType.INCREMENTAL or (
+        not names_type and given.has("range_merge")
     )
-    if not is_range or BEGIN in given:
+    if not is_range or given.has("begin"):
         return dict(options)
-    query_type = {} if names_type else {QUERY_TYPE.name: QueryType.INCREMENTAL.value}
-    return {**options, **query_type, BEGIN.name: LAST_OFFSET}
+    query_type = {} if names_type else {key_of("query_type"): QueryType.INCREMENTAL.value}
+    return {**options, **query_type, key_of("begin"): LAST_OFFSET}
 
 
 def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str, str]:
     """Return the options of the incremental query that gives one batch of a stream."""
     kept = {name.lower(): value for name, value in options.items() if not _is_replaced(name)}
     query_type = QueryType.INCREMENTAL.value
-    return {**kept, QUERY_TYPE.name: query_type, BEGIN.name: begin, END.name: end}
+    return {
+        **kept,
+        key_of("query_type"): query_type,
+        key_of("begin"): begin,
+        key_of("end"): end,
+    }
 
 
 def _is_replaced(name: str) -> bool:
     """Return whether an option of a stream does not belong to the query of one of its batches."""
     option = BY_NAME.get(name.lower())
-    return option is not None and (option in _QUERY_TYPES or option.stream is StreamUse.ONLY)
+    return option is not None and option.key in _REPLACED
 
 
 def commit_offsets(view: TableView) -> dict[str, str]:
@@ -116,16 +75,16 @@ def commit_offsets(view: TableView) -> dict[str, str]:
 
 def initial_offset(view: TableView, options: StreamOptions) -> str:
     """Return where a new stream begins; its first batch has the commits after it."""
-    if options.start == "earliest":
+    if options.start_offset == "earliest":
         return FIRST_OFFSET
-    if options.start == "latest":
+    if options.start_offset == "latest":
         return max(commit_offsets(view), default=FIRST_OFFSET)
-    return options.start
+    return options.start_offset
 
 
 def first_offset(options: StreamOptions) -> str:
     """Return an offset that no offset of the stream precedes, whenever it started."""
-    return FIRST_OFFSET if options.start in ("earliest", "latest") else options.start
+    return FIRST_OFFSET if options.start_offset in ("earliest", "latest") else options.start_offset
 
 
 def next_offset(

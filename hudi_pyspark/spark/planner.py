@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.options.option_table import INSPECT, TABLE
-from hudi_pyspark.options.read_options import GivenOptions
-from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, StreamOptions, schema_options
+from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions
+from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, schema_options
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.reader import HudiReader
@@ -120,7 +119,7 @@ class Planner:
             is_pinned: return the table as it was when the schema was asked for, if it was.
         """
         if self._opened is None or not (is_pinned or self._opened.is_current()):
-            path = "" if TABLE in GivenOptions.of(self._options) else self._path()
+            path = "" if GivenOptions.of(self._options).has("table") else self._path()
             try:
                 self._opened = HudiTable.from_options(self._options)
             except PathNotFoundError as error:

@@ -11,7 +11,7 @@ from pyspark.sql.session import SparkSession as ClassicSession
 
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import UnsupportedQueryError
-from hudi_pyspark.options.option_table import as_text
+from hudi_pyspark.options.option import as_text
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.optimizer import install_optimizer

@@ -8,9 +8,9 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from hudi_pyspark.errors import StreamSchemaChangedError
 from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.options.read_options import StreamOptions
 from hudi_pyspark.planning.stream_offsets import (
     OFFSET_KEY,
-    StreamOptions,
     commit_offsets,
     first_offset,
     initial_offset,
@@ -85,7 +85,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
         self._last = initial_offset(self._table().view, self._options)
-        if self._start is None and self._options.start == "latest":
+        if self._start is None and self._options.start_offset == "latest":
             self._start = self._last
         return {OFFSET_KEY: self._last}
 

@@ -1,9 +1,9 @@
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
-from hudi_pyspark.options.option_table import BY_NAME, OPTIONS, QueryType
-from hudi_pyspark.options.read_options import ReadOptions, columns_text
-from hudi_pyspark.options.unknown_options import HUDI_RS_IGNORED
+from hudi_pyspark.options.read_options import BY_NAME, OPTIONS, ReadOptions, columns_text
+from hudi_pyspark.options.unknown_options import HUDI_RS_IGNORED, READ_OPTIMIZED_MODE
+from hudi_pyspark.options.values import OnMissing, QueryType
 from hudi_pyspark.table.live_blocks import OnDamage
 
 parse = ReadOptions.parse
@@ -134,11 +134,11 @@ def test_key_and_alias_may_say_the_same_but_not_contradict(key, alias, text):
 def test_both_names_of_the_query_type_must_agree():
     old, new = "hoodie.datasource.view.type", "hoodie.datasource.query.type"
     assert parse({old: "SNAPSHOT", new: "snapshot"}).query_type is QueryType.SNAPSHOT
-    with pytest.raises(InvalidOptionError, match=f"{new} is 'snapshot', but {old} is 'read_opt"):
+    with pytest.raises(InvalidOptionError, match=f"option {new} is given twice"):
         parse({old: "read_optimized", new: "snapshot"})
 
 
-NAMES = [name for option in OPTIONS for name in (option.name, option.alias) if name]
+NAMES = [name for option in OPTIONS for name in (option.key, option.short_name) if name]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -198,6 +198,7 @@ def test_unknown_query_type_is_refused_with_the_known_ones(text):
     [
         "hoodie.datasource.read.paths",
         "hoodie.datasource.read.incr.filters",
+        "hoodie.read.use.read_optimized.mode",
         "hoodie.datasource.write.operation",
         "hoodie.datasource.write.record.merger.impls",
         "hoodie.write.record.merge.custom.implementation.classes",
@@ -287,12 +288,6 @@ def test_keys_that_change_no_row_are_accepted_without_a_word(key):
             },
             {"query_type": "incremental", "begin": "20260101000000000", "end": "20260102000000000"},
         ),
-        ({"hoodie.read.use.read_optimized.mode": "true"}, {"query_type": "read_optimized"}),
-        ({"Hoodie.Read.Use.Read_Optimized.Mode": "false"}, {}),
-        (
-            {"hoodie.read.use.read_optimized.mode": "true", "hoodie.read.query.type": "snapshot"},
-            {"query_type": "read_optimized"},
-        ),
         ({"hoodie.read.stream.batch_size": "1024"}, {"batch_rows": "1024"}),
     ],
 )
@@ -300,14 +295,42 @@ def test_keys_of_hudi_rs_mean_the_same(options, same):
     assert ReadOptions.parse(options) == ReadOptions.parse(same)
 
 
-def test_read_optimized_mode_of_a_range_is_refused():
-    options = {
-        "query_type": "incremental",
-        "begin": "0",
-        "hoodie.read.use.read_optimized.mode": "true",
-    }
-    with pytest.raises(InvalidOptionError, match="cannot be combined with a range"):
-        ReadOptions.parse(options)
+FALLBACK = "hoodie.datasource.read.incr.fallback.fulltablescan.enable"
+FORMAT = "hoodie.datasource.query.incremental.format"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({FALLBACK: "true"}, OnMissing.FULL_SCAN),
+        ({FALLBACK: "false"}, OnMissing.FAIL),
+        ({FALLBACK: False}, OnMissing.FAIL),
+        ({FALLBACK: "false", "on_missing": "fail"}, OnMissing.FAIL),
+        ({"on_missing": "earliest"}, OnMissing.EARLIEST),
+    ],
+)
+def test_fallback_of_apache_hudi_says_what_to_do_about_missing_commits(given, expected):
+    found = parse({"query_type": "incremental", "begin": "000", **given}).incremental
+    assert found is not None
+    assert found.on_missing is expected
+
+
+def test_fallback_and_what_to_do_must_agree():
+    options = {"query_type": "incremental", "begin": "000", FALLBACK: "true"}
+    with pytest.raises(InvalidOptionError, match=f"option {FALLBACK} is given twice"):
+        parse({**options, "on_missing": "fail"})
+
+
+@pytest.mark.parametrize(
+    "given", [{"cdc": "true"}, {"cdc": True}, {FORMAT: "cdc"}, {FORMAT: "CDC", "cdc": "true"}]
+)
+def test_format_cdc_asks_for_an_incremental_query(given):
+    found = parse({"begin": "000", **given})
+    assert found.query_type is QueryType.INCREMENTAL
+    assert found.incremental is not None
+    assert found.incremental.cdc
+    with pytest.raises(InvalidOptionError, match=f"{FORMAT} needs"):
+        parse({"query_type": "snapshot", **given})
 
 
 def test_key_of_hudi_rs_and_an_alias_must_agree():
@@ -331,17 +354,13 @@ def test_keys_of_hudi_rs_are_those_of_its_package():
     """Every read option of an installed hudi-rs has its place here."""
     hudi = pytest.importorskip("hudi")
     keys = {member.value for member in hudi.HudiReadConfig}
-    assert keys - BY_NAME.keys() - HUDI_RS_IGNORED == set()
+    assert keys - BY_NAME.keys() - HUDI_RS_IGNORED == {READ_OPTIMIZED_MODE}
 
 
 def test_options_take_precedence_over_defaults():
     defaults = {"hoodie.datasource.query.type": "read_optimized"}
     assert ReadOptions.parse({}, defaults) == ReadOptions(query_type=QueryType.READ_OPTIMIZED)
     assert ReadOptions.parse({"query_type": "snapshot"}, defaults) == ReadOptions()
-    mode = {"hoodie.read.use.read_optimized.mode": "true"}
-    assert ReadOptions.parse({}, mode) == ReadOptions(query_type=QueryType.READ_OPTIMIZED)
-    wanted = {"query_type": "incremental", "begin": "000"}
-    assert ReadOptions.parse(wanted, mode) == ReadOptions.parse(wanted)
 
 
 def test_defaults_that_are_no_read_options_may_be_meant_for_others(recwarn):

@@ -18,8 +18,8 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.options.option_table import HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions
+from hudi_pyspark.options.values import HollowCommits, OnMissing
 from hudi_pyspark.planning.commit_range import range_slices, resolve_range
 from hudi_pyspark.table.commit_slices import slices_of_groups
 from hudi_pyspark.table.view import open_table
@@ -188,7 +188,10 @@ class TestSlices:
     def test_a_glob_is_matched_with_the_end_of_the_full_path(self, glob, files):
         table = TinyTable(9, "COPY_ON_WRITE", table__partition__fields="ds")
         table.write("010", "commit", f"ds=1/{base('f1', '010')}", f"ds=2/{base('f2', '010')}")
-        view, options = open_table(StorageUnderData(table.files)), wanted(path_glob=glob)
+        view, options = (
+            open_table(StorageUnderData(table.files)),
+            wanted(incremental_path_glob=glob),
+        )
         _, found = range_slices(view, resolve_range(view, options), options)
         assert {s.file_id for s in found} == files
 
@@ -535,10 +538,12 @@ class TestGoldenTables:
             answer = scan.to_arrow()
         assert self.differs(answer, "incr_from_archived", case) == []
 
-    @pytest.mark.parametrize("option", ["incremental_fallback", "on_missing"])
+    @pytest.mark.parametrize(
+        "option", ["hoodie.datasource.read.incr.fallback.fulltablescan.enable", "on_missing"]
+    )
     def test_the_option_refuses_a_full_scan(self, golden_table, option):
         table = HudiTable(str(golden_table("v9_mor_archived")))
-        refuse: dict[str, Any] = {option: {"incremental_fallback": "false"}.get(option, "fail")}
+        refuse: dict[str, Any] = {option: "fail" if option == "on_missing" else "false"}
         with pytest.raises(IncrementalRangeError, match="earliest begin that still works is 2026"):
             table.scan(query_type="incremental", begin="20261121063318351", **refuse)
 

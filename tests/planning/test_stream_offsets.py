@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_pyspark import HudiTable, IncrementalRangeError, InvalidOptionError
-from hudi_pyspark.options.option_table import QueryType
-from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.options.read_options import ReadOptions, StreamOptions
+from hudi_pyspark.options.values import QueryType
 from hudi_pyspark.planning.stream_offsets import (
     FIRST_OFFSET,
     LAST_OFFSET,
-    StreamOptions,
     commit_offsets,
     first_offset,
     initial_offset,
@@ -114,7 +113,7 @@ def test_options_of_a_stream_are_typed(options, expected):
             {"hoodie.read.query.type": "read_optimized"}, "reads all changes", id="hudi-rs-type"
         ),
         pytest.param(
-            {"hoodie.read.use.read_optimized.mode": "true"}, "reads all changes", id="hudi-rs-mode"
+            {"hoodie.datasource.view.type": "read_optimized"}, "reads all changes", id="view-type"
         ),
         pytest.param(
             {"hoodie.read.start.timestamp": "20240131010203456"},
@@ -147,7 +146,7 @@ def test_columns_of_a_stream_are_asked_for_as_those_of_a_batch():
     "options",
     [
         pytest.param({"cdc": "true"}, id="cdc"),
-        pytest.param({"incremental_format": "CDC"}, id="format"),
+        pytest.param({"hoodie.datasource.query.incremental.format": "CDC"}, id="format"),
         pytest.param({"query_type": "incremental"}, id="query-type"),
         pytest.param({"query_type": "INCREMENTAL"}, id="query-type-in-capitals"),
         pytest.param({"hoodie.read.query.type": "incremental"}, id="query-type-of-hudi-rs"),

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from hudi_pyspark.options.option_table import OPTIONS, Option, as_text
+from hudi_pyspark.options.option import Option, as_text
+from hudi_pyspark.options.read_options import OPTIONS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 
 # The text before and after these lines is written by hand.
-BEGIN = "<!-- Made by `make docs` from hudi_pyspark/options/option_table.py: change it there. -->\n"
+BEGIN = "<!-- Made by `make docs` from hudi_pyspark/options/read_options.py: change it there. -->\n"
 END = "<!-- Here ends what `make docs` makes. -->\n"
 
 
@@ -20,7 +21,7 @@ def render(page: str) -> str:
     return f"{before}{BEGIN}\n{table}\n\n{END}{after}"
 
 
-def default_text(option: Option[object]) -> str:
+def default_text(option: Option) -> str:
     """Return what the page says about the default of an option."""
     if option.default_text is not None or option.default == "":
         return option.default_text or ""
@@ -28,8 +29,8 @@ def default_text(option: Option[object]) -> str:
     return text if text.isdigit() else f"`{text}`"
 
 
-def _row(option: Option[object]) -> str:
-    cells = [f"`{name}`" if name else "" for name in (option.name, option.alias)]
+def _row(option: Option) -> str:
+    cells = [f"`{name}`" if name else "" for name in (option.key, option.short_name)]
     cells += [option.kind.values, default_text(option), option.meaning]
     return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
 

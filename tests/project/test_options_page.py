@@ -5,32 +5,30 @@ import re
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.options.option_table import OPTIONS, QUERY_TYPE, READ_OPTIMIZED_MODE, START_OFFSET
-from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.options.read_options import OPTIONS, ReadOptions, StreamOptions, key_of
 from hudi_pyspark.options.unknown_options import HUDI_RS_IGNORED
-from hudi_pyspark.planning.stream_offsets import StreamOptions
 from hudi_pyspark.storage_options import SETTINGS
 from tests.project.options_page import PAGE, default_text, render
 
 # Options that belong to a range have a meaning only in one; so has every other, but the query type.
-RANGE = {QUERY_TYPE.name: "incremental", "begin": "earliest"}
+RANGE = {key_of("query_type"): "incremental", "begin": "earliest"}
 WORDS = {
-    option.name: re.findall(r"`([^`]+)`", option.kind.values)
+    option.key: re.findall(r"`([^`]+)`", option.kind.values)
     for option in OPTIONS
     if re.fullmatch(r"(`\w+`(, )?)+", option.kind.values)
 }
 DEFAULTS = {
-    option.name: default_text(option).strip("`")
+    option.key: default_text(option).strip("`")
     for option in OPTIONS
     if re.fullmatch(r"`\w+`|\d+", default_text(option))
 }
-WITHOUT_EFFECT = {o.name for o in OPTIONS if o.meaning.startswith("accepted without effect")}
+WITHOUT_EFFECT = {o.key for o in OPTIONS if o.meaning.startswith("accepted without effect")}
 
 
 def parsed(name, **given):
-    if name == START_OFFSET.name:
+    if name == "hoodie.datasource.streaming.startOffset":
         return StreamOptions.parse(given)
-    return ReadOptions.parse(given if name == QUERY_TYPE.name else RANGE | given)
+    return ReadOptions.parse(given if name == key_of("query_type") else RANGE | given)
 
 
 def test_table_of_the_page_is_up_to_date():
@@ -67,10 +65,12 @@ def section(title: str) -> str:
     return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
-def test_page_lists_every_key_of_hudi_rs_and_no_other():
-    listed = set(re.findall(r"`(hoodie\.(?:read|plan)\.[^`]+)`", section("Keys of hudi-rs")))
-    known = {key for option in OPTIONS for key in option.hudi_rs}
-    assert listed == known | {READ_OPTIMIZED_MODE.name} | HUDI_RS_IGNORED
+def test_page_lists_every_other_key():
+    listed = set(
+        re.findall(r"`(hoodie\.(?:read|plan|datasource\.view)\.[^`]+)`", section("Other keys"))
+    )
+    known = {key for option in OPTIONS for key in option.other_keys}
+    assert listed == known | HUDI_RS_IGNORED
 
 
 def test_page_lists_the_settings_of_each_storage():

@@ -19,8 +19,8 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.options.option_table import HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
+from hudi_pyspark.options.values import HollowCommits, OnMissing
 from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.tasks import ChangeSource
@@ -87,7 +87,7 @@ def cdc_log(file_id, time):
 def planned(table, begin="000", end="", **more):
     """The change tasks of a range, with slices for scan tasks."""
     view = table.open()
-    options = IncrementalOptions(begin=begin, end=end, is_cdc=True, **more)
+    options = IncrementalOptions(begin=begin, end=end, cdc=True, **more)
     check_changes(view, options)
     return plan_changes(view, options, SCHEMA, fake_scan_tasks)
 
@@ -227,8 +227,8 @@ class TestChangeSources:
         table = cdc_table(table__partition__fields="ds")
         one, two = stat(f"ds=1/{base('f', '010')}"), stat(f"ds=2/{base('g', '010')}", "g")
         table = commit(table, "010", "INSERT", one, two)
-        assert files(one_task(table, path_glob="ds=2/*").after) == [two["path"]]
-        assert planned(table, path_glob="ds=3/*") == []
+        assert files(one_task(table, incremental_path_glob="ds=2/*").after) == [two["path"]]
+        assert planned(table, incremental_path_glob="ds=3/*") == []
 
 
 class TestRange:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
-from hudi_pyspark.options.indexes import Index
+from hudi_pyspark.options.values import Index
 from hudi_pyspark.planning.metadata_table.index_keys import file_key, partition_keys
 from hudi_pyspark.planning.metadata_table.records import merged_values
 

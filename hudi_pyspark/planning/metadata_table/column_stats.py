@@ -12,7 +12,7 @@ import pyarrow as pa
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
-from hudi_pyspark.options.indexes import Index
+from hudi_pyspark.options.values import Index
 from hudi_pyspark.planning.metadata_table.index_keys import column_keys, file_key, partition_keys
 from hudi_pyspark.planning.metadata_table.records import merged_values
 from hudi_pyspark.table.schema import META_COLUMNS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import HudiError
-from hudi_pyspark.options.indexes import Index
+from hudi_pyspark.options.values import Index
 from hudi_pyspark.planning.metadata_table.bloom_filters import slices_that_may_hold
 from hudi_pyspark.planning.metadata_table.column_stats import (
     columns_with_bounds,

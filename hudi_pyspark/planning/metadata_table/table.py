@@ -12,7 +12,7 @@ import numpy as np
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
-from hudi_pyspark.options.indexes import Index
+from hudi_pyspark.options.values import Index
 from hudi_pyspark.planning.metadata_table.entries import MetadataSlice
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing

@@ -1,0 +1,238 @@
+"""How an option is defined: a field of a dataclass that carries its key, parser and meaning."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.options.instant_text import check_as_of_text, parse_range_instant
+from hudi_pyspark.options.values import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from _typeshed import DataclassInstance
+
+_T = TypeVar("_T")
+_T_co = TypeVar("_T_co", covariant=True)
+_E = TypeVar("_E", bound=enum.Enum)
+
+_OPTION = "option"  # in the metadata of a field
+_MAX_INT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[_T_co]):
+    """The values that an option takes.
+
+    Attributes:
+        values: for docs/options.md, as Markdown.
+        parse: takes the option's key, for errors, and a value, typed or as text; returns it typed,
+            or raises InvalidOptionError.
+    """
+
+    values: str
+    parse: Callable[[str, object], _T_co]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option; see `option` for the attributes that are not explained here.
+
+    Attributes:
+        key: Apache Hudi's key, or the field's name if Apache Hudi does not have the option.
+        short_name: the field's name beside a key of Apache Hudi; "" for none.
+        default_text: the default for docs/options.md; None to show the value itself.
+    """
+
+    key: str
+    kind: Kind[object]
+    default: object
+    meaning: str
+    short_name: str
+    default_text: str | None
+    other_keys: tuple[str, ...]
+    in_streams: bool
+    is_secret: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names that it may be given by."""
+        return tuple(name for name in (self.key, self.short_name, *self.other_keys) if name)
+
+
+def option(
+    meaning: str,
+    kind: Kind[_T],
+    *,
+    default: _T,
+    key: str = "",
+    has_short_name: bool = True,
+    default_text: str | None = None,
+    other_keys: tuple[str, ...] = (),
+    in_streams: bool = True,
+    is_secret: bool = False,
+) -> _T:
+    """Define a field of a dataclass that is an option.
+
+    Args:
+        meaning: for docs/options.md, as Markdown.
+        kind: the values that it takes.
+        default: its value if it is not given.
+        key: Apache Hudi's key; "" if the field's name is the option's only name.
+        has_short_name: whether the field's name is another name of the key.
+        default_text: the default for docs/options.md; None to show the value itself.
+        other_keys: an older key of Apache Hudi, or keys of hudi-rs, releases 0.1 to 0.5, that mean
+            the same.
+        in_streams: whether a stream takes it.
+        is_secret: whether errors must not show its value.
+    """
+    short = "short" if has_short_name else ""  # `options_of` puts the field's name
+    found = Option(
+        key, kind, default, meaning, short, default_text, other_keys, in_streams, is_secret
+    )
+    return field(default=default, metadata={_OPTION: found})
+
+
+def options_of(kind: type[DataclassInstance]) -> dict[str, Option]:
+    """Return the options among the fields of a class, by the field's name, in their order."""
+    found: dict[str, Option] = {}
+    for f in fields(kind):
+        defined = f.metadata.get(_OPTION)
+        if isinstance(defined, Option):
+            short = f.name if defined.key and defined.short_name else ""
+            found[f.name] = replace(defined, key=defined.key or f.name, short_name=short)
+    return found
+
+
+def as_text(value: object) -> str:
+    """Return an option's value as Spark's options spell it."""
+    if isinstance(value, enum.Enum):
+        return str(value.value)
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "milliseconds")  # the digits of an instant
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def word(
+    kind: type[_E],
+    error: type[InvalidOptionError] = InvalidOptionError,
+    *,
+    true: _E | None = None,
+    false: _E | None = None,
+) -> Kind[_E]:
+    """Make the kind of an enum's members, given by their values in any case.
+
+    Args:
+        kind: the enum.
+        error: raised for another word.
+        true: the member that ``true`` also means, where Apache Hudi has a switch.
+        false: the same of ``false``.
+    """
+    words = {str(member.value): member for member in kind}
+    shown = ", ".join(f"`{name}`" for name in words)
+    words |= {n: m for n, m in (("true", true), ("false", false)) if m is not None}
+    switch = [f"`{n}` is `{m.value}`" for n, m in words.items() if n != m.value]
+
+    def parse(name: str, value: object) -> _E:
+        if isinstance(value, kind):
+            return value
+        text = as_text(value)
+        if text.lower() not in words:
+            raise error(f"{name} is {text!r}; known: {', '.join(words)}")
+        return words[text.lower()]
+
+    return Kind("; ".join([shown, *([", ".join(switch)] if switch else [])]), parse)
+
+
+def whole_number(values: str = "", most: int | None = _MAX_INT) -> Kind[int]:
+    """Make the kind of whole numbers from 1 to `most`; None for no bound."""
+    bound = f"to {most}" if most is not None else "on"
+
+    def parse(name: str, value: object) -> int:
+        text = as_text(value).strip()
+        number = int(text) if text.isascii() and text.isdigit() else 0
+        if number < 1 or (most is not None and number > most):
+            raise InvalidOptionError(f"{name} is {text!r}; give a whole number from 1 {bound}")
+        return number
+
+    return Kind(values or f"1 {bound}", parse)
+
+
+def text(values: str) -> Kind[str]:
+    """Make the kind of any text."""
+    return Kind(values, lambda _name, value: as_text(value))
+
+
+def range_instant(values: str) -> Kind[str]:
+    """Make the kind of the begin or the end of a range."""
+    return Kind(values, lambda _name, value: parse_range_instant(as_text(value)))
+
+
+def _parse_boolean(name: str, value: object) -> bool:
+    given = as_text(value)
+    if given.strip().lower() not in ("true", "false"):
+        raise InvalidOptionError(f"{name} is {given!r}; give true or false")
+    return given.strip().lower() == "true"
+
+
+def _parse_cdc(name: str, value: object) -> bool:
+    given = as_text(value).strip().lower()
+    if given not in ("cdc", "latest_state", "true", "false"):
+        raise InvalidOptionError(
+            f"{name} is {as_text(value)!r}; known: latest_state, cdc, false, true"
+        )
+    return given in ("cdc", "true")
+
+
+def _parse_columns(name: str, value: object) -> tuple[str, ...]:
+    """Return the names out of a text with commas between them, or of a sequence as they are."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        names = tuple(part.strip() for part in as_text(value).split(",") if part.strip())
+    else:
+        names = tuple(map(str, value))
+    if not names or len(set(names)) != len(names):
+        shown = value if isinstance(value, str) else list(names)
+        raise InvalidOptionError(f"{name} is {shown!r}: name at least one column, each once")
+    return names
+
+
+def _parse_indexes(name: str, value: object) -> frozenset[Index]:
+    """Return the indexes to use: all, none, or those with names in a text or a sequence."""
+    if as_text(value).strip().lower() in ("true", "false"):
+        return frozenset(Index) if _parse_boolean(name, value) else frozenset()
+    known = {index.value: index for index in Index}
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        value = as_text(value).split(",")
+    names = [as_text(item).strip().lower() for item in value]
+    if not names or not known.keys() >= set(names):
+        raise InvalidOptionError(
+            f"{name} is {', '.join(names)!r}; give true, false or some of {', '.join(known)}"
+        )
+    return frozenset(known[item] for item in names)
+
+
+def _parse_as_of(_name: str, value: object) -> str:
+    """Check an instant and return it as the user wrote it; its meaning depends on the table."""
+    check_as_of_text(as_text(value))
+    return as_text(value)
+
+
+def _parse_start(_name: str, value: object) -> str:
+    given = as_text(value) or "earliest"
+    return given.lower() if given.lower() in ("earliest", "latest") else parse_range_instant(given)
+
+
+BOOLEAN = Kind("`true`, `false`", _parse_boolean)
+CDC = Kind("`latest_state` or `false`, `cdc` or `true`", _parse_cdc)
+COLUMNS = Kind("names with commas between", _parse_columns)
+INDEXES = Kind(
+    "`true`, `false`, or some of " + ", ".join(f"`{index.value}`" for index in Index),
+    _parse_indexes,
+)
+INSTANT = Kind("an instant, see below", _parse_as_of)
+START = Kind("`earliest`, `latest`, an instant", _parse_start)
