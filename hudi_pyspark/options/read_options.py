@@ -297,7 +297,8 @@ class ReadOptions:
         whole_number("bytes, from 1 on", 2**63 - 1),
         default=0,
         key="hoodie.memory.merge.max.size",
-        default_text="1 GiB, or a third of `spark.executor.pyspark.memory` per task if that is less",
+        default_text="1 GiB, or a third of `spark.executor.pyspark.memory` per task if that is "
+        "less",
     )
     # "" for the worker's default
     spill_folder: str = option(
