@@ -113,6 +113,8 @@ def decode_deletes(block: LogBlock) -> DeleteRecords:
     if len(names) == table.num_columns:
         raise _corrupt(block, f"expected a column {_RECORD_KEY}, found {', '.join(names)}")
     columns = {name: table.column(name).combine_chunks() for name in table.schema.names}
+    if not pa.types.is_string(columns[_RECORD_KEY].type):
+        raise _corrupt(block, f"expected record keys as text, found {columns[_RECORD_KEY].type}")
     return DeleteRecords.of_columns(columns[_RECORD_KEY], [columns[name] for name in names])
 
 

@@ -89,6 +89,13 @@ def test_deletes_without_record_keys_are_refused():
         decode_deletes(block)
 
 
+def test_record_keys_of_deletes_that_are_not_text_are_refused():
+    deletes = pa.table({"_hoodie_record_key": pa.array([b"\xff"]), "ts": pa.array([7], pa.int32())})
+    block = frame(native_parquet(deletes, HEADER), f"{STEM}.deletes.parquet")
+    with pytest.raises(CorruptLogBlockError, match="expected record keys as text, found binary"):
+        decode_deletes(block)
+
+
 def test_change_data_is_a_cdc_block():
     assert frame(native_parquet(ROWS, HEADER), f"{STEM}.cdc.parquet").block_type is (
         LogBlockType.CDC_DATA_BLOCK
