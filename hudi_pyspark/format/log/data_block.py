@@ -221,11 +221,12 @@ def _decode_parquet(
 ) -> pa.Table:
     fields = [field for field in schema.fields if columns is None or field.name in columns]
     try:
-        file = open_parquet(block.open())
-        present = set(file.schema_arrow.names)
-        names = [field.name for field in fields if field.name in present]
-        # Arrow reads in the file's order, and with "a" also every column named "a.…".
-        table = _read_rows(file, names, only).select(names)
+        with block.open() as source:
+            file = open_parquet(source)
+            present = set(file.schema_arrow.names)
+            names = [field.name for field in fields if field.name in present]
+            # Arrow reads in the file's order, and with "a" also every column named "a.…".
+            table = _read_rows(file, names, only).select(names)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _HEADER_ENTRY = "hudi.log.format.metadata"
 _ENTRY_PREFIX = "hudi.log.format."
 _NEWEST_VERSION = 2
+_LONGEST_VERSION = 9  # digits: Hudi parses an int
 _KEYS = {key.name: key for key in HeaderKey}
 _BLOCK_TYPES = {
     (LogKind.LOG, "parquet"): LogBlockType.PARQUET_DATA_BLOCK,
@@ -111,7 +112,7 @@ def _parse_header(entries: Mapping[str, str], path: str) -> dict[HeaderKey, str]
     if _HEADER_ENTRY in entries:
         named = _parse_json(entries[_HEADER_ENTRY], path)
     version = named.get("VERSION", "0").strip()
-    if not version.isdecimal():
+    if not version.isdecimal() or len(version) > _LONGEST_VERSION:
         raise CorruptLogBlockError(f"the header's VERSION is {version!r}", path, 0)
     if int(version) > _NEWEST_VERSION:
         raise UnsupportedTableError(

@@ -118,6 +118,9 @@ def test_change_data_is_a_cdc_block():
             id="number",
         ),
         pytest.param(native_parquet(ROWS, {**HEADER, "VERSION": "two"}), "'two'", id="version"),
+        pytest.param(
+            native_parquet(ROWS, {**HEADER, "VERSION": "1" * 5000}), "VERSION is '111", id="long"
+        ),
     ],
 )
 def test_damaged_native_log_is_refused(data, problem):
