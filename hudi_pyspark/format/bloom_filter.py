@@ -40,15 +40,7 @@ class BloomFilter:
 
     @classmethod
     def parse(cls, text: str, kind: str) -> BloomFilter:
-        """Parse what a footer holds.
-
-        Args:
-            text: base64, ``org.apache.hudi.bloomfilter`` of the footer's key-value metadata.
-            kind: ``SIMPLE`` or ``DYNAMIC_V0``, ``hoodie_bloom_filter_type_code`` beside it.
-
-        Raises:
-            BloomFilterError: text of another form.
-        """
+        """Parse a footer's base64 text and its kind, ``SIMPLE`` or ``DYNAMIC_V0``."""
         try:
             return cls._of(base64.b64decode(text, validate=True), kind)
         except (ValueError, struct.error) as error:
@@ -74,7 +66,7 @@ class BloomFilter:
     def may_contain(self, keys: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return for each key whether it may be in the file; false is certain.
 
-        Only keys in ASCII are ruled out: how signed bytes are hashed is not proved by any table.
+        Only keys in ASCII are ruled out: how Hudi hashes signed bytes is not proved by any table.
         """
         encoded = [key.encode() for key in keys]
         may_be_in = np.array([not key.isascii() for key in keys], np.bool_)

@@ -50,11 +50,7 @@ class BaseFileName:
 
     @classmethod
     def parse(cls, name: str) -> BaseFileName:
-        """Read a base file's name, without its folder.
-
-        Raises:
-            NotADataFile: any other name.
-        """
+        """Parse a base file's name, without its folder; NotADataFile for any other name."""
         if name.endswith(_EXTERNAL_SUFFIX):
             return cls._parse_external(name)
         match = _BASE.fullmatch(name)
@@ -110,11 +106,7 @@ class LogFileName:
 
     @classmethod
     def parse(cls, name: str) -> LogFileName:
-        """Read a log file's name, without its folder.
-
-        Raises:
-            NotADataFile: any other name.
-        """
+        """Parse a log file's name, without its folder; NotADataFile for any other name."""
         match = _LOG.fullmatch(name)
         if match is not None:
             file_id, instant, kind, version, write_token, suffix = match.groups()
@@ -138,10 +130,9 @@ class LogFileName:
 
 
 def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
-    """Read the name of a file in a partition's folder.
+    """Parse the name of a file in a partition's folder.
 
-    Raises:
-        NotADataFile: partition markers, checksums, ``_SUCCESS``, archive files and all others.
+    NotADataFile for partition markers, checksums, ``_SUCCESS``, archive files and all others.
     """
     if not name.startswith(".") and not is_native_log_name(name):
         return BaseFileName.parse(name)
@@ -152,13 +143,13 @@ def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
 
 
 def is_log_file_name(name: str) -> bool:
-    """Return whether a file of that name is a log file of a file group, change data included."""
+    """Return whether the name is a log file's of a file group, change data included."""
     match = _LOG.fullmatch(name)
     return match[3] == "log" if match else is_native_log_name(name)
 
 
 def is_native_log_name(name: str) -> bool:
-    """Return whether a file of that name is a native log: a log file in the base file format."""
+    """Return whether the name is a native log's: a log file in the base file format."""
     return _NATIVE_LOG.fullmatch(name) is not None
 
 

@@ -40,14 +40,7 @@ def java_hash_codes(texts: Sequence[str]) -> npt.NDArray[np.int32]:
 
 
 def xxhash64(texts: Sequence[bytes], seed: int) -> UInt64s:
-    """Return the 64-bit xxHash of each text.
-
-    Args:
-        texts: as bytes.
-        seed: 64 bits, unsigned.
-
-    Source: the specification of xxHash.
-    """
+    """Return the 64-bit xxHash of each text; ``seed`` has 64 bits, unsigned."""
     hashes = np.zeros(len(texts), np.uint64)
     for rows, octets in _by_length(texts):
         hashes[rows] = _xxhash64_of_one_length(octets, np.uint64(seed))

@@ -39,17 +39,10 @@ class OrcFooter:
 
 
 def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
-    """Parse the footer of an ORC file.
+    """Parse the footer of an ORC file; ``compression`` is pyarrow's name of it.
 
-    Args:
-        stored: its bytes in the file.
-        compression: as pyarrow names it, e.g. "ZLIB".
-
-    Raises:
-        ValueError: bytes that are not a footer.
-        UnsupportedTypeError: a compression that is not covered.
-
-    Source: the ORC specification v1; checked on files by ORC's writers for Java and C++.
+    Raises ValueError for bytes that are not a footer, and UnsupportedTypeError for a compression
+    that is not covered. Source: the ORC specification v1.
     """
     fields = _fields(_decompress(stored, compression))
     stripes = [dict(_fields(value)) for number, value in fields if number == _STRIPES]
@@ -66,11 +59,7 @@ def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
 
 
 def parse_writer_zone(stored: bytes, compression: str) -> str:
-    """Return the writer's time zone in the footer of a stripe; "" where it names none.
-
-    Raises:
-        ValueError: bytes that are not a stripe footer.
-    """
+    """Return the writer's time zone in the footer of a stripe; "" where it names none."""
     zone = dict(_fields(_decompress(stored, compression))).get(3, b"")
     if isinstance(zone, int):
         raise ProtobufError("expected the name of a time zone, found a number", 0)

@@ -22,9 +22,7 @@ def parse_properties(text: bytes) -> dict[str, str]:
     r"""Read Java properties: ISO-8859-1 with ``\uXXXX``, comments, continued lines.
 
     The last of several lines with the same key wins. Blanks at the end of a value belong to it.
-
-    Raises:
-        ValueError: ``\u`` without four hexadecimal digits.
+    ValueError: ``\u`` without four hexadecimal digits.
     """
     properties: dict[str, str] = {}
     for line in _logical_lines(text.decode("iso-8859-1")):

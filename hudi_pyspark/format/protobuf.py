@@ -17,11 +17,7 @@ class ProtobufError(ValueError):
 
 
 def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield field numbers and values of the two wire types in use: varint, and counted bytes.
-
-    Raises:
-        ProtobufError: another wire type, or a field that does not fit.
-    """
+    """Yield field numbers and values of the two wire types in use: varint, and counted bytes."""
     position = 0
     while position < len(message):
         start = position
@@ -41,11 +37,7 @@ def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]
 
 
 def parse_varint(view: memoryview, offset: int) -> tuple[int, int]:
-    """Parse an unsigned varint, and return the offset after it too.
-
-    Raises:
-        ProtobufError: the view ends, or there are ten bytes and more to come.
-    """
+    """Parse an unsigned varint of at most ten bytes, and return the offset after it too."""
     number = 0
     for index, octet in enumerate(view[offset : offset + 10]):
         number |= (octet & 0x7F) << 7 * index

@@ -39,11 +39,9 @@ def avro_schema_text(schema: pa.Schema) -> str | None:
 
 
 def annotated_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a file's schema with the timestamps that its own types do not show.
+    """Return a file's schema with the timestamps that its footer's Avro schema declares.
 
-    Returns:
-        The same columns; an int64 that the footer's Avro schema calls a timestamp is one. Casting
-        the file's columns to it changes no value.
+    Casting the file's int64 columns to it changes no value.
     """
     text = avro_schema_text(schema)
     if text is None or "timestamp" not in text:

@@ -52,10 +52,9 @@ class Source:
 
 @dataclass(slots=True, eq=False)
 class Cursor:
-    """Where each row's next value begins.
+    """Where each row's next value begins; ``position <= end`` always holds.
 
-    All arrays have one entry per row. The positions are replaced, never written into, so whoever
-    keeps an array of them keeps the positions as they were. ``position <= end`` always holds.
+    Position arrays are replaced, never written into, so whoever keeps one keeps it as it was.
     """
 
     source: Source  # that positions count in
@@ -77,11 +76,7 @@ class Cursor:
         self.position = position
 
     def refuse(self, bad: Flags, field: str, problem: str, found: Int64s | None = None) -> None:
-        """Raise for the first row that is flagged, if any.
-
-        Raises:
-            CorruptAvroError: with ``problem`` and the row's entry of ``found``.
-        """
+        """Raise CorruptAvroError for the first flagged row, with its entry of ``found``."""
         if not bad.any():
             return
         row = int(bad.argmax())
@@ -89,11 +84,7 @@ class Cursor:
         raise CorruptAvroError(text, int(self.record[row]), field)
 
     def advance(self, width: Int64s | int, field: str) -> Int64s:
-        """Move over ``width`` bytes per row and return where they begin.
-
-        Raises:
-            CorruptAvroError: a width is negative or goes past the end of the record.
-        """
+        """Move over ``width`` bytes per row, within the record; return where they begin."""
         begin = self.position
         remaining = self.end - begin
         # As unsigned numbers, negative widths are larger than everything that can remain.
@@ -115,11 +106,7 @@ class Cursor:
         return self.source.octets[self.advance(1, field)]
 
     def read_varints(self, field: str) -> Int64s:
-        """Return the next zig-zag number of each row.
-
-        Raises:
-            CorruptAvroError: a number has more than 64 bits or is cut off by the record's end.
-        """
+        """Return the next zig-zag number of each row."""
         begin = self.position
         self.refuse(begin >= self.end, field, "the record ends where a number should begin")
         first = self.source.octets[begin]
@@ -159,7 +146,7 @@ class Cursor:
 
 
 class MalformedValueError(ValueError):
-    """Found while walking one value; the caller knows the record and raises CorruptAvroError."""
+    """A bad single value; the caller knows the record and raises CorruptAvroError."""
 
     def __init__(self, problem: str, field: str) -> None:
         super().__init__(problem, field)

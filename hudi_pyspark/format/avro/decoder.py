@@ -109,16 +109,8 @@ def decode_records(
 def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int64s, Int64s]:
     """Find the records of a Hudi data block: each is a big-endian int32 length and its bytes.
 
-    Args:
-        data: bytes that hold the block's content.
-        offset: where the first record's length is.
-        count: number of records.
-
-    Returns:
-        Offsets in ``data`` of each record's first byte, and after its last byte.
-
-    Raises:
-        CorruptAvroError: a length is negative or goes past the end of ``data``.
+    Returns the offsets in ``data`` of each record's first byte, and after its last byte. Raises
+    CorruptAvroError where a record goes past the end of ``data``.
     """
     if not 0 <= count <= (len(data) - offset) // _RECORD_LENGTH.size:
         raise CorruptAvroError(f"{len(data) - offset} bytes cannot hold {count} records", 0, "")

@@ -27,9 +27,8 @@ _SCHEMA, _CODEC = "avro.schema", "avro.codec"
 def read_container(body: bytes) -> Iterator[Any]:
     """Yield the records of an Avro container file.
 
-    Raises:
-        ValueError: the file is compressed, as Hudi writes none, or has a schema that `load_schema`
-            refuses. Other exceptions of fastavro propagate.
+    Raises ValueError for a compressed file, which Hudi never writes, and for a schema that
+    `load_schema` refuses. Other exceptions of fastavro propagate.
     """
     reader = fastavro.reader(io.BytesIO(body))
     codec = reader.metadata.get(_CODEC, "null")
@@ -41,11 +40,7 @@ def read_container(body: bytes) -> Iterator[Any]:
 
 @lru_cache(maxsize=32)  # one text per kind of file and Hudi release
 def load_schema(text: str) -> Any:  # noqa: ANN401  (of any shape that Avro allows)
-    """Return the JSON of the schema of a record.
-
-    Raises:
-        ValueError: it is not such a schema, or is one that fastavro could not decode any bytes by.
-    """
+    """Return the JSON of a record's schema; ValueError for one that contains itself."""
     try:
         schema = parse_schema(text)
     except HudiError as error:

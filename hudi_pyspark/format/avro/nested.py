@@ -248,8 +248,7 @@ class ListReader(ValueReader):
     def _walk_rows(self, cursor: Cursor, counts: Int64s | None) -> tuple[Int64s, Int64s]:
         """Step over the next ``counts`` items of each row, or over all of its blocks if None.
 
-        Returns:
-            The number of items per row, and where all these items begin, row after row.
+        Returns the number of items per row, and where all these items begin, row after row.
         """
         octets = memoryview(cursor.source.buffer).cast("B")
         begins: list[int] = []

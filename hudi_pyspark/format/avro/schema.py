@@ -211,13 +211,8 @@ def parse_schema(text: str) -> AvroRecord:
     """Parse the Avro schema of a table, log block or file.
 
     References to named types are replaced by the type itself, so only a type that contains itself
-    leaves an `AvroReference`. A logical type that does not fit its carrier, and every attribute
-    that Avro does not define, is dropped.
-
-    Raises:
-        CorruptAvroError: the text is not an Avro schema; ``record`` is 0.
-        UnsupportedTypeError: the schema is valid, but not that of a record, or of one with too many
-            types inside each other, or with arrays of items that take no bytes.
+    leaves an `AvroReference`. A logical type that does not fit its carrier is dropped. Raises
+    CorruptAvroError, and UnsupportedTypeError for schemas other than of records.
     """
     try:
         parsed = _Parser().type_of(json.loads(text), namespace="", path="")
@@ -241,11 +236,7 @@ def parts_of(avro: AvroType) -> tuple[AvroType, ...]:
 
 
 def arrow_schema(record: AvroRecord) -> pa.Schema:
-    """Return the Arrow schema of a record's columns: Spark's types, but timestamps in their unit.
-
-    Raises:
-        UnsupportedTypeError: a column has no such type; the message has its dotted name.
-    """
+    """Return the Arrow schema of a record: Spark's types, but timestamps in their unit."""
     return pa.schema([arrow_field(field) for field in record.fields])
 
 
@@ -263,9 +254,6 @@ def column_type(avro: AvroType, path: str) -> pa.DataType | None:
     """Return the type that a table shows for a column; None where it is the stored type.
 
     A vector is a list of numbers, a variant the struct that Spark knows as one.
-
-    Raises:
-        UnsupportedTypeError: vectors of elements that are not known.
     """
     if isinstance(avro, AvroUnion):
         return column_type(avro.members[0], path) if len(avro.members) == 1 else None
@@ -300,11 +288,7 @@ def is_nullable(avro: AvroType) -> bool:
 
 
 def arrow_type(avro: AvroType, path: str) -> pa.DataType:
-    """Return the Arrow type of an Avro type.
-
-    Raises:
-        UnsupportedTypeError: there is no such Arrow type.
-    """
+    """Return an Avro type's Arrow type; UnsupportedTypeError names ``path`` if there is none."""
     match avro:
         case AvroPrimitive(kind, None):
             arrow = _ARROW_PRIMITIVES[kind]

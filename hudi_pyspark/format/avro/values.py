@@ -39,11 +39,8 @@ _UUID_DASHES: Final = (8, 13, 18, 23)
 class ValueReader(ABC):
     """Decodes one Avro type for all rows of a cursor at once.
 
-    Args:
-        avro: the type.
-        field: its dotted name, for errors.
-        least_width: fewest bytes that a value takes.
-        fixed_width: bytes of every value, or None if they differ.
+    ``field`` is its dotted name, ``least_width`` the fewest bytes of a value, ``fixed_width`` the
+    bytes of every value or None if they differ.
     """
 
     def __init__(
@@ -56,20 +53,12 @@ class ValueReader(ABC):
 
     @cached_property
     def arrow(self) -> pa.DataType:
-        """Type of the arrays that `read` returns; a type that is only skipped needs none.
-
-        Raises:
-            UnsupportedTypeError: there is no such Arrow type.
-        """
+        """Type of the arrays that `read` returns; a type that is only skipped needs none."""
         return arrow_type(self.avro, self.field)
 
     @abstractmethod
     def read(self, cursor: Cursor) -> pa.Array:
-        """Decode the next value of every row and move the cursor past it.
-
-        Raises:
-            CorruptAvroError: a row's bytes are not a value of the type.
-        """
+        """Decode the next value of every row and move the cursor past it."""
 
     @abstractmethod
     def skip(self, cursor: Cursor) -> None:
@@ -77,11 +66,7 @@ class ValueReader(ABC):
 
     @abstractmethod
     def walk(self, octets: memoryview, position: int, end: int) -> int:
-        """Return the position after one value, given where it begins and where its record ends.
-
-        Raises:
-            MalformedValueError: the bytes are not a value of the type.
-        """
+        """Return the position after one value, given where it begins and its record ends."""
 
 
 class FixedWidthReader(ValueReader):

@@ -53,15 +53,7 @@ class Block:
 
     @classmethod
     def frame(cls, octets: memoryview, offset: int) -> Block:
-        """Cut out the block that `octets` starts with.
-
-        Args:
-            octets: start with the block, and may continue after it.
-            offset: of the block in the HFile.
-
-        Raises:
-            HFileError: the block does not fit.
-        """
+        """Cut out the block that `octets` starts with; `offset` is its place in the HFile."""
         if len(octets) < HEADER_SIZE:
             raise HFileError("expected an HFile block, found the end of the HFile", offset)
         _, size, *_ = _HEADER.unpack_from(octets)
@@ -92,12 +84,7 @@ class Block:
         return self.offset + len(self.stored)
 
     def check_magic(self, magic: bytes, path: str) -> None:
-        """Check the kind of the block.
-
-        Raises:
-            HFileError: it is another one.
-            UnsupportedTableError: its entries are encoded.
-        """
+        """Check the kind of the block; UnsupportedTableError if its entries are encoded."""
         if self.magic == _ENCODED_DATA_MAGIC:
             code = int.from_bytes(self.stored[HEADER_SIZE : HEADER_SIZE + 2], "big")
             raise UnsupportedTableError(
@@ -108,12 +95,7 @@ class Block:
             raise self.corrupt(f"expected HFile block {magic!r}, found {self.magic!r}")
 
     def content(self, codec: int, path: str) -> bytes | memoryview:
-        """Verify the checksums and inflate the content.
-
-        Raises:
-            HFileError: the content contradicts its header or its checksums.
-            UnsupportedTableError: another compression codec than gzip.
-        """
+        """Verify the checksums and inflate the content."""
         _, _, size, _, checksum_type, per_checksum, end = _HEADER.unpack_from(self.stored)
         if not HEADER_SIZE <= end <= len(self.stored):
             raise self.corrupt(f"HFile block content of {end} bytes does not fit")
@@ -181,11 +163,7 @@ class BlockReader:
     codec: int
 
     def read(self, offset: int, length: int) -> memoryview:
-        """Return a range of the HFile.
-
-        Raises:
-            HFileError: the range is not within the HFile, or the source ends before.
-        """
+        """Return a range of the HFile; HFileError if it is not within it."""
         return read_range(self.source, offset, length)
 
     def block(self, octets: memoryview, offset: int, magic: bytes) -> bytes | memoryview:
@@ -196,11 +174,7 @@ class BlockReader:
 
 
 def read_range(source: ByteSource, offset: int, length: int) -> memoryview:
-    """Read a range of an HFile.
-
-    Raises:
-        HFileError: the range is not within the HFile, or the source ends before.
-    """
+    """Read a range of an HFile; HFileError if it is not within it, or the source ends before."""
     if not (0 <= offset <= source.size and 0 <= length <= source.size - offset):
         problem = f"expected {length} bytes of the HFile of {source.size}"
         raise HFileError(problem, max(0, min(offset, source.size)))

@@ -71,11 +71,7 @@ def decode_entries(
     offsets: Sequence[int],
     file_info: Mapping[str, bytes],
 ) -> HFile:
-    """Decode the entries of some data blocks.
-
-    Raises:
-        HFileError: entries that do not fill their block, or that are of another form.
-    """
+    """Decode the entries of some data blocks; HFileError if they do not fill their block."""
     data = b"".join(contents)
     blocks = _Blocks(np.cumsum([0, *map(len, contents)]), offsets)
     starts = _entry_starts(data, blocks)
@@ -112,9 +108,9 @@ class _Blocks:
 def _entry_starts(data: bytes, blocks: _Blocks) -> Offsets:
     """Return the offsets of the entries, which follow each other without gaps.
 
-    Where an entry starts is known only once the lengths of the one before it are: such a chain
-    cannot be followed in columns. But every block begins a new chain, so the chains of many
-    blocks are followed side by side, and the last few one after the other.
+    Where an entry starts is known only from the lengths of the one before: such a chain cannot be
+    followed in columns. But every block begins a chain, so those of many blocks are followed side
+    by side, and the last few one after the other.
     """
     filled = np.flatnonzero(np.diff(blocks.edges))
     positions, ends = blocks.edges[:-1][filled], blocks.edges[1:][filled]
@@ -154,8 +150,7 @@ def _chain(data: bytes, position: int, end: int, blocks: _Blocks) -> Offsets:
 def _spans(data: bytes, starts: Offsets, ends: Offsets, rows: Offsets) -> pa.LargeBinaryArray:
     """Return the bytes of some spans, which ascend and do not overlap.
 
-    Spans and the gaps between them are one Arrow array over the data, with the spans in the even
-    places.
+    Spans and the gaps between them are one Arrow array over the data: the spans at even places.
     """
     if len(starts) == 0:
         return pa.array([], pa.large_binary())

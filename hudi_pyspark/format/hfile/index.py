@@ -43,11 +43,7 @@ class BlockIndex:
 
     @classmethod
     def of(cls, keys: list[bytes], places: list[Place], offset: int) -> BlockIndex:
-        """Return the index of some blocks.
-
-        Raises:
-            HFileError: the keys do not ascend in either order that Hudi writes.
-        """
+        """Return the index of some blocks; the keys ascend in an order that Hudi writes."""
         as_utf16 = [key.translate(_AS_UTF16) for key in keys]
         orders = _ascends(keys), _ascends(as_utf16)
         if not any(orders):
@@ -56,11 +52,7 @@ class BlockIndex:
 
     @classmethod
     def merge(cls, indexes: Sequence[BlockIndex], offset: int) -> BlockIndex:
-        """Return the index of the blocks of some indexes, which follow each other.
-
-        Raises:
-            HFileError: the keys do not ascend from one index to the next.
-        """
+        """Return the index of the blocks of some indexes, which follow each other."""
         if len(indexes) == 1:
             return indexes[0]
         keys = [key for index in indexes for key in index.keys]
@@ -72,9 +64,9 @@ class BlockIndex:
         return [self.places[i] for i in sorted(touched)]
 
     def _searches(self, wanted: Sequence[bytes]) -> Iterator[tuple[list[bytes], list[bytes]]]:
-        """Yield bounds and what is wanted, both sorted, in each order that the file may have.
+        """Yield bounds and wanted keys, both sorted, in each order that the file may have.
 
-        Texts of which one has no character from U+E000 on compare alike in both orders.
+        Both orders agree unless both texts contain characters from U+E000 on.
         """
         if self._is_sorted:
             yield self.keys, sorted(wanted)
@@ -86,13 +78,9 @@ class BlockIndex:
 def parse_root_index(
     content: bytes | memoryview, count: int, offset: int
 ) -> tuple[list[bytes], list[Place]]:
-    """Parse the entries of a root index or of the index of meta blocks.
+    """Parse keys and places of a root index or of the index of meta blocks.
 
-    Returns:
-        Key and place of each block; a key of data follows its length, see `row_of`.
-
-    Raises:
-        HFileError: the content does not have that many entries.
+    A key of data follows its length, see `row_of`.
     """
     keys: list[bytes] = []
     places: list[Place] = []
@@ -112,11 +100,7 @@ def parse_root_index(
 
 
 def parse_lower_index(content: bytes | memoryview, offset: int) -> BlockIndex:
-    """Parse an intermediate or leaf index: entry count, where each entry begins, the entries.
-
-    Raises:
-        HFileError: the content is of another form.
-    """
+    """Parse an intermediate or leaf index: entry count, where each entry begins, the entries."""
     count = _COUNT.unpack_from(content)[0] if len(content) >= _COUNT.size else -1
     base = _COUNT.size * (count + 2)  # after the count and one place more than there are entries
     if not count > 0 or base > len(content):
@@ -150,11 +134,7 @@ def _touched(bounds: list[bytes], keys: list[bytes]) -> list[int]:
 
 
 def row_of(key: bytes, offset: int) -> bytes:
-    """Return the row of a key, which follows its length; HBase writes more after it.
-
-    Raises:
-        HFileError: the row does not fit.
-    """
+    """Return the row of a key, which follows its length; HBase writes more after it."""
     end = _ROW_LENGTH.size + (_ROW_LENGTH.unpack_from(key)[0] if len(key) > 1 else len(key))
     if end > len(key):
         raise HFileError(f"HFile index with a key of {len(key)} bytes that has no row", offset)
@@ -166,10 +146,9 @@ def _ascends(keys: Sequence[bytes]) -> bool:
 
 
 def _parse_vint(content: bytes | memoryview, position: int) -> tuple[int, int]:
-    """Parse a number as Hadoop's WritableUtils writes it, and return the offset after it.
+    """Parse a number as Hadoop's WritableUtils writes it; returns it and the offset after it.
 
-    Returns:
-        -1 for a number that is negative or does not fit.
+    The number is -1 if it is negative or does not fit.
     """
     first = content[position]
     if first <= 0x7F:

@@ -62,13 +62,8 @@ _PART = 32 << 20  # inflated bytes that are decoded together
 def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
     """Read every entry of an HFile, as HBase's or Hudi's own writer made it.
 
-    Raises:
-        HFileError: bytes that are not an HFile, or that contradict its trailer. Base files, log
-            blocks and the bootstrap index are HFiles, so the caller knows which of them is corrupt.
-        UnsupportedTableError: a compression codec or data block encoding that is not covered.
-
-    Source: "HFile format" in the Apache HBase reference guide; checked by the HFile log blocks and
-    the metadata tables of the golden tables.
+    HFileError does not name the file: base files, log blocks and the bootstrap index are HFiles, so
+    the caller knows which of them is corrupt. The format is in Apache HBase's reference guide.
     """
     reader = HFileReader.open(MemorySource(data), path=path)
     return concat_hfiles(list(reader.entries(part_size=len(data) << 11)), reader.file_info)
@@ -78,8 +73,8 @@ def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
 class HFileReader:
     """An HFile that is read in ranges: what is asked for, and no more than whole blocks of it.
 
-    Its methods raise HFileError for bytes that contradict the format, UnsupportedTableError for a
-    compression codec or data block encoding that is not covered, and OSError as the source does.
+    Methods raise HFileError for bytes that contradict the format, UnsupportedTableError for a
+    compression codec or block encoding that is not covered, and OSError as the source does.
     """
 
     trailer: Trailer
@@ -91,12 +86,7 @@ class HFileReader:
 
     @classmethod
     def open(cls, source: ByteSource, *, path: str) -> HFileReader:
-        """Read trailer, root index and file info, by at most two reads.
-
-        Raises:
-            HFileError: bytes that are not an HFile.
-            UnsupportedTableError: a compression codec that is not covered, or encryption.
-        """
+        """Read trailer, root index and file info, by at most two reads."""
         trailer_at = source.size - TRAILER_SIZE
         if trailer_at < 0:
             problem = f"expected an HFile trailer of {TRAILER_SIZE} bytes"
@@ -136,13 +126,6 @@ class HFileReader:
         """Read the entries of some keys, all that a key has, in file order.
 
         Only the data blocks that may hold them are read, neighbours by one read.
-
-        Args:
-            keys: in any order, as bytes or as text; those that the HFile lacks have no entry.
-
-        Raises:
-            HFileError: bytes that contradict the format.
-            UnsupportedTableError: encoded data blocks.
         """
         wanted = _encoded(keys)
         values = pa.array(wanted, pa.binary())
@@ -154,17 +137,10 @@ class HFileReader:
         return concat_hfiles(parts, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
-        """Yield every entry, in parts of whole data blocks.
+        """Yield every entry, in parts of about ``part_size`` inflated bytes.
 
-        The data blocks are walked in file order. That needs no index, so it makes no difference how
-        many levels the index has; the trailer's entry count proves that no entry is missed.
-
-        Args:
-            part_size: inflated bytes of a part, about.
-
-        Raises:
-            HFileError: bytes that contradict the format or the entry count.
-            UnsupportedTableError: encoded data blocks.
+        The data blocks are walked in file order, which needs no index; the trailer's entry count
+        proves that no entry is missed.
         """
         found = 0
         for part in self._decode(self._data_blocks(), part_size):
@@ -175,23 +151,14 @@ class HFileReader:
             raise HFileError(problem, 0)
 
     def meta_block(self, name: str) -> bytes | None:
-        """Read the content of a meta block; None if there is none of that name.
-
-        Raises:
-            HFileError: bytes that contradict the format.
-        """
+        """Read the content of a meta block; None if there is none of that name."""
         if name not in self._meta_blocks:
             return None
         offset, size = self._meta_blocks[name]
         return bytes(self._blocks.block(self._blocks.read(offset, size), offset, META_MAGIC))
 
     def bloom_filter(self) -> BloomFilter | None:
-        """Read the Bloom filter of the record keys; None if the writer made none.
-
-        Raises:
-            HFileError: bytes that contradict the format.
-            BloomFilterError: the filter is of an unknown form.
-        """
+        """Read the Bloom filter of the record keys; None if the writer made none."""
         content = self.meta_block(_BLOOM_BLOCK)
         kind = self.file_info.get(_BLOOM_KIND_INFO)
         if content is None or kind is None:

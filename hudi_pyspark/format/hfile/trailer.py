@@ -38,12 +38,7 @@ class Trailer:
 
 
 def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
-    """Parse the last 4,096 bytes of an HFile.
-
-    Raises:
-        HFileError: bytes of another form, or of another version.
-        UnsupportedTableError: the HFile is encrypted.
-    """
+    """Parse the last 4,096 bytes of an HFile; UnsupportedTableError if it is encrypted."""
     found = bytes(octets[: len(_MAGIC)])
     if found != _MAGIC:
         raise HFileError(f"expected HFile trailer {_MAGIC!r}, found {found!r}", offset)
@@ -70,9 +65,7 @@ def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
 def parse_file_info(content: bytes | memoryview, offset: int, path: str) -> dict[str, bytes]:
     """Parse a block of pairs, each in field 1 of a message: field 1 its key, field 2 its value.
 
-    Raises:
-        HFileError: bytes of another form.
-        UnsupportedTableError: the entries have tags, which HBase alone writes.
+    UnsupportedTableError where entries have tags, which HBase alone writes.
     """
     found = bytes(content[: len(_FILE_INFO_PREFIX)])
     if found != _FILE_INFO_PREFIX:

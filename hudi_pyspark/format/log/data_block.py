@@ -65,21 +65,10 @@ def decode_data_block(
 ) -> pa.Table:
     """Decode the records of an Avro, CDC, HFile or Parquet data block, in block order.
 
-    Args:
-        block: as framed; its SCHEMA header describes the records.
-        columns: top-level names to decode; those that the block's schema lacks are skipped. None
-            for all.
-        only: the requested rows; other rows may be decoded, too.
-
-    Returns:
-        The columns in the order of the block's schema, in the Arrow types of that schema or of the
-        Parquet file. Timestamps keep their unit.
-
-    Raises:
-        CorruptLogBlockError: content that does not fit the block's type or schema.
-        UnsupportedTypeError: a column of a type that has no Arrow counterpart.
-        UnsupportedTableError: an HFile codec that is not covered.
-        ValueError: the block is not of a type with records.
+    Only ``columns`` are decoded, those that the block's schema lacks left out; rows outside
+    ``only`` may be decoded too. Columns are in the order and types of the block's schema or Parquet
+    file, and timestamps keep their unit. Raises CorruptLogBlockError, UnsupportedTypeError or, for
+    an HFile codec, UnsupportedTableError.
     """
     decode = (
         _NATIVE_DECODERS[block.native_extension]
@@ -95,14 +84,7 @@ def decode_data_block(
 
 
 def decode_deletes(block: LogBlock) -> DeleteRecords:
-    """Decode a block of deletes, or a native log of them.
-
-    Raises:
-        CorruptLogBlockError: content that is not of the block's form.
-        UnsupportedTableError: an ordering value of a Java class, or an HFile codec, that is not
-            covered.
-        UnsupportedTypeError: an ordering field of a type that has no Arrow counterpart.
-    """
+    """Decode a block of deletes, or a native log of them; errors as `decode_data_block`."""
     if not block.native_extension:
         return decode_delete_block(block.content, path=block.path, offset=block.offset)
     if block.native_extension == "parquet":
@@ -128,11 +110,9 @@ def _decode_hfile_deletes(block: LogBlock) -> pa.Table:
 
 
 def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
-    """Decode the records of a data block as far as it goes.
+    """Decode the records before the first bad one, and say what is wrong with that, or "".
 
-    Returns:
-        All columns of the records before the first that cannot be decoded, and what is wrong with
-        that one, or "". Only Avro blocks give a part of their records.
+    Only Avro blocks give a part of their records.
     """
     try:
         return decode_data_block(block, None), ""
@@ -157,12 +137,7 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
 
 
 def block_schema(block: LogBlock) -> AvroRecord:
-    """Return the parsed SCHEMA header of a data block.
-
-    Raises:
-        CorruptLogBlockError: no SCHEMA header, or one that is not an Avro record schema.
-        UnsupportedTypeError: a schema with a type that is not covered.
-    """
+    """Return the parsed SCHEMA header of a data block."""
     if block.schema_text is None:
         raise _corrupt(block, "expected a SCHEMA header, found none")
     try:
@@ -258,17 +233,7 @@ _NATIVE_DECODERS = {"parquet": _decode_parquet, "hfile": _decode_hfile}
 def decode_hfile_records(
     hfile: HFile, schema: AvroRecord, columns: Sequence[str] | None
 ) -> pa.Table:
-    """Decode every record of an HFile, in file order.
-
-    Args:
-        hfile: as read.
-        schema: of the values.
-        columns: top-level names to decode; those that the schema lacks are skipped. None for all.
-
-    Raises:
-        CorruptAvroError: a value that does not fit the schema.
-        UnsupportedTypeError: a column of a type that has no Arrow counterpart.
-    """
+    """Decode the ``columns`` of every record of an HFile, in file order."""
     table = decode_records(schema, hfile.values_data, hfile.value_starts, hfile.value_ends, columns)
     return _restore_keys(table, hfile.keys)
 

@@ -84,12 +84,7 @@ class DeleteRecords:
 
     @classmethod
     def of_columns(cls, keys: pa.StringArray, orderings: Sequence[pa.Array]) -> DeleteRecords:
-        """Wrap the columns of a native log of deletes.
-
-        Args:
-            keys: record keys.
-            orderings: values by ordering field, null where a delete has none.
-        """
+        """Wrap a native log's columns; an ordering is null where a delete has none."""
         groups = tuple(map(_group_of_column, orderings))
         if len(groups) <= 1:
             return cls(keys, groups, None)
@@ -120,13 +115,9 @@ def _group_of_column(values: pa.Array) -> OrderingGroup:
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:
     """Decode the content of a delete block of any version.
 
-    Raises:
-        CorruptLogBlockError: an unknown version, or a payload that does not fit.
-        UnsupportedTableError: an ordering value of a Java class that is not covered.
-
-    Source: HoodieDeleteBlock and HoodieDeleteRecordList.avsc of Apache Hudi; checked by the golden
-    tables; only v9_mor_payload_mysql_debezium has several ordering fields. Versions 1 and
-    2 are checked by bytes of Hudi's serialiser alone.
+    Raises CorruptLogBlockError, and UnsupportedTableError for ordering values of unknown Java
+    classes. Only golden table v9_mor_payload_mysql_debezium has several ordering fields; versions 1
+    and 2 are checked by bytes of Hudi's serialiser alone.
     """
     if len(content) < _VERSION_AND_LENGTH.size:
         problem = f"expected version and length of a delete block, found {len(content)} bytes"
@@ -172,9 +163,7 @@ def _group_by_wrapper(
 ) -> tuple[OrderingGroup, ...]:
     """Group the members of a wrapper union, at most one of them set in each row, by wrapper.
 
-    Args:
-        members: per branch, in the order of OrderingWrapper, the wrappers or null.
-        rows: per row of the members, its ordinal in the block.
+    ``members`` are in the order of OrderingWrapper; ``rows`` are ordinals in the block.
     """
     groups = []
     for wrapper, member in zip(OrderingWrapper, members, strict=False):
@@ -294,8 +283,7 @@ def _record(name: str, **fields: object) -> dict[str, object]:
 def _delete_list_schema() -> AvroRecord:
     """Return the schema of version 3 payloads, which is not in the block.
 
-    Releases have only added branches at the end of the unions, so that this one, of 1.2.0, fits
-    the blocks of all of them.
+    Releases have only added branches at the end of the unions, so that of 1.2.0 fits all blocks.
     """
     *scalars, local_date = (
         _record(wrapper.value, value=avro_type) for wrapper, avro_type in _AVRO_TYPES.items()

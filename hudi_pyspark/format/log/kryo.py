@@ -49,21 +49,12 @@ class KryoDelete:
 
 
 def parse_hoodie_keys(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
-    """Parse the `HoodieKey[]` of a version 1 delete block, in block order.
-
-    Raises:
-        CorruptLogBlockError: other bytes than such an array, or bytes after it.
-    """
+    """Parse the `HoodieKey[]` of a version 1 delete block, in block order."""
     return _parse_array(_KryoReader(payload, path, offset), _HOODIE_KEY, _read_key)
 
 
 def parse_delete_records(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
-    """Parse the `DeleteRecord[]` of a version 2 delete block, in block order.
-
-    Raises:
-        CorruptLogBlockError: other bytes than such an array, or bytes after it.
-        UnsupportedTableError: an ordering value of a Java class that is not covered.
-    """
+    """Parse the `DeleteRecord[]` of a version 2 delete block, in block order."""
     return _parse_array(_KryoReader(payload, path, offset), _DELETE_RECORD, _read_delete)
 
 

@@ -80,13 +80,7 @@ class RandomAccess(BytesSource, Protocol):
 
 
 def open_span(file: BytesSource, start: int, stop: int) -> pa.NativeFile | IO[bytes]:
-    """Open some bytes of a log file as a file.
-
-    Args:
-        file: the log file. Only its whole can be opened without reading it into memory.
-        start: bytes from the start of the file.
-        stop: likewise, exclusive.
-    """
+    """Open bytes of a log file as a file; only the whole is not read into memory first."""
     if start == 0 and stop == len(file) and isinstance(file, RandomAccess):
         return file.open()
     return pa.BufferReader(pa.py_buffer(file[start:stop]))
@@ -153,19 +147,13 @@ class LogBlock:
 
 
 def frame_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
-    """Cut a log file into its blocks, in file order; their contents are left where they are.
+    """Cut a log file into its blocks, in file order; only the ends of blocks are read.
 
     Bytes that start with the magic but are not a whole block come as a CORRUPT_BLOCK, which ends at
     the next magic or at the end of the file: a writer that failed half-way leaves such bytes, and
     what was appended after them counts. Up to five bytes after the last block are ignored.
-
-    Args:
-        data: the log file; only the ends of its blocks are read.
-        path: relative to the base path; used only in blocks and errors.
-
-    Raises:
-        CorruptLogBlockError: no magic at the start of the file; or a block that is whole by its
-            lengths but has an unknown type, version or command, or a header that does not fit.
+    CorruptLogBlockError: no magic at the start, or a block that is whole by its lengths but has an
+    unknown type, version or command, or a header that does not fit.
     """
     file = memoryview(data) if isinstance(data, bytes) else data
     offset = 0
@@ -276,11 +264,7 @@ def _corrupt_block(file: BytesSource, offset: int, end: int, path: str) -> LogBl
 
 
 def _parse_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlock:
-    """Parse a block whose outer lengths are right.
-
-    Raises:
-        CorruptLogBlockError: the inner fields do not fill the block, or name unknown things.
-    """
+    """Parse a block whose outer lengths are right."""
     cursor = _Cursor(file, offset + len(MAGIC) + _LONG.size, end - _LONG.size, path)
     version = cursor.read_int("format version")
     if version != 1:

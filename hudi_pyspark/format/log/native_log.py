@@ -44,11 +44,7 @@ _BLOCK_TYPES = {
 def frame_native_log(data: bytes | BytesSource, name: LogFileName, *, path: str) -> LogBlock:
     """Read the header of a native log and leave its records where they are.
 
-    Raises:
-        CorruptLogBlockError: the file is not of its format, or its footer has no header.
-        UnsupportedTableError: a format that is not covered, or a newer version of the header.
-
-    Source: NativeLogFooterMetadata of Apache Hudi; checked by the tables of version 10.
+    UnsupportedTableError for a format that is not covered, or a newer version of the header.
     """
     block_type = _BLOCK_TYPES.get((name.kind, name.native_extension))
     if block_type is None:
@@ -102,12 +98,7 @@ def _is_of_header(key: bytes) -> bool:
 
 
 def _parse_header(entries: Mapping[str, str], path: str) -> dict[HeaderKey, str]:
-    """Return the entries of a footer by header key; unknown ones are left out.
-
-    Raises:
-        CorruptLogBlockError: the header is not a JSON object of texts.
-        UnsupportedTableError: it is of a newer version.
-    """
+    """Return the entries of a footer by header key; unknown ones are left out."""
     named = {key.removeprefix(_ENTRY_PREFIX): value for key, value in entries.items()}
     if _HEADER_ENTRY in entries:
         named = _parse_json(entries[_HEADER_ENTRY], path)

@@ -31,20 +31,9 @@ class _TooMany(Exception):
 def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinals | None:
     """Decode a Roaring bitmap of 64-bit numbers in its portable form, as Base64.
 
-    Args:
-        text: the value of the header; "" is the empty bitmap.
-        most: records of the block.
-        path: of the log file; used only in errors.
-        offset: of the block in the log file; used only in errors.
-
-    Returns:
-        Ordinals from 0 of rows in the base file, ascending. The i-th is that of the block's i-th
-        record. None if there are more than records.
-
-    Raises:
-        CorruptLogBlockError: text that is not such a bitmap.
-
-    Source: the "RoaringFormatSpec", with its extension for 64-bit bitmaps.
+    Returns ordinals of rows in the base file, ascending: the i-th is that of the block's i-th
+    record. None if there are more than ``most``, the block's records. The form is the
+    "RoaringFormatSpec", with its extension for 64 bits.
     """
     try:
         return _parse_bitmap64(_OctetReader(base64.b64decode(text, validate=True)), most)
@@ -58,17 +47,7 @@ def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinal
 def decode_position_list(text: str, most: int, *, path: str) -> Ordinals | None:
     """Decode the positions of a native log's records: a count, then unsigned LEB128 numbers.
 
-    Args:
-        text: the value of the header, in Base64.
-        most: records of the log.
-        path: of the log file; used only in errors.
-
-    Returns:
-        Ordinals from 0 of rows in the base file, in the order of the records, unlike those of
-        inline blocks. None if there are more than records.
-
-    Raises:
-        CorruptLogBlockError: text that is not such a list.
+    Like `decode_positions`, but in the order of the records, which need not ascend.
     """
     try:
         reader = _OctetReader(base64.b64decode(text, validate=True))

@@ -25,15 +25,8 @@ def open_parquet(
 ) -> pq.ParquetFile:
     """Open a file so that a changed byte in a page or a name is an error.
 
-    Args:
-        source: a file that is open.
-        verify_checksums: whether pages are compared with their checksums, where they have some;
-            pages of GZIP never are, since decompression compares them with checksums of GZIP.
-        options: of `pyarrow.parquet.ParquetFile`.
-
-    Raises:
-        pyarrow.ArrowInvalid, OSError, UnicodeDecodeError: the footer cannot be read, or contradicts
-            itself.
+    Pages of GZIP are not compared with Parquet's checksums: decompression has its own. Raises
+    pyarrow.ArrowInvalid, OSError or UnicodeDecodeError where the footer contradicts itself.
     """
     file = pq.ParquetFile(source, **options)
     if file.num_row_groups:
@@ -47,44 +40,21 @@ def open_parquet(
 
 
 def read_columns(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
-    """Read columns of a whole file, in one thread.
-
-    Args:
-        file: to read from.
-        columns: names of top-level columns, or dotted paths of leaf columns.
-
-    Raises:
-        pyarrow.ArrowInvalid, OSError: the pages cannot be read, or lack rows.
-    """
+    """Read top-level columns, or dotted paths of leaves, of a whole file in one thread."""
     table = file.read(columns, use_threads=False)
     check_row_count(file.metadata, range(file.num_row_groups), table.num_rows)
     return table
 
 
 def check_row_count(metadata: pq.FileMetaData, groups: Iterable[int], rows: int) -> None:
-    """Check how many rows some row groups have.
-
-    Args:
-        metadata: the file's footer.
-        groups: ordinals of the row groups.
-        rows: how many pyarrow has read from them, or the footer says of all of them.
-
-    Raises:
-        pyarrow.ArrowInvalid: the row groups say another number.
-    """
+    """Raise pyarrow.ArrowInvalid unless some row groups have ``rows`` rows by the footer."""
     expected = sum(metadata.row_group(group).num_rows for group in groups)
     if rows != expected:
         raise pa.ArrowInvalid(f"expected {expected} rows in the row groups, found {rows}")
 
 
 def chunk_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Statistics | None:
-    """Return the statistics of a column chunk; None if there are none, or of another type.
-
-    Args:
-        metadata: the file's footer.
-        group: ordinal of the row group.
-        leaf: ordinal of the leaf column.
-    """
+    """Return the statistics of a column chunk; None if there are none, or of another type."""
     chunk = metadata.row_group(group).column(leaf)
     is_typed = chunk.physical_type == metadata.schema.column(leaf).physical_type
     return chunk.statistics if is_typed else None

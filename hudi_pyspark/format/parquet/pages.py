@@ -90,7 +90,7 @@ class ColumnPages:
 class ParquetPages:
     """The footer of a Parquet file, for those who pick pages.
 
-    All functions raise ParquetPagesError or ThriftError for a file that is not as they expect.
+    Its methods raise ParquetPagesError or ThriftError for a file that is not as they expect.
     """
 
     footer: ThriftStruct
@@ -118,13 +118,7 @@ class ParquetPages:
         return begin, begin + chunk.integer(_INDEX_SIZE)
 
     def pages(self, group: int, leaf: int, index: memoryview) -> ColumnPages:
-        """Return the pages of a leaf column.
-
-        Args:
-            group: ordinal of the row group.
-            leaf: ordinal of the leaf column.
-            index: its offset index, the bytes of `index_span`.
-        """
+        """Return the pages of a leaf column; ``index`` has the bytes of `index_span`."""
         row_group = self.footer.structs(_ROW_GROUPS)[group]
         chunk = row_group.structs(_COLUMNS)[leaf]
         locations = parse_struct(index)[0].structs(_LOCATIONS)
@@ -160,11 +154,8 @@ class ParquetPages:
     ) -> bytes:
         """Build a Parquet file of one column and one row group out of some pages.
 
-        Args:
-            group: ordinal of the row group.
-            column: name of the top-level column.
-            chunks: by ordinal, its leaf columns with the pages to take, which hold the same rows.
-            data: bytes of the file between two offsets, of `ColumnPages.spans`.
+        ``chunks`` are its leaf columns, by ordinal, with the pages to take, which hold the same
+        rows; ``data`` returns bytes of the file between two offsets.
         """
         out = bytearray(MAGIC)
         originals = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)

@@ -57,44 +57,28 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
     """
 
     def integer(self, number: int) -> int:
-        """Return the integer of a field.
-
-        Raises:
-            ThriftError: the field is missing or has another type.
-        """
+        """Return the integer of a field."""
         kind, value = self.get(number, _NOTHING)
         if kind not in _INTEGERS:
             raise ThriftError(f"field {number} is not an integer")
         return cast("int", value)
 
     def list(self, number: int) -> ThriftList:
-        """Return the list of a field.
-
-        Raises:
-            ThriftError: the field is missing or has another type.
-        """
+        """Return the list of a field."""
         value = self.get(number, _NOTHING)[1]
         if not isinstance(value, ThriftList):
             raise ThriftError(f"field {number} is not a list")
         return value
 
     def struct(self, number: int) -> ThriftStruct:
-        """Return the struct of a field.
-
-        Raises:
-            ThriftError: the field is missing or has another type.
-        """
+        """Return the struct of a field."""
         value = self.get(number, _NOTHING)[1]
         if not isinstance(value, ThriftStruct):
             raise ThriftError(f"field {number} is not a struct")
         return value
 
     def structs(self, number: int) -> tuple[ThriftStruct, ...]:
-        """Return the structs of a list field.
-
-        Raises:
-            ThriftError: the field is missing or has another type.
-        """
+        """Return the structs of a list field."""
         structs = self.list(number)
         if structs.kind is not ThriftType.STRUCT:
             raise ThriftError(f"field {number} is not a list of structs")
@@ -102,11 +86,7 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
 
 
 def parse_struct(data: bytes | memoryview, offset: int = 0) -> tuple[ThriftStruct, int]:
-    """Parse a struct, and return the offset after it too.
-
-    Raises:
-        ThriftError: there is none, or it does not end within the data.
-    """
+    """Parse a struct, and return the offset after it too; ThriftError if there is none."""
     try:
         return _parse_struct(memoryview(data), offset, 0)
     except (IndexError, ValueError, struct.error, ProtobufError) as error:

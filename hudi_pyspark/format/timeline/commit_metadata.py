@@ -104,21 +104,13 @@ class CommitMetadata:
 
 
 def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
-    """Decode a commit's file, in any state; an empty file gives empty metadata.
-
-    Raises:
-        CorruptTimelineError: the file cannot be decoded.
-    """
+    """Decode a commit's file, in any state; an empty file gives empty metadata."""
     with decoded_body(body, path=path) as record:
         return commit_metadata_of(record)
 
 
 def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
-    """Return commit metadata of a decoded record: unknown fields are ignored, absent ones empty.
-
-    Raises:
-        LookupError, TypeError, AttributeError, ValueError: fields of another shape.
-    """
+    """Return commit metadata of a decoded record: unknown fields are ignored, absent ones empty."""
     return CommitMetadata(
         write_stats={
             partition_path: tuple([_write_stat(stat) for stat in stats])

@@ -70,11 +70,7 @@ class Instant:
 
     @classmethod
     def parse(cls, file_name: str, layout: int) -> Instant:
-        """Read a timeline file's name.
-
-        Raises:
-            NotAnInstant: no timeline of that layout has a file of that name.
-        """
+        """Parse a timeline file's name; NotAnInstant if that layout has no such file."""
         match = _NAME.fullmatch(file_name)
         if match is None:
             raise NotAnInstant(file_name)
@@ -94,10 +90,8 @@ class Instant:
         """Return the name that Hudi gives this instant's file; `parse` inverts it.
 
         A completed compaction is named as the commit that it has become, and likewise the other
-        actions that complete under another name. Layouts 0 and 1 leave the completion time out.
-
-        Raises:
-            ValueError: a requested savepoint, which has no file.
+        actions that complete under another name. ValueError: a requested savepoint, which has no
+        file.
         """
         if self.state is InstantState.REQUESTED and self.action is Action.SAVEPOINT:
             raise ValueError(f"savepoint {self.requested_time} has no requested file")
@@ -142,9 +136,6 @@ def instant_to_datetime(text: str) -> datetime:
 
     Fourteen digits mean the last millisecond of their second, as in Hudi. No instant records the
     writer's time zone.
-
-    Raises:
-        InvalidInstantError: other text, or no such moment.
     """
     if not (text.isascii() and text.isdigit() and len(text) in (14, 17)):
         raise InvalidInstantError(

@@ -35,13 +35,8 @@ _UNDECODABLE = (
 def read_body(body: bytes, *, path: str) -> dict[str, Any]:
     """Decode the single record of a timeline file; {} for an empty file.
 
-    Args:
-        body: the whole file. The first bytes show its format: commits are JSON up to table version
-            7 and Avro from 8 on, but the commits of an upgraded table stay as they were.
-        path: of the file; used only in errors.
-
-    Raises:
-        CorruptTimelineError: neither JSON nor Avro, or not decodable as such.
+    Its first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on, but
+    those of an upgraded table stay as they were. Raises CorruptTimelineError.
     """
     if not body:
         return {}
@@ -59,11 +54,7 @@ def read_body(body: bytes, *, path: str) -> dict[str, Any]:
 
 @contextmanager
 def decoded_body(body: bytes, *, path: str) -> Iterator[dict[str, Any]]:
-    """Decode a timeline file for the code below ``with``, which may find it of another shape.
-
-    Raises:
-        CorruptTimelineError: it cannot be decoded, or is of another shape.
-    """
+    """Decode a timeline file for the code below ``with``, which may find it of another shape."""
     record = read_body(body, path=path)
     with undecodable_as_corrupt(path):
         yield record

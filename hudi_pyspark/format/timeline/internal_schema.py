@@ -62,20 +62,12 @@ class InternalSchema:
 
 
 def parse_internal_schema(text: str | bytes, *, path: str) -> InternalSchema:
-    """Parse one schema, as commit metadata holds it under ``latest_schema``.
-
-    Raises:
-        CorruptTimelineError: other text than an internal schema.
-    """
+    """Parse one schema, as commit metadata holds it under ``latest_schema``."""
     return _parse(text, path, lambda record: (_schema(record),))[0]
 
 
 def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...]:
-    """Parse all schemas of a ``.schemacommit`` file, oldest first.
-
-    Raises:
-        CorruptTimelineError: other text than a history of internal schemas.
-    """
+    """Parse all schemas of a ``.schemacommit`` file, oldest first."""
     schemas = _parse(text, path, lambda record: tuple(_schema(s) for s in record["schemas"]))
     return tuple(sorted(schemas, key=lambda s: s.version_id))
 

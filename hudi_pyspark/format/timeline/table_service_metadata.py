@@ -113,9 +113,7 @@ class SavepointMetadata:
 def parse_compaction_plan(body: bytes, *, path: str) -> CompactionPlan:
     """Decode the requested file of a compaction or log compaction.
 
-    Raises:
-        CorruptTimelineError: the file cannot be decoded. An empty one counts as such: without its
-            plan it is unknown which log files belong to which slice.
+    An empty one is corrupt: its plan says which log files belong to which slice.
     """
     if not body:
         raise CorruptTimelineError(path, "expected a compaction plan, found an empty file")
@@ -124,11 +122,7 @@ def parse_compaction_plan(body: bytes, *, path: str) -> CompactionPlan:
 
 
 def parse_replace_plan(body: bytes, *, path: str) -> ReplacePlan:
-    """Decode the requested file of a replacecommit or clustering; old overwrites left it empty.
-
-    Raises:
-        CorruptTimelineError: the file cannot be decoded.
-    """
+    """Decode the requested file of a replacecommit or clustering; old overwrites left it empty."""
     with decoded_body(body, path=path) as record:
         plan = record.get("clusteringPlan") or {}
         return ReplacePlan(
@@ -141,21 +135,13 @@ def parse_replace_plan(body: bytes, *, path: str) -> ReplacePlan:
 
 
 def parse_clean_metadata(body: bytes, *, path: str) -> CleanMetadata:
-    """Decode a completed clean.
-
-    Raises:
-        CorruptTimelineError: the file cannot be decoded.
-    """
+    """Decode a completed clean."""
     with decoded_body(body, path=path) as record:
         return clean_metadata_of(record)
 
 
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
-    """Return the completed clean of a decoded record.
-
-    Raises:
-        LookupError, TypeError, AttributeError, ValueError: fields of another shape.
-    """
+    """Return the completed clean of a decoded record."""
     return CleanMetadata(
         earliest_commit_to_retain=text(record.get("earliestCommitToRetain")) or None,
         last_completed_commit=text(record.get("lastCompletedCommitTimestamp")) or None,
@@ -173,21 +159,13 @@ def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
 
 
 def parse_rollback_metadata(body: bytes, *, path: str) -> RollbackMetadata:
-    """Decode a completed rollback.
-
-    Raises:
-        CorruptTimelineError: the file cannot be decoded.
-    """
+    """Decode a completed rollback."""
     with decoded_body(body, path=path) as record:
         return rollback_metadata_of(record)
 
 
 def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
-    """Decode which instants a requested rollback or restore is going to undo: requested times.
-
-    Raises:
-        CorruptTimelineError: the file cannot be decoded.
-    """
+    """Decode which instants a requested rollback or restore is going to undo: requested times."""
     with decoded_body(body, path=path) as record:
         instant = record.get("instantToRollback")
         instants = [instant] if instant else record.get("instantsToRollback") or ()
@@ -195,11 +173,7 @@ def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
 
 
 def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
-    """Decode a completed restore.
-
-    Raises:
-        CorruptTimelineError: the file cannot be decoded.
-    """
+    """Decode a completed restore."""
     with decoded_body(body, path=path) as record:
         return RestoreMetadata(
             rolled_back_times=texts(record.get("instantsToRollback")),
@@ -213,11 +187,7 @@ def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
 
 
 def parse_savepoint_metadata(body: bytes, *, path: str) -> SavepointMetadata:
-    """Decode a completed savepoint.
-
-    Raises:
-        CorruptTimelineError: the file cannot be decoded.
-    """
+    """Decode a completed savepoint."""
     with decoded_body(body, path=path) as record:
         return SavepointMetadata(
             file_names={
@@ -239,11 +209,7 @@ def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
-    """Return the completed rollback of a decoded record.
-
-    Raises:
-        LookupError, TypeError, AttributeError, ValueError: fields of another shape.
-    """
+    """Return the completed rollback of a decoded record."""
     return RollbackMetadata(
         rolled_back_times=texts(record.get("commitsRollback")),
         partitions=tuple(
