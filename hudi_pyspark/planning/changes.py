@@ -54,12 +54,7 @@ _DELETES = frozenset({"DELETE", "DELETE_PREPPED"})
 
 
 def check_changes(view: TableView, options: IncrementalOptions) -> None:
-    """Refuse a query that the table cannot answer for any range.
-
-    Raises:
-        UnsupportedTableError: the table does not log changes, or its rows have no record key.
-        InvalidInstantError: the range ends before it begins.
-    """
+    """Refuse a query that the table cannot answer for any range."""
     check_order(options.begin, options.end)
     config = view.config
     if not config.cdc_enabled:
@@ -82,17 +77,9 @@ def plan_changes(
     """Make one task per commit and file group, in order of commits.
 
     Begin and end are compared with requested times on every table version, except that the offsets
-    of a stream are completion times from version 8 on.
-
-    Args:
-        view: the table.
-        options: the range and how to answer it.
-        table_schema: all columns of the table.
-        plan: makes scan tasks of all columns, given file slices and the newest instant that counts.
-
-    Raises:
-        IncrementalRangeError: the range begins before the active timeline, commits of it are still
-            pending, or files are gone.
+    of a stream are completion times from version 8 on. ``plan`` makes scan tasks of all columns,
+    given file slices and the newest instant that counts. IncrementalRangeError: the range begins
+    before the active timeline, commits of it are still pending, or files are gone.
     """
     by_completion = options.by_offset and view.config.has_completion_times
     times = commit_times(view, by_completion=by_completion)
@@ -172,13 +159,7 @@ class _ChangePlanner:
     written: dict[str, dict[tuple[str, str], FileSlice]] = field(default_factory=dict)
 
     def commit_tasks(self, time: str) -> Iterator[CdcTask]:
-        """Yield the tasks of a commit.
-
-        Raises:
-            IncrementalRangeError: files that they need are gone.
-            UnsupportedTableError: the commit does not record its operation.
-            CorruptTableError: the commit did not write the files that its metadata implies.
-        """
+        """Yield the tasks of a commit."""
         metadata = self.view.commit_metadata[time]
         if metadata.operation_type is WriteOperationType.UNKNOWN and any(metadata.all_stats()):
             raise UnsupportedTableError(

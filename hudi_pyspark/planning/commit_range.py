@@ -39,10 +39,7 @@ _log = logging.getLogger(__name__)
 def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
     """Resolve the commits that an incremental query covers.
 
-    Raises:
-        UnsupportedTableError: the table's rows do not record their commit.
-        InvalidInstantError: the range ends before it begins.
-        IncrementalRangeError: commits of the range are no longer known, or not completed yet.
+    IncrementalRangeError: commits of the range are no longer known, or not completed yet.
     """
     if not view.config.populate_meta_fields:
         raise UnsupportedTableError(
@@ -70,11 +67,7 @@ def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
 
 
 def check_order(begin: str, end: str) -> None:
-    """Refuse a range that ends before it begins.
-
-    Raises:
-        InvalidInstantError: it does.
-    """
+    """Refuse a range that ends before it begins."""
     if end and begin > end:
         raise InvalidInstantError(f"the range begins at {begin}, after its end {end}")
 
@@ -89,10 +82,7 @@ def range_slices(
 
     Slices are made only of the files that the range's commits wrote. If such a file is gone, the
     latest slices are read instead, with a warning: they hold the rows whose present version was
-    written in the range.
-
-    Raises:
-        IncrementalRangeError: files are gone and the query must not fall back.
+    written in the range. IncrementalRangeError: the query must not fall back.
     """
     slices: list[FileSlice] = []
     while commit_range.commits and not commit_range.full_scan:
@@ -119,11 +109,7 @@ def merged_slices(
     *,
     check_files: bool = False,
 ) -> list[FileSlice]:
-    """Return the slices of the same file groups as the table had them at the end of a range.
-
-    Raises:
-        MissingFileError: one of their files is gone (only if files are checked).
-    """
+    """Return the slices of the same file groups as the table had them at the end of a range."""
     return slices_of_groups(
         view,
         {(s.partition_path, s.file_id) for s in slices},
@@ -145,11 +131,7 @@ def _slices_at_end(
     options: IncrementalOptions,
     slices: Sequence[FileSlice],
 ) -> tuple[CommitRange, list[FileSlice]]:
-    """Return the merged slices, or a commit range that falls back because files are gone.
-
-    Raises:
-        IncrementalRangeError: files are gone and the query must not fall back.
-    """
+    """Return the merged slices, or a commit range that falls back because files are gone."""
     try:
         return commit_range, merged_slices(view, commit_range, slices, check_files=True)
     except MissingFileError as error:
@@ -189,11 +171,7 @@ def _answerable(
     reason: str,
     missing: Mapping[str, str],
 ) -> CommitRange:
-    """Return the effective commit range where some of its commits, or their files, are gone.
-
-    Raises:
-        IncrementalRangeError: the query must not fall back.
-    """
+    """Return the effective commit range where some of its commits, or their files, are gone."""
     if options.on_missing is OnMissing.FULL_SCAN:
         return replace(commit_range, full_scan=reason)
     last_missing = max(missing.values())
@@ -251,11 +229,7 @@ def archived_commits(
 
 
 def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: HollowCommits) -> str:
-    """Return the end of a range of requested times, inside which pending commits may complete.
-
-    Raises:
-        IncrementalRangeError: the range would miss a commit, and so would the one after it.
-    """
+    """Return the end of a range of requested times, inside which pending commits may complete."""
     reads_on = policy is HollowCommits.USE_TRANSITION_TIME
     pending = None if reads_on else view.history.first_incomplete_commit()
     times = [c.requested_time for c in view.commits]

@@ -25,20 +25,11 @@ if TYPE_CHECKING:
 
 
 def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -> pa.Schema:
-    """Return all columns that a scan may return.
+    """Return all columns that a scan may return, with the schema of an instant.
 
     A folder made by the timestamp-based key generator is a formatted time, not the column's value:
     taken from the path, the column is text, as in Apache Hudi. With the custom key generator it
     keeps its type.
-
-    Args:
-        view: the table.
-        as_of: instant whose schema it is; None for the latest.
-        values_from_path: partition values are taken from the path.
-
-    Raises:
-        UnsupportedTableError: the table has no schema yet.
-        UnsupportedTypeError: a column has a type without counterpart.
     """
     schema = resolve_schema(view, as_of)
     if not (values_from_path and view.config.key_generator == "TIMESTAMP"):
@@ -50,11 +41,7 @@ def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -
 def result_schema(
     table_schema: pa.Schema, columns: Sequence[str] | None, *, include_meta_columns: bool
 ) -> pa.Schema:
-    """Return the columns of the answer, in the order of `columns`; all of the table by default.
-
-    Raises:
-        InvalidOptionError: a column that the table does not have.
-    """
+    """Return the columns of the answer, in the order of `columns`; all of the table by default."""
     if columns is None:
         hidden = () if include_meta_columns else (*META_COLUMNS, OPERATION_COLUMN)
         return pa.schema([field for field in table_schema if field.name not in hidden])
@@ -90,9 +77,6 @@ def merge_schema(
     """Return the result's columns, and after them all others that merging log files needs.
 
     A table without meta columns gets a record key column, to be made from its key fields.
-
-    Raises:
-        CorruptTableError: an ordering field that the table schema does not have.
     """
     missing = [n for n in rule.ordering_fields if _top_level(n, table_schema) is None]
     if missing:
@@ -117,11 +101,7 @@ def merge_columns(
     key_fields: Sequence[str],
     merger: PayloadMerger | None,
 ) -> list[str]:
-    """Return the columns that merging looks at, each once; some may not be in the table schema.
-
-    Raises:
-        CorruptTableError: the payload class needs a column that the table schema does not have.
-    """
+    """Return the columns that merging looks at, each once; some may not be in the table schema."""
     fields = [*rule.ordering_fields, rule.delete_field, *key_fields]
     needed = [RECORD_KEY_COLUMN, DELETED_COLUMN, OPERATION_COLUMN]
     needed += [name for field in fields if (name := _top_level(field, table_schema))]

@@ -32,19 +32,12 @@ _AFTER_SLASH = "0"  # the character that follows the slash
 
 @dataclass(frozen=True, eq=False)
 class PartitionPruner:
-    """Chooses partitions by the values that their paths give to rows.
-
-    Attributes:
-        predicate: the filter.
-        config: the table's properties.
-        schema: the table's columns.
-        always_from_path: the path decides all partition values.
-    """
+    """Chooses partitions by the values that their paths give to rows."""
 
     predicate: Predicate
     config: TableConfig
-    schema: pa.Schema
-    always_from_path: bool
+    schema: pa.Schema  # of the table
+    always_from_path: bool  # the path decides all partition values
 
     def choose(self, partition_paths: Sequence[str]) -> list[str]:
         """Return the partitions that can have rows for which the filter is true, in their order."""

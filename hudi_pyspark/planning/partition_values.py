@@ -40,16 +40,8 @@ def resolve_partition_values(
 ) -> PartitionValues:
     """Decide, for the slices of one partition, which partition columns come from its path.
 
-    Args:
-        partition_path: relative to the base path.
-        config: the table's properties.
-        schema: the table's columns.
-        always_from_path: the path decides in all cases.
-        ordering_fields: names of fields whose stored values order records: they are shown, too.
-        read_for_merge: columns whose stored values the merge needs.
-
-    Raises:
-        CorruptTableError: the path has to decide, and does not parse.
+    ``ordering_fields`` are stored values that order records, so these are shown, too; of
+    ``read_for_merge`` the merge needs the stored values.
     """
     names = [name for name in config.partition_fields if name in schema.names]
     types = {name: path_type(schema.field(name)) for name in names}
@@ -85,8 +77,7 @@ def narrow_by_path(
 ) -> tuple[bool, Predicate | None]:
     """Evaluate the parts of a filter that the path of a partition decides.
 
-    Returns:
-        Whether rows of the partition can pass the filter, and the parts that remain to evaluate.
+    Returns whether rows of the partition can pass, and the parts that remain to evaluate.
     """
     known = {n: value for n, value in partition.path_values if n in partition.from_path}
     bounds = partial(_bounds, partition)

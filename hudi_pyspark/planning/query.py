@@ -68,18 +68,7 @@ class Query(ABC):
     def tasks(
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
     ) -> Sequence[ReadTask]:
-        """Plan the query.
-
-        Args:
-            planner: of the same table and options.
-            result: columns of the answer; changes always have all of theirs.
-            predicate: only rows of the answer for which it is true; None for all.
-
-        Raises:
-            MissingFileError: a committed file is not on the storage.
-            IncrementalRangeError: a range cannot be answered, because its files are gone.
-            UnsupportedTableError: a slice that cannot be read correctly.
-        """
+        """Plan the query; changes ignore ``result`` and have all of their columns."""
 
     @abstractmethod
     def instants(self, tasks: Sequence[ReadTask]) -> str:
@@ -87,13 +76,7 @@ class Query(ABC):
 
 
 def resolve_query(view: TableView, options: ReadOptions) -> Query:
-    """Resolve instants and ranges on the table's timeline.
-
-    Raises:
-        TimeTravelError: the state at that instant cannot be answered.
-        IncrementalRangeError: commits of the range are gone, or not completed yet.
-        UnsupportedTableError: the table does not have what the query needs.
-    """
+    """Resolve instants and ranges on the table's timeline."""
     if options.incremental is None:
         as_of = (
             resolve_as_of(options.as_of, view, local_now()) if options.as_of is not None else None
@@ -114,24 +97,16 @@ class SnapshotQuery(Query):
 
     @property
     def title(self) -> str:
-        """The query in a few words."""
         kind = QueryType.READ_OPTIMIZED if self.read_optimized else QueryType.SNAPSHOT
         when = f" as of {self.as_of}" if self.as_of else ""
         return f"{kind.value} of {self.view.storage.describe('')}{when}"
 
     @property
     def schema_instant(self) -> str | None:
-        """Instant whose schema the answer has; None for the latest."""
         return self.as_of
 
     @cached_property
     def slices(self) -> Sequence[FileSlice]:
-        """File slices that the answer is made of.
-
-        Raises:
-            MissingFileError: a committed file is not on the storage.
-            IncrementalRangeError: files of the range are gone, and it must not fall back.
-        """
         return self.view.file_slices(
             self.as_of, read_optimized=self.read_optimized, choice=self.choice
         )
@@ -139,11 +114,6 @@ class SnapshotQuery(Query):
     def tasks(
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
     ) -> Sequence[ScanTask]:
-        """Plan the query; see `Query.tasks`.
-
-        Raises:
-            HudiError: as there.
-        """
         until = self.as_of if self.as_of is not None else self.view.last_instant
         slices = self.slices
         if self.as_of is None:
@@ -152,7 +122,6 @@ class SnapshotQuery(Query):
         return plan(slices, planner.context, result=result, until=until, predicate=predicate)
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
-        """Return which instants the answer covers, in words."""
         if self.as_of:
             return f"up to {self.as_of}, inclusive (requested times)"
         last = self.view.last_instant
@@ -168,28 +137,16 @@ class RangeQuery(Query):
 
     @property
     def schema_instant(self) -> str | None:
-        """Instant whose schema the answer has; None for the latest."""
         commits = self.commit_range.commits
         return commits[-1] if self.options.use_end_schema and commits else None
 
     @property
     def slices(self) -> Sequence[FileSlice]:
-        """File slices that the answer is made of.
-
-        Raises:
-            MissingFileError: a committed file is not on the storage.
-            IncrementalRangeError: files of the range are gone, and it must not fall back.
-        """
         return self._range_and_slices[1]
 
     def tasks(
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
     ) -> Sequence[ScanTask]:
-        """Plan the query; see `Query.tasks`.
-
-        Raises:
-            HudiError: as there.
-        """
         commit_range, slices = self._range_and_slices
         reads_range = bool(commit_range.commits) and not commit_range.full_scan
         return plan(
@@ -203,7 +160,6 @@ class RangeQuery(Query):
         )
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
-        """Return which instants the answer covers, in words."""
         return str(self._range_and_slices[0])
 
     @cached_property
@@ -234,11 +190,9 @@ class ChangesQuery(Query):
 
     @property
     def slices(self) -> None:
-        """None, since the answer is made of changes."""
         return None
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        """Return the columns of changes."""
         return cdc_schema(table_schema, as_struct=self.options.cdc_format is CdcFormat.STRUCT)
 
     def tasks(
@@ -247,12 +201,6 @@ class ChangesQuery(Query):
         result: pa.Schema,  # noqa: ARG002  (changes have all of their columns)
         predicate: Predicate | None,
     ) -> Sequence[CdcTask]:
-        """Plan the query; see `Query.tasks`.
-
-        Raises:
-            HudiError: as there.
-        """
-
         def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
             slices, context = planner.with_sources(slices), planner.context
             return plan(slices, context, result=schema, until=until, from_files=True)
@@ -262,6 +210,5 @@ class ChangesQuery(Query):
         return [replace(task, predicate=predicate) for task in tasks]
 
     def instants(self, tasks: Sequence[ReadTask]) -> str:
-        """Return which instants the answer covers, in words."""
         times = sorted({task.instant for task in tasks if isinstance(task, CdcTask)})
         return f"commits {times[0]} to {times[-1]}, both inclusive" if times else "no commit"

@@ -34,20 +34,10 @@ _PLACES = Index.RECORD_INDEX
 
 
 class SlicePlanner:
-    """Plans file slices of a table.
+    """Plans file slices of a table, with the schema of ``schema_instant``; None is the latest.
 
     Loads the merge rule, the schema history and the sources of a bootstrap once, and only when the
     first slice is planned.
-
-    Args:
-        view: the table.
-        options: read options.
-        mergers: users' mergers by payload class.
-        schema_instant: instant whose schema the table has; None for the latest.
-
-    Raises:
-        UnsupportedTableError: the table has no schema yet.
-        UnsupportedTypeError: a column has a type without counterpart.
     """
 
     def __init__(
@@ -79,10 +69,7 @@ class SlicePlanner:
     ) -> Sequence[FileSlice]:
         """Return the slices of the latest state that can have rows which pass a filter.
 
-        Args:
-            slices: of the latest state.
-            predicate: the filter; None for all rows.
-            by_key: a key has rows in its latest file group only.
+        ``by_key``: a key has rows in its latest file group only.
         """
         self.index_notes = []
         if predicate is None or not (indexes := self._indexes(by_key=by_key)):
@@ -114,11 +101,7 @@ class SlicePlanner:
 
     @cached_property
     def context(self) -> PlanContext:
-        """What the tasks of all slices have in common.
-
-        Raises:
-            CorruptTableError: the merge mode is unknown, or the schema history cannot be read.
-        """
+        """What the tasks of all slices have in common."""
         view, options = self.view, self.options
         return PlanContext(
             config=view.config,
@@ -143,12 +126,7 @@ class SlicePlanner:
         return SchemaOnRead(target, internal_schema_versions(self.view))
 
     def with_sources(self, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
-        """Return the slices, with the source files of those that a bootstrap made.
-
-        Raises:
-            MissingFileError: the source files of a bootstrapped table are gone.
-            CorruptTableError: the index does not name them.
-        """
+        """Return the slices, with the source files of those that a bootstrap made."""
         if not any(is_skeleton(s, self.view.config) for s in slices):
             return slices
         return self._bootstrap_sources.attach(slices)

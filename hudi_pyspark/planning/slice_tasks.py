@@ -49,25 +49,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanContext:
-    """What a scan knows of its table before it chooses file slices.
-
-    Attributes:
-        config: the table's properties.
-        table_schema: all columns of the table.
-        rule: how records are merged.
-        committed: instants that count.
-        options: read options.
-        mergers: users' mergers by payload class.
-        schema_on_read: matches columns by id; None to match them by name.
-    """
+    """What a scan knows of its table before it chooses file slices."""
 
     config: TableConfig
     table_schema: pa.Schema
     rule: MergeRule
-    committed: CommittedTimes
+    committed: CommittedTimes  # instants that count
     options: ReadOptions
-    mergers: Mapping[str, PayloadMerger] = field(default_factory=dict)
-    schema_on_read: SchemaOnRead | None = None
+    mergers: Mapping[str, PayloadMerger] = field(default_factory=dict)  # users', by payload class
+    schema_on_read: SchemaOnRead | None = None  # None to match columns by name
 
     @property
     def key_fields(self) -> tuple[str, ...]:
@@ -101,19 +91,10 @@ def plan(
 ) -> list[ScanTask]:
     """Make one task per file slice, in order of partition path and file id.
 
-    Args:
-        slices: file slices that make up the answer, in any order.
-        context: the table and how to read it.
-        result: columns of the answer; structs may lack nested fields that are not wanted.
-        until: newest instant that the query sees, inclusive.
-        commit_range: only rows that these commits wrote; None for all.
-        predicate: only rows for which it is true; None for all.
-        merged_slices: for a range, the slices below its files, by partition path and file id.
-        from_files: partition columns keep the values that the files hold.
-
-    Raises:
-        UnsupportedTableError: a slice that cannot be read correctly.
-        CorruptTableError: a partition path that the answer needs and that does not parse.
+    ``result`` has the columns of the answer, of which structs may lack unwanted fields; ``until``
+    is the newest instant that the query sees, inclusive. A range has the slices below its files in
+    ``merged_slices``, by partition path and file id. With ``from_files``, partition columns keep
+    the values that the files hold.
     """
     config, table_schema, options = context.config, context.table_schema, context.options
     merger = find_merger(context.rule, options.payload_merger, context.mergers)
@@ -190,10 +171,7 @@ def _partition_narrower(
     *,
     from_files: bool,
 ) -> Callable[[str], _NarrowedPartition]:
-    """Return a function from the path of a partition to what a filter leaves of it.
-
-    Each path is parsed once.
-    """
+    """Return a function, with a cache, from a partition's path to what a filter leaves of it."""
     config, schema = context.config, context.table_schema
     from_path = context.options.partition_values_from_path or config.drop_partition_columns
     read_for_merge = merge_columns(schema, context.rule, context.key_fields, merger)
@@ -234,11 +212,7 @@ def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) 
 
 
 def _needed_columns(schema: pa.Schema, shared: SharedPlan, *, merges: bool) -> list[str]:
-    """Return the columns that a task looks at; some may not be in the schema.
-
-    Raises:
-        CorruptTableError: merging needs a column that the schema does not have.
-    """
+    """Return the columns that a task looks at; some may not be in the schema."""
     needed = list(top_level_columns(shared.predicate, schema))
     if shared.commit_range is not None:
         needed.append(COMMIT_TIME_COLUMN)

@@ -26,9 +26,6 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options that give a stream's columns as a batch, where a range needs its begin.
 
     The range is empty, so that commits that are archived or pending do not matter.
-
-    Raises:
-        InvalidOptionError: a bad value, or options that contradict each other.
     """
     given = GivenOptions.of(options)
     names_type = given.has("query_type")
@@ -90,17 +87,9 @@ def first_offset(options: StreamOptions) -> str:
 def next_offset(
     view: TableView, start: str, options: StreamOptions, *, until: str, limited: bool
 ) -> str:
-    """Return the end of the batch after an offset; the offset itself if nothing is new.
+    """Return the end of the batch after an offset (exclusive); the offset itself if nothing is new.
 
-    Args:
-        view: the table.
-        start: offset, exclusive.
-        options: how many commits and bytes a batch may have.
-        until: offset that the stream ends at (Trigger.AvailableNow); "" for none.
-        limited: whether the limits of the options count.
-
-    Raises:
-        CorruptTimelineError: commit metadata, needed for a limit in bytes, cannot be read.
+    The stream ends at ``until`` (Trigger.AvailableNow); "" for never.
     """
     offsets = commit_offsets(view)
     ahead = [o for o in offsets if start < o and (not until or o <= until)]

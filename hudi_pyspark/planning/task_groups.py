@@ -28,15 +28,10 @@ _SMALLEST_PART = 4 << 20
 
 
 def group_tasks(tasks: Sequence[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
-    """Spread tasks over groups of about equal cost.
+    """Spread tasks over groups of about ``target`` bytes of base files, the most expensive first.
 
-    Args:
-        tasks: all tasks of the read.
-        target: bytes of base files that a group should cost; one slice with logs may cost more,
-            since it cannot be divided.
-
-    Returns:
-        Groups, the most expensive first; the same ones for the same tasks in the same order.
+    A slice with logs may cost more, since it cannot be divided. The same tasks in the same order
+    give the same groups.
     """
     costs = np.fromiter((cost(task) for task in tasks), np.int64, len(tasks))
     target = max(target, int(costs.sum()) // _MOST_GROUPS)

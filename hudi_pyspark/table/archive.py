@@ -78,20 +78,10 @@ class ArchivedInstant:
 def load_archive(
     storage: Storage, layout: int, folder: str, since: str = "", until: str = ""
 ) -> tuple[ArchivedInstant, ...]:
-    """Read the completed instants of the archive, without their metadata.
+    """Read the completed instants of the archive, without their metadata, ordered by time.
 
-    Args:
-        storage: of the table.
-        layout: of the timeline; 2 has a history, earlier ones have archive files.
-        folder: the archive's, relative to the base path; it need not exist.
-        since: files of the history without instants from this requested time on are not read.
-        until: nor those without instants up to this one; "" for no bound.
-
-    Returns:
-        One per requested time and action, in that order: all within the bounds, and maybe others.
-
-    Raises:
-        CorruptTimelineError: an archive file, or one that the manifest names, cannot be read.
+    Files of the history (layout 2) without instants from ``since`` up to ``until`` are not read;
+    the answer has all within these bounds, and maybe others. Raises CorruptTimelineError.
     """
     if layout >= 2:
         loaded = load_history_v2(storage, folder, since, until)
@@ -104,12 +94,7 @@ def load_archive(
 def load_archived_commits(
     storage: Storage, instants: Sequence[ArchivedInstant]
 ) -> tuple[CommitMetadata, ...]:
-    """Read what each of these commits, delta commits and replace commits did, in the same order.
-
-    Raises:
-        ValueError: an instant of another action.
-        CorruptTimelineError: an archive file cannot be read, or no longer holds the instant.
-    """
+    """Read what each of these commits, delta commits and replace commits did, in order."""
     for instant in instants:
         if instant.action not in COMMIT_ACTIONS:
             raise ValueError(f"{instant.action} {instant.requested_time} has no commit metadata")
@@ -123,12 +108,9 @@ def load_archived_commits(
 def load_archived_bodies(
     storage: Storage, instants: Sequence[ArchivedInstant]
 ) -> tuple[Mapping[str, Any], ...]:
-    """Read the decoded content of each instant's completed file, in the same order; {} if empty.
+    """Read the decoded content of each instant's completed file, in order; {} if empty.
 
     Each archive file is read once, however many of its instants are asked for.
-
-    Raises:
-        CorruptTimelineError: an archive file cannot be read, or no longer holds the instant.
     """
     by_path: dict[str, dict[tuple[str, str], ArchivedInstant]] = {}
     for instant in instants:
@@ -230,11 +212,7 @@ def _completed_entries(
 
 
 def _records(schema_text: str, content: memoryview, fields: Sequence[str]) -> Iterator[Any]:
-    """Yield the Avro records of a data block: two ints, then each record after its length.
-
-    Raises:
-        ValueError: bytes after the last record.
-    """
+    """Yield the Avro records of a data block: two ints, then each record after its length."""
     writer_schema, reader_schema = _schemas(schema_text, tuple(fields))
     _, count = _RECORD_COUNT.unpack_from(content)
     start = _RECORD_COUNT.size

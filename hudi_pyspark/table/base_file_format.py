@@ -17,11 +17,7 @@ LANCE_MISSING = (
 
 
 def check_readable(path: str) -> None:
-    """Refuse, at plan time, a base file whose format cannot be read.
-
-    Raises:
-        UnsupportedTableError: another extension, or one whose library is not installed.
-    """
+    """Refuse, at plan time, a base file whose format cannot be read."""
     if path.endswith(PARQUET):
         return
     extension = posixpath.splitext(path)[1]

@@ -54,20 +54,12 @@ class BootstrapSources:
     base_path: str  # replaces the recorded hoodie.bootstrap.base.path
 
     def check_folder(self, storage: Storage) -> None:
-        """Refuse a folder of source files that is not there.
-
-        Raises:
-            MissingFileError: it does not exist, or is empty.
-        """
+        """Refuse a folder of source files that is missing or empty."""
         if _is_folder(storage, self.base_path) is False:
             raise MissingFileError.of_bootstrap(self.base_path)
 
     def attach(self, slices: Iterable[FileSlice]) -> list[FileSlice]:
-        """Return the slices, with the source file of every base file that holds meta columns only.
-
-        Raises:
-            CorruptTableError: the index does not name such a file, or names one elsewhere.
-        """
+        """Return the slices, with the source file of each skeleton base file."""
         return [
             s.with_bootstrap_source(self._source(s)) if is_skeleton(s, self.config) else s
             for s in slices
@@ -87,18 +79,10 @@ class BootstrapSources:
 def load_bootstrap_sources(
     storage: Storage, config: TableConfig, base_path: str = ""
 ) -> BootstrapSources:
-    """Read the bootstrap index, and find the source files.
+    """Read the bootstrap index, and find the source files below ``base_path``.
 
-    Args:
-        storage: of the table.
-        config: the table's properties.
-        base_path: the folder of the source files, where it is not the recorded one; "" to find it
-            as `locate_sources` does.
-
-    Raises:
-        UnsupportedTableError: the index is turned off, or not made of HFiles.
-        MissingFileError: it is not on the storage.
-        CorruptTableError: it cannot be decoded.
+    "" is the recorded folder, or where `locate_sources` finds it. Raises UnsupportedTableError
+    without an index of HFiles, MissingFileError, or CorruptTableError.
     """
     index = _load_index(storage, config)
     folder = base_path or locate_sources(storage, config.bootstrap_base_path)
@@ -135,12 +119,9 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
 
 
 def locate_sources(storage: Storage, recorded: str) -> str:
-    """Find the folder of the source files: the recorded one, or a sibling of the table.
+    """Return the recorded folder, or a sibling of the table if only that is there.
 
     So a table that was copied together with its source folder is read without any option.
-
-    Returns:
-        The recorded folder unless it is not there and the sibling is.
     """
     if _is_folder(storage, recorded):
         return recorded

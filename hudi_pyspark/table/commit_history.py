@@ -75,7 +75,7 @@ class CommitHistory:
         return self.archived_between()
 
     def archived_between(self, since: str = "", until: str = "") -> tuple[ArchivedInstant, ...]:
-        """Return archived instants, all between two requested times among them; see `load_archive`.
+        """Return all archived instants between two requested times, and maybe others.
 
         Loads no more of the archive than needed.
         """
@@ -199,11 +199,7 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
 
 
 def check_as_of(history: CommitHistory, as_of: str) -> None:
-    """Refuse an instant whose state may still change or is already cleaned away.
-
-    Raises:
-        TimeTravelError: with the first or last instant that can be answered.
-    """
+    """Refuse, by TimeTravelError, an instant that may still change or is cleaned away."""
     incomplete = history.first_incomplete_commit()
     if incomplete is not None and as_of >= incomplete.requested_time:
         raise TimeTravelError(

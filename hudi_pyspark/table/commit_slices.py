@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
-    """Return slices made only of the files that some commits wrote, as of the last of them.
-
-    Raises:
-        MissingFileError: one of these files is needed and not on the storage.
-    """
+    """Return slices made only of the files that some commits wrote, as of the last of them."""
     return view.slices.checked(lambda: _written_slices(view, times))
 
 
@@ -66,18 +62,10 @@ def slices_of_groups(
     completed_by: str = "",
     check_files: bool = False,
 ) -> list[FileSlice]:
-    """Return the slices of some file groups as of an instant.
+    """Return the slices of some file groups (partition path, file id) as of an instant.
 
-    Args:
-        view: the table.
-        file_groups: partition path and file id of each.
-        until: requested time of the last commit that counts.
-        completed_by: commits that completed later do not count, although they began before; "" to
-            go by requested times alone.
-        check_files: refuse where files are missing; else see `is_listed` of each file.
-
-    Raises:
-        MissingFileError: a file of the slices is not on the storage.
+    Commits that completed after ``completed_by`` do not count, although they began before; "" goes
+    by requested times alone. With ``check_files``, missing files are refused.
     """
     partitions = sorted({partition for partition, _ in file_groups})
     if view.config.log_file_has_one_commit:

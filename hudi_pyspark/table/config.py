@@ -112,11 +112,7 @@ class TableConfig:
 
     @classmethod
     def parse(cls, properties: Mapping[str, str]) -> TableConfig:
-        """Parse the properties of a table.
-
-        Raises:
-            UnsupportedTableError: a property has a value that cannot be read; the message names it.
-        """
+        """Parse the properties; UnsupportedTableError names a value that cannot be read."""
         version = _version(properties)
         folder_2 = f"{METADATA_FOLDER}/{properties.get('hoodie.timeline.path') or 'timeline'}"
         history = properties.get("hoodie.timeline.history.path") or "history"
@@ -186,10 +182,7 @@ def has_completion_times(version: int) -> bool:
 def load_table_config(storage: Storage) -> TableConfig:
     """Read ``hoodie.properties``, or its backup while a writer replaces the file.
 
-    Raises:
-        FileNotFoundError: there is neither file.
-        CorruptTableError: neither file can be parsed into properties.
-        UnsupportedTableError: the table cannot be read by this release.
+    Raises FileNotFoundError without both, CorruptTableError, or UnsupportedTableError.
     """
     problem = ""
     for path in (PROPERTIES_FILE, f"{PROPERTIES_FILE}.backup"):

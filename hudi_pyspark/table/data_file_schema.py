@@ -37,11 +37,7 @@ _FOOTER_READERS: Mapping[str, Callable[[Any], pa.Schema]] = {
 def newest_data_file_schema(
     storage: Storage, commit_metadata: Mapping[str, CommitMetadata]
 ) -> pa.Schema | None:
-    """Read the schema of the newest data file that can be read; None if none can.
-
-    Returns:
-        The file's columns in its order, meta columns included.
-    """
+    """Return the columns of the newest readable data file, meta columns included, or None."""
     for time in sorted(commit_metadata, reverse=True):
         for stat in _cheapest_first(stat for _, stat in commit_metadata[time].all_stats()):
             schema = _file_schema(storage, stat)

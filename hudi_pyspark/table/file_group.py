@@ -44,9 +44,8 @@ class LogFile:
     def apply_order(self) -> tuple[str, int, str, bool]:
         """Log files are merged in ascending order of this key.
 
-        The version is a number (10 after 9), the write token is text ("1-0-1" before "10-0-1",
-        "10-0-1" before "2-0-1") and a missing one comes first. Deletes of a commit follow its
-        records.
+        The version is a number (10 after 9), the write token is text ("10-0-1" before "2-0-1") and
+        a missing one comes first. Deletes of a commit follow its records.
         """
         return (self.instant_time, self.version, self.write_token, self.is_deletes)
 
@@ -106,19 +105,11 @@ def group_files(
     pending_compactions: Mapping[str, str],
     completion_time: Callable[[str], str | None] | None,
 ) -> list[FileGroup]:
-    """Assign the files of one partition to file groups and slices.
+    """Assign the files of one partition to file groups and slices, in order of file id.
 
-    Args:
-        partition_path: the partition all files lie in.
-        base_files: in any order; a later file of the same group and instant replaces an earlier.
-        log_files: in any order, without CDC log files.
-        pending_compactions: file id to the instant of the compaction that is planned for it.
-        completion_time: requested time of a delta commit to its completion time, None where that
-            is not known. None as a whole for table versions up to 7, whose log files carry the
-            slice's base instant in their name.
-
-    Returns:
-        File groups in order of file id.
+    Of several base files of a group and instant, the last counts. ``pending_compactions`` is file
+    id to instant. ``completion_time`` maps a delta commit's requested time, and is None for table
+    versions up to 7, whose log files carry the slice's base instant in their name.
     """
     # By file id, and then by base instant. Every slice has base file or log files, but for that of
     # a pending compaction, which may have neither yet.

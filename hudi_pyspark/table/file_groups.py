@@ -71,10 +71,8 @@ class FileGroups:
     ) -> Iterator[FileGroup]:
         """Yield the groups of all partitions, by partition path and file id.
 
-        Args:
-            choice: only of these partitions.
-            until: files that are lost matter only if `committed_until` this instant has them; None
-                for all commits.
+        Files that are lost matter only if `committed_until` the instant ``until`` has them; None
+        for all commits.
         """
         committed = self.committed_files if until is None else self.committed_until(until)
         # A partition that commits name but the listing does not has lost its files, or its marker.
@@ -89,13 +87,7 @@ class FileGroups:
         committed: Mapping[str, Mapping[str, CommittedFile]],
         only: Mapping[str, Collection[str]] | None = None,
     ) -> Iterator[FileGroup]:
-        """Yield the groups of some partitions, by partition path and file id.
-
-        Args:
-            partitions: their paths.
-            committed: partition path to file name to what commits record of the file.
-            only: partition path to names of files that count; None for all.
-        """
+        """Yield the groups of some partitions; only named files count, where ``only`` is given."""
         for partition, files in self._listed(partitions):
             listed = files
             if only is not None:
@@ -200,8 +192,7 @@ def committed_files(
 ) -> Mapping[str, Mapping[str, CommittedFile]]:
     """Map partition path and file name to what commits record of the file, CDC files included.
 
-    Args:
-        commits: requested time to metadata, oldest first.
+    ``commits`` are by requested time, oldest first.
     """
     files: dict[str, dict[str, CommittedFile]] = {}
     for time, metadata in commits.items():
@@ -248,11 +239,7 @@ def data_files(
     committed: Mapping[str, CommittedFile],
     config: TableConfig,
 ) -> tuple[list[BaseFile], list[LogFile]]:
-    """Return the base and log files of a partition: on the storage, or only known by commits.
-
-    Raises:
-        CorruptTableError: a committed base file is empty.
-    """
+    """Return the base and log files of a partition: on the storage, or only known by commits."""
     base_files: dict[str, BaseFile] = {}
     log_files: list[LogFile] = []
     extensions: tuple[str, ...] = (f".{config.base_file_format.lower()}",)

@@ -56,17 +56,12 @@ class FileSlices:
         check_files: bool = True,
         choice: PartitionChoice | None = None,
     ) -> list[FileSlice]:
-        """Return the slices that make up the table, by partition path and file id.
+        """Return the slices of the table at an instant (inclusive), by partition and file id.
 
-        Args:
-            instant: inclusive, compared with requested times; None for the latest.
-            read_optimized: slices with a base file only, without their log files.
-            check_files: refuse where files are missing; else see `is_listed` of each file.
-            choice: only of these partitions; others are not listed.
-
-        Raises:
-            MissingFileError: a committed file that the slices need is not on the storage.
-            CorruptTableError: commits, plans or files contradict each other.
+        None is the latest. ``read_optimized`` slices have a base file and no log files. Without
+        ``check_files``, see `is_listed` of each file; partitions that ``choice`` excludes are not
+        listed. Raises MissingFileError, or CorruptTableError where commits, plans or files
+        contradict each other.
         """
         until = instant if instant is not None else self.last_instant
         replaced = self.history.replaced_file_groups(until)
@@ -99,13 +94,9 @@ class FileSlices:
         ]
 
     def checked(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
-        """Return slices that have all their files.
+        """Return slices that have all their files, else raise MissingFileError.
 
-        Args:
-            make: returns them; called again where the listing lacked a file and was completed.
-
-        Raises:
-            MissingFileError: a committed file is not on the storage.
+        ``make`` is called again where the listing lacked a file and was completed.
         """
         slices = self.completed(make)
         for file_slice in slices:
@@ -127,10 +118,9 @@ class FileSlices:
         return self.groups.relist(file_slice.partition_path, missing[0])
 
     def all(self) -> list[FileSlice]:
-        """Return every slice that was or will be part of the table and has files.
+        """Return every slice that was or will be part of the table, by partition and file id.
 
-        They come by partition path and file id. Superseded and replaced slices, which only wait for
-        the cleaner, are among them.
+        Superseded and replaced slices, which only wait for the cleaner, are among them.
         """
         return [
             file_slice
@@ -140,11 +130,7 @@ class FileSlices:
         ]
 
     def before(self, time: str, partition_path: str, file_id: str) -> FileSlice | None:
-        """Return a file group's slice as it was just before a commit; None if it did not exist.
-
-        Raises:
-            MissingFileError: a file of that slice is not on the storage any more.
-        """
+        """Return a file group's slice as it was just before a commit; None if it did not exist."""
         earlier = self.history.instant_before(time)
 
         def slices() -> Iterator[FileSlice]:
@@ -196,7 +182,7 @@ class FileSlices:
         return previous.with_logs((*previous.log_files, *latest.log_files))
 
     def _logs_of_later_slices(self, group: FileGroup, until: str) -> list[LogFile]:
-        """Return the log files of commits that began up to an instant, in slices that began later.
+        """Return log files of commits up to an instant, in slices that began later.
 
         Of a commit that was in progress when a compaction was planned, log files belong to the
         slice of the compaction, which began later than the commit.
@@ -230,11 +216,7 @@ class FileSlices:
         return cache(lambda time: time <= self.last_instant and time in self._base_instants)
 
     def check_files(self, file_slice: FileSlice) -> None:
-        """Refuse a slice whose files are missing.
-
-        Raises:
-            MissingFileError: for the first of them.
-        """
+        """Refuse a slice whose files are missing, naming the first."""
         for path, instant_time in self.missing_files(file_slice):
             raise MissingFileError.since_commit(self.storage.describe(path), instant_time)
 

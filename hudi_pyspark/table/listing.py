@@ -38,11 +38,7 @@ class FileListing(Protocol):
         """List the files directly in each partition, in any order."""
 
     def relist(self, partition_path: str, missing_file: str) -> bool:
-        """List a partition anew, in a more reliable way, since a committed file is missing.
-
-        Returns:
-            Whether its files may be others now; False where there is no such way.
-        """
+        """List a partition anew, more reliably; whether its files may be others now."""
 
     def summary(self) -> str:
         """Say in a few words what has been listed so far, and how."""

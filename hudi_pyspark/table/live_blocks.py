@@ -33,11 +33,7 @@ class BlockFilter:
     committed: CommittedTimes | None  # None where uncommitted log files were dropped as a whole
 
     def admits(self, block: LogBlock) -> bool:
-        """Decide whether a data or delete block was written by a commit that the query sees.
-
-        Raises:
-            CorruptLogBlockError: the block names no instant.
-        """
+        """Decide whether a data or delete block was written by a commit that the query sees."""
         time = block.instant_time
         if time is None:
             raise CorruptLogBlockError("the block names no instant", block.path, block.offset)
@@ -56,12 +52,8 @@ class LogScan:
 def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogScan:
     """Resolve rollbacks, uncommitted instants and log compactions.
 
-    Args:
-        blocks: of all log files of the slice, in apply order of the files, then in file order.
-        block_filter: which instants count.
-
-    Raises:
-        CorruptLogBlockError: a block names no instant, or is of a type that a slice cannot have.
+    ``blocks`` are of all log files of the slice, in apply order of the files, then in file order.
+    CorruptLogBlockError: a block without instant, or of a type that a slice cannot have.
     """
     by_instant: dict[str, list[LogBlock]] = {}  # in order of first appearance
     corrupt = []
@@ -119,11 +111,10 @@ class SliceBlocks:
     most_bytes_in_memory: int  # larger files are read piece by piece
 
     def read(self, storage: Storage, files: LogFiles) -> list[LogBlock]:
-        """Return all log blocks that the query sees, undecoded, in the order in which they apply.
+        """Return the log blocks that the query sees, undecoded, in the order in which they apply.
 
-        Raises:
-            CorruptLogBlockError: a file is damaged, and `on_damage` says to fail.
-            MissingFileError: a log file, or the blocks that a completed commit wrote, are gone.
+        Raises CorruptLogBlockError where `on_damage` says to fail, and MissingFileError where a log
+        file, or the blocks that a completed commit wrote, are gone.
         """
         scan = scan_blocks(self._frame(storage, files), self.block_filter)
         self._check_damage(scan, storage)
@@ -165,7 +156,7 @@ class SliceBlocks:
             _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
 
     def _check_presence(self, scan: LogScan, storage: Storage) -> None:
-        """Refuse a slice without the blocks of a file that is named by a commit, but not listed.
+        """Refuse a slice without the blocks of a file that a commit names and no listing has.
 
         Where a file system can append, the blocks are in the file that they were appended to.
         """
@@ -183,11 +174,7 @@ class OnDamage(enum.Enum):
     IGNORE = "ignore"
 
     def report(self, problem: str, path: str, offset: int) -> None:
-        """Raise, log a warning, or do nothing.
-
-        Raises:
-            CorruptLogBlockError: for FAIL.
-        """
+        """Raise CorruptLogBlockError, log a warning, or do nothing."""
         if self is OnDamage.FAIL:
             raise CorruptLogBlockError(
                 f"{problem}. Restore the file from a copy, or accept what is left of it with the "

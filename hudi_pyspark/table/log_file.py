@@ -28,22 +28,14 @@ class LogFiles:
         self._start = 0  # of the piece in its file
 
     def load(self, path: str) -> BytesSource:
-        """Read the whole file into memory.
-
-        Raises:
-            MissingFileError: the file does not exist any more.
-        """
+        """Read the whole file into memory."""
         try:
             return memoryview(self._storage.read_bytes(path))
         except FileNotFoundError as error:
             raise MissingFileError.since_planning(self._storage.describe(path)) from error
 
     def open(self, path: str) -> BytesSource:
-        """Open a file that is read piece by piece, best from the start to the end.
-
-        Raises:
-            MissingFileError: the file does not exist any more, now or when it is read.
-        """
+        """Open a file that is read piece by piece, best from the start to the end."""
         file = self._opened(path)
         return _StoredFile(self, path, file.seek(0, os.SEEK_END))
 
@@ -60,11 +52,7 @@ class LogFiles:
         return self._piece[start - self._start : stop - self._start]
 
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
-        """Open a file for random access; the caller closes it.
-
-        Raises:
-            MissingFileError: the file does not exist any more.
-        """
+        """Open a file for random access; the caller closes it."""
         try:
             return self._storage.open_input(path)
         except FileNotFoundError as error:

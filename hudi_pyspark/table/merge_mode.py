@@ -100,12 +100,7 @@ class MergeRule:
 def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
     """Refuse a rule by which log records cannot be merged correctly.
 
-    Args:
-        rule: of the table.
-        has_merger: a user registered a function for the payload class.
-
-    Raises:
-        UnsupportedMergeError: names the property, its value, and what can be done.
+    ``has_merger``: a user registered a function for the payload class.
     """
     if rule.partial_update_mode not in ("", *PARTIAL_UPDATE_MODES):
         raise UnsupportedMergeError(
@@ -131,17 +126,9 @@ def resolve_merge_rule(
     delete_marker: str,
     column_defaults: Mapping[str, pa.Scalar] = MappingProxyType({}),
 ) -> MergeRule:
-    """Return the merge rule of a table.
+    """Return the merge rule of a table; "" takes the table's delete field and marker.
 
-    Args:
-        config: the table's properties.
-        delete_field: read option hoodie.payload.delete.field, "" to take the table's.
-        delete_marker: read option hoodie.payload.delete.marker, "" to take the table's.
-        column_defaults: defaults of the table schema that are not null.
-
-    Raises:
-        CorruptTableError: only one half of the delete marker is configured, or Hudi has no
-            such merge mode.
+    Raises CorruptTableError for half a delete marker, or a merge mode that Hudi does not have.
     """
     payload = _own_name(config.payload_class)
     mode = _mode(config, payload)

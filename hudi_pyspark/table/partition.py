@@ -23,13 +23,10 @@ _DATE_FOLDERS = re.compile(r"(\d{4})/(\d{2})/(\d{2})")
 
 
 def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str | None]:
-    """Return the text of each partition column in a partition path; None where the value is null.
+    """Return the text of each partition column in a path; None where the value is null.
 
     One column may span several folders (a value with slashes); otherwise folders and columns must
     agree in number.
-
-    Raises:
-        CorruptTableError: the path does not fit the table's partition columns.
     """
     names = config.partition_fields
     if not names:
@@ -53,11 +50,7 @@ def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
 
 
 def partition_scalar(name: str, folder: str, kind: pa.DataType, config: TableConfig) -> pa.Scalar:
-    """Return the typed value of one partition column, which has its own folder level.
-
-    Raises:
-        CorruptTableError: the folder's text cannot be cast to the column's type.
-    """
+    """Return the typed value of one partition column, which has its own folder level."""
     return _cast(name, _folder_value(name, folder, config), kind, folder)
 
 
@@ -77,11 +70,7 @@ def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
 def partition_scalars(
     partition_path: str, config: TableConfig, types: Mapping[str, pa.DataType]
 ) -> dict[str, pa.Scalar]:
-    """Return the typed values of those partition columns of a path that ``types`` names.
-
-    Raises:
-        CorruptTableError: a folder's text cannot be cast to the column's type.
-    """
+    """Return the typed values of those partition columns of a path that ``types`` names."""
     return {
         name: _cast(name, text, types[name], partition_path)
         for name, text in partition_texts(partition_path, config).items()

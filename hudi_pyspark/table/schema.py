@@ -41,10 +41,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
 
     The schema is the one of the last commit at or before ``as_of``; before the first commit it is
     the latest. All timestamps are in microseconds; see `counts_milliseconds`.
-
-    Raises:
-        UnsupportedTableError: the table has no schema yet.
-        UnsupportedTypeError: a column has a type without an Arrow or Spark counterpart.
+    UnsupportedTableError: the table has no schema yet.
     """
     text = _committed_schema(view, as_of) or view.config.create_schema
     schema = _table_columns(text) if text else view.data_file_schema

@@ -127,9 +127,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
     """List the active timeline, without opening any file.
 
     A long one is listed at least twice, from layout 2 on, since no storage lists it in one step.
-
-    Raises:
-        MissingFileError: a writer archives or rolls back faster than the timeline can be listed.
+    MissingFileError: a writer archives or rolls back faster than that.
     """
     instants = _listed_instants(storage, config)
     if not config.has_completion_times or len(instants) <= _LISTED_AT_ONCE:
@@ -175,11 +173,7 @@ def plan_path(instant: Instant, config: TableConfig) -> str:
 
 
 def read_instant(storage: Storage, path: str) -> bytes:
-    """Read an instant's file.
-
-    Raises:
-        MissingFileError: the file was there when the timeline was listed, and is gone.
-    """
+    """Read an instant's file; MissingFileError if it has left the timeline."""
     try:
         return storage.read_bytes(path)
     except FileNotFoundError as error:

@@ -96,12 +96,7 @@ class TableView:
         check_files: bool = True,
         choice: PartitionChoice | None = None,
     ) -> list[FileSlice]:
-        """Return the slices that make up the table; see `FileSlices.as_of`.
-
-        Raises:
-            MissingFileError: a committed file that the slices need is not on the storage.
-            CorruptTableError: commits, plans or files contradict each other.
-        """
+        """Return the slices that make up the table; see `FileSlices.as_of`."""
         return self.slices.as_of(
             as_of, read_optimized=read_optimized, check_files=check_files, choice=choice
         )
@@ -113,12 +108,7 @@ class TableView:
 
 
 def open_table(storage: Storage) -> TableView:
-    """Read a table's properties and active timeline.
-
-    Raises:
-        TableNotFoundError: there is no table at the base path; see its children.
-        HudiError: the table cannot be read.
-    """
+    """Read a table's properties and active timeline; else TableNotFoundError or a child."""
     try:
         config = load_table_config(storage)
     except (FileNotFoundError, NotADirectoryError):

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 def slices_that_may_hold(
     metadata: MetadataTable, slices: Sequence[FileSlice], keys: Sequence[str]
 ) -> list[FileSlice]:
-    """Return the slices that may hold one of some record keys.
-
-    Raises:
-        CorruptTableError: the metadata table cannot be read.
-    """
+    """Return the slices that may hold one of some record keys."""
     partitions = partition_keys({s.partition_path for s in slices})
     names = [
         partitions[s.partition_path] + file_key(s.base_file)

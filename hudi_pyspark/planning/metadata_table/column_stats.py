@@ -48,9 +48,6 @@ def slices_within_bounds(
     Each value of a merged row is that of a record in the base file or in a log file. So a condition
     on one column rules a slice out if it does so for each of its files. A file without statistics
     keeps its slice.
-
-    Raises:
-        CorruptTableError: the metadata table cannot be read.
     """
     files, keys = _keys(sorted(fields), slices)
     wanted = [key for of_column in keys.values() for key in of_column if key]
@@ -72,7 +69,7 @@ def slices_within_bounds(
 def _in_known_unit(
     statistics: Mapping[str, Any] | None, field: pa.Field
 ) -> Mapping[str, Any] | None:
-    """Return statistics of a column; None where a file may count its milliseconds as microseconds.
+    """Return statistics, or None where a file may count milliseconds as microseconds.
 
     See `timestamp_repair`: of such a file the statistics may be in either unit.
     """
@@ -103,7 +100,7 @@ def is_base_alone(file_slice: FileSlice) -> bool:
 def _keys(
     names: Sequence[str], slices: Sequence[FileSlice]
 ) -> tuple[npt.NDArray[np.int64], dict[str, list[str]]]:
-    """Return the files of slices, by their ordinal, and keys of the statistics of each column.
+    """Return the files of slices, by ordinal of the slice, and keys of each column's statistics.
 
     The key is "" for a file without statistics of a column.
     """

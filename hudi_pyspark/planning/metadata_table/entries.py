@@ -44,11 +44,7 @@ class Entries:
         return cls(hfile.keys.cast(pa.string()), hfile)
 
     def decode(self, columns: Sequence[str]) -> pa.Table:
-        """Decode the values: ``key``, ``type`` and some other fields of the record.
-
-        Raises:
-            CorruptAvroError: a value does not fit its schema.
-        """
+        """Decode the values: ``key``, ``type`` and some other fields of the record."""
         assert self.hfile is not None, "deleted keys have no values"
         schema = parse_schema(str(self.hfile.file_info[SCHEMA_INFO], "utf-8"))
         return decode_hfile_records(self.hfile, schema, ["key", "type", *columns])
@@ -66,34 +62,22 @@ class MetadataSlice:
     """One file slice of the metadata table.
 
     Its log files are read as a whole, once; its base file is read where wanted keys lie.
-
-    Attributes:
-        storage: of the metadata table.
-        file_slice: the slice.
-        valid_among: returns the valid instants, given those that the log blocks name.
     """
 
     storage: Storage
     file_slice: FileSlice
+    # Returns the valid instants, given those that the log blocks name.
     valid_among: Callable[[Collection[str]], CommittedTimes]
 
     def all(self) -> Iterator[Entries]:
-        """Yield all entries, those that apply first coming first; the base file in parts.
-
-        Raises:
-            CorruptTableError: a file cannot be read.
-        """
+        """Yield all entries, those that apply first coming first; the base file in parts."""
         if self._base is not None:
             with self._base_errors():
                 yield from map(Entries.of, self._base.entries())
         yield from self._logged
 
     def find(self, keys: Sequence[str] | pa.StringArray) -> list[Entries]:
-        """Return the entries with some keys, those that apply first coming first.
-
-        Raises:
-            CorruptTableError: a file cannot be read.
-        """
+        """Return the entries with some keys, those that apply first coming first."""
         wanted = pa.array(keys, pa.string()) if isinstance(keys, list) else keys
         found = [e.where(pc.is_in(e.keys, value_set=wanted)) for e in self._logged]
         if self._base is not None:

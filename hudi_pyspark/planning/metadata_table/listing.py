@@ -90,11 +90,7 @@ class MetadataListing:
 
     @property
     def indexed_by(self) -> MetadataTable:
-        """The metadata table, for its indexes; it is opened once for them and for the files.
-
-        Raises:
-            CorruptTableError: it cannot be relied upon, so its indexes cannot either.
-        """
+        """The metadata table, opened once for indexes and files; an error if unreliable."""
         if self._relisted:
             raise CorruptTableError("the metadata table lacks committed files")
         if self._problem:
@@ -103,11 +99,7 @@ class MetadataListing:
 
     @cached_property
     def _opened(self) -> MetadataTable:
-        """The metadata table.
-
-        Raises:
-            CorruptTableError: it cannot be read, or lags behind the table.
-        """
+        """The metadata table; CorruptTableError if it lags behind the table."""
         metadata = MetadataTable.open(self._table)
         missing = metadata.missing_commits
         if missing:
@@ -116,11 +108,7 @@ class MetadataListing:
 
     @cached_property
     def _metadata(self) -> _FilesPartition:
-        """The metadata table's partition of files.
-
-        Raises:
-            CorruptTableError: it cannot be read, or lags behind the table.
-        """
+        """The metadata table's partition of files."""
         found = _FilesPartition(self._opened.slices(FILES, check_files=False))
         if not found.partition_paths and self._table.commits:
             raise CorruptTableError("the metadata table lists no partition")

@@ -23,13 +23,9 @@ _NO_FILE_INDEX = -1
 
 
 def locate(metadata: MetadataTable, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
-    """Return the file groups that hold some record keys; keys of no record are left out.
+    """Return, by record key, the file groups that hold it; keys of no record are left out.
 
-    Returns:
-        By key: one file group; of a *partitioned record index*, one per partition.
-
-    Raises:
-        CorruptTableError: the record index cannot be read.
+    A *partitioned record index* gives one file group per partition.
     """
     found: dict[str, list[FileGroupId]] = {}
     for entries in metadata.find(RECORD_INDEX, keys):

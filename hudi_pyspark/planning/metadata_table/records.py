@@ -64,9 +64,7 @@ class MetadataRecord:
 def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRecord]:
     """Yield the merged records of readable metadata partitions, by partition and key.
 
-    Raises:
-        InvalidOptionError: the table has no such metadata partition.
-        CorruptTableError: files of the metadata table are missing or cannot be read.
+    InvalidOptionError: the table has no such metadata partition.
     """
     known = sorted(view.config.metadata_partitions)
     if partition is not None and partition not in known:
@@ -89,11 +87,7 @@ def _slice_records(metadata_slice: MetadataSlice) -> Iterator[MetadataRecord]:
 def merged_values(found: Iterable[Entries]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     """Yield key, type and value of the merged records of one slice, by key.
 
-    Args:
-        found: entries of the slice, those that apply first coming first.
-
-    Raises:
-        CorruptTableError: a value cannot be decoded.
+    Entries that apply first come first.
     """
     state: dict[str, tuple[int, dict[str, Any]]] = {}
     for entries in found:
@@ -177,12 +171,7 @@ def _unwrapped(wrapper: Mapping[str, Any]) -> Any:  # noqa: ANN401  (a value of 
 
 
 def listed_files(view: TableView) -> dict[str, int]:
-    """Return path and size of each file that the metadata table lists.
-
-    Raises:
-        InvalidOptionError: the table has no metadata partition of files.
-        CorruptTableError: files of the metadata table are missing or cannot be read.
-    """
+    """Return path and size of each file that the metadata table lists."""
     return {
         path_in("" if record.key == UNPARTITIONED else record.key, name): file["size"]
         for record in load_metadata(view, FILES)

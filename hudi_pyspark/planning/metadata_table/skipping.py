@@ -36,21 +36,13 @@ _MOST_BLOOM_FILTERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class IndexQuestion:
-    """The rows that a query wants, and what may be asked about them.
+    """The rows that a query wants, and what may be asked about them."""
 
-    Attributes:
-        indexes: those that may be asked; the table has them.
-        predicate: the filter.
-        schema: the table's columns.
-        record_keys: no other keys can pass the filter; None for any.
-        logs_have_bounds: the statistics of log files hold for all of their records, and merging
-            makes up no values.
-    """
-
-    indexes: Collection[Index]
+    indexes: Collection[Index]  # that may be asked; the table has them
     predicate: Predicate
-    schema: pa.Schema
-    record_keys: Sequence[str] | None
+    schema: pa.Schema  # of the table
+    record_keys: Sequence[str] | None  # no others can pass the filter; None for any
+    # The statistics of log files hold for all of their records, and merging makes up no values.
     logs_have_bounds: bool
 
 

@@ -38,25 +38,15 @@ _INITIAL_INSTANTS = "00000000000000"
 
 @dataclass(eq=False)
 class MetadataTable:
-    """The metadata table as of the moment when it was opened; it keeps what it has read of indexes.
+    """The metadata table as of when it was opened; it keeps what it has read of indexes."""
 
-    Attributes:
-        table: the table that it describes.
-        view: its own timeline and files.
-    """
-
-    table: TableView
-    view: TableView
+    table: TableView  # that it describes
+    view: TableView  # its own timeline and files
     _indexes: dict[str, list[MetadataSlice]] = field(default_factory=dict, init=False)
 
     @classmethod
     def open(cls, table: TableView) -> MetadataTable:
-        """Open the metadata table of a table.
-
-        Raises:
-            MissingFileError: there is none, although the table's properties require one.
-            CorruptTableError: it cannot be opened.
-        """
+        """Open the metadata table of a table; MissingFileError if there is none."""
         location = table.storage.describe(_FOLDER)
         try:
             opened = open_table(table.storage.at(location))
@@ -84,22 +74,13 @@ class MetadataTable:
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return the slices of one of its partitions, by file id.
 
-        Args:
-            partition: its name.
-            check_files: look, in the metadata of its commits, for files that are missing.
-
-        Raises:
-            MissingFileError: a file is not on the storage.
+        With ``check_files``, files that its commits name and that are missing are refused.
         """
         slices = self._checked(partition) if check_files else self._listed(partition)
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
-        """Yield the entries with some keys, slice by slice; see `MetadataSlice.find`.
-
-        Raises:
-            CorruptTableError: files are missing or cannot be read.
-        """
+        """Yield the entries with some keys, slice by slice; see `MetadataSlice.find`."""
         slices = self._index(partition)
         numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
         if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):
@@ -112,11 +93,7 @@ class MetadataTable:
             yield from (metadata_slice.find(keys) for metadata_slice in slices)
 
     def _index(self, partition: str) -> list[MetadataSlice]:
-        """Return the slices of an index, which keep what they have read.
-
-        Raises:
-            CorruptTableError: it has none, so that nothing would be found in it.
-        """
+        """Return the slices of an index, which keep what they have read; at least one."""
         if partition not in self._indexes:
             # A slice without statistics or Bloom filter is kept; without places rows would be lost.
             is_exact = partition == RECORD_INDEX
@@ -141,13 +118,10 @@ class MetadataTable:
         return slices
 
     def _check_files(self, file_slice: FileSlice) -> None:
-        """Check that no file is missing that was written since the partition was last rebuilt.
+        """Refuse a slice that lacks a file written since the partition was last rebuilt.
 
         A partition that is dropped leaves its commits behind. Up to table version 7 a missing log
         file may have been appended to another one.
-
-        Raises:
-            MissingFileError: a file is not on the storage.
         """
         base = file_slice.base_file
         logs = file_slice.log_files if self.view.config.log_file_has_one_commit else ()
