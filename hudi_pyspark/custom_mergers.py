@@ -60,17 +60,7 @@ def registered_payloads() -> Mapping[str, PayloadMerger]:
 def find_merger(
     rule: MergeRule, reference: str, registered: Mapping[str, PayloadMerger]
 ) -> PayloadMerger | None:
-    """Return the merger for a table, if there is one.
-
-    Args:
-        rule: of the table.
-        reference: option ``payload_merger``, ``module:function``; "" for none.
-        registered: mergers by class name.
-
-    Raises:
-        InvalidOptionError: the reference cannot be imported or called, or the table does not merge
-            by a payload class.
-    """
+    """Return a table's merger, by ``reference`` (``module:function``) or its class, if any."""
     is_custom = rule.mode is RecordMergeMode.CUSTOM
     if reference:
         merger = PayloadMerger(import_function("payload_merger", reference), None)

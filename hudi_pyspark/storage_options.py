@@ -124,11 +124,7 @@ _SECRET_NAME = re.compile(r"secret|token|password|account_key|account-key|\Akey\
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings in variables such as ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``.
-
-    Args:
-        environment: of the process.
-    """
+    """Return settings in variables such as ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key``."""
     return {
         name[len(_ENVIRONMENT_PREFIX) :].replace("_DOT_", "."): value
         for name, value in environment.items()
@@ -155,15 +151,9 @@ def file_system_arguments(
 ) -> dict[str, Value]:
     """Return the arguments for the file system of a scheme.
 
-    Args:
-        scheme: s3, gs, abfs, hdfs or a protocol of fsspec; the arguments of a protocol that is not
-            in `SETTINGS` are taken as they are.
-        given: settings by pyarrow's names, Hadoop's, PyIceberg's or hudi-rs's, in any case.
-        environment: more of them; those of `given` take precedence. Settings of other schemes are
-            ignored, since they may be meant for another storage.
-
-    Raises:
-        InvalidOptionError: an unknown setting, a bad value, or two that contradict.
+    Names of settings are in any case. Those of `given` win over the environment's, of which others
+    are ignored: they may be meant for another storage. A protocol of fsspec that is not in
+    `SETTINGS` gets its arguments as they are.
     """
     common = _by_name(COMMON)
     given = {name: value for name, value in given.items() if name.lower() not in common}
@@ -180,16 +170,8 @@ def common_settings(
 ) -> tuple[str, int]:
     """Return the settings that are not for the file system itself.
 
-    Args:
-        given: settings, by any of their names.
-        environment: more of them; those of `given` take precedence.
-
-    Returns:
-        The provider of credentials as ``module:function``, "" for none; and the most attempts of a
-        request, 0 where nothing says how many.
-
-    Raises:
-        InvalidOptionError: a bad value, or two that contradict.
+    These are the provider of credentials as ``module:function``, "" for none; and the most attempts
+    of a request, 0 where nothing says how many.
     """
     by_name = _by_name(COMMON)
     values: dict[str, Value] = {}

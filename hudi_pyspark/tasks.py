@@ -86,23 +86,15 @@ class CommitRange:
 
 @dataclass(frozen=True, slots=True)
 class PartitionValues:
-    """Where the partition columns of one file slice take their values from.
+    """Where the partition columns of one file slice take their values from."""
 
-    Attributes:
-        columns: the table's partition columns.
-        path_values: column and value, for all columns that the path has a value for. They fill in
-            where a file lacks the column.
-        from_path: columns whose value is the path's, whatever the files hold.
-        null_or_empty: text columns whose folder means null or the empty text: the file says which
-            of the two a row has.
-        never_read: columns that are not read from the files at all.
-    """
-
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # the table's partition columns
+    # Column and value, where the path has one; fill in where a file lacks the column.
     path_values: tuple[tuple[str, pa.Scalar], ...] = ()
-    from_path: tuple[str, ...] = ()
+    from_path: tuple[str, ...] = ()  # columns whose value is the path's, whatever the files hold
+    # Text columns whose folder means null or "": the file says which of the two a row has.
     null_or_empty: tuple[str, ...] = ()
-    never_read: tuple[str, ...] = ()
+    never_read: tuple[str, ...] = ()  # columns that are not read from the files at all
 
     @property
     def constants(self) -> dict[str, pa.Scalar]:
@@ -194,12 +186,7 @@ class ScanTask:
         return ScanTask(self.file_slice, self.shared, self.partition, byte_range, self.merged_slice)
 
     def narrowed(self, wanted: pa.Schema) -> ScanTask:
-        """Return the read of fewer columns of the answer.
-
-        Args:
-            wanted: columns; those that the answer does not have are left out. Structs may lack
-                nested fields that are not wanted.
-        """
+        """Return the read of fewer columns of the answer, of which structs may lack fields."""
         return replace(self, shared=self.shared.narrowed(wanted))
 
 

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array:
-    """Return a column, or a nested field by its dotted name, as one array.
-
-    Raises:
-        CorruptTableError: the table does not have the field.
-    """
+    """Return a column, or a nested field by its dotted name, as one array."""
     head, *path = name.split(".")
     if name in table.schema.names:
         head, path = name, []

@@ -13,11 +13,9 @@ if TYPE_CHECKING:
 
 
 def narrow_type(kind: pa.DataType, wanted: pa.DataType) -> pa.DataType:
-    """Return a type without the nested fields that the other type does not have.
+    """Return a type without the nested fields that the type ``wanted`` does not have.
 
-    Args:
-        kind: type of a column; the fields that remain keep its order and their types.
-        wanted: has the wanted fields. Where it has no field of a struct, all of them remain.
+    Where it has no field of a struct, all of them remain.
     """
     if pa.types.is_struct(kind) and pa.types.is_struct(wanted):
         chosen = [
@@ -38,12 +36,9 @@ def narrow_type(kind: pa.DataType, wanted: pa.DataType) -> pa.DataType:
 def narrow_fields(
     schema: pa.Schema, wanted: pa.Schema, *, whole: Collection[str] = ()
 ) -> pa.Schema:
-    """Return the columns of a schema without the nested fields that are not wanted.
+    """Return the columns without nested fields that are not wanted.
 
-    Args:
-        schema: the columns.
-        wanted: has the wanted fields of some of them; the other columns remain as they are.
-        whole: names of columns that remain as they are, too.
+    Columns that ``wanted`` does not have, and those of ``whole``, remain as they are.
     """
     return pa.schema(
         field.with_type(narrow_type(field.type, wanted.field(field.name).type))

@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 
 def differing_rows(older: pa.Table, newer: pa.Table) -> Mask:
-    """Return the rows that differ in a column.
-
-    Args:
-        older: rows.
-        newer: as many rows, of the same schema.
-    """
+    """Return the rows that differ from the rows beside them, of the same schema."""
     differs = np.zeros(older.num_rows, np.bool_)
     for left, right in zip(older.columns, newer.columns, strict=True):
         differs |= differing_values(left, right)

@@ -25,17 +25,7 @@ def conform(
 ) -> pa.Table:
     """Give a table exactly the columns and types of a schema.
 
-    Args:
-        table: as read from one file or log block.
-        schema: the columns wanted, in order.
-        constants: partition columns to fill in where the file does not hold them.
-        source: file path, for errors.
-
-    Returns:
-        A table of that schema; columns that the file lacks are null, or their constant.
-
-    Raises:
-        SchemaEvolutionError: a column cannot be promoted to the wanted type.
+    Columns that the file lacks are null, or their constant; ``source`` names it in errors.
     """
     if table.schema.equals(schema):
         return table
@@ -239,12 +229,9 @@ class SchemaOnRead:
     versions: tuple[InternalSchema, ...]  # oldest first
 
     def stored_names(self, names: Sequence[str], instant: str) -> dict[str, str]:
-        """Map top-level columns of a query to their names in a file, without those that it lacks.
+        """Map columns of a query to their names in the file of an instant, without missing ones.
 
-        Args:
-            names: columns of the query. One that the internal schema does not know, such as a
-                partition column, keeps its name.
-            instant: that wrote the file.
+        One that the internal schema does not know, such as a partition column, keeps its name.
         """
         stored = self._version_of(instant)
         names_in_file: dict[str, str] = {}
@@ -257,13 +244,7 @@ class SchemaOnRead:
         return names_in_file
 
     def rename(self, table: pa.Table, stored_names: Mapping[str, str], instant: str) -> pa.Table:
-        """Rename a file's columns to the names of the query, nested fields too.
-
-        Args:
-            table: as read from the file; has some of the stored names.
-            stored_names: of the wanted columns.
-            instant: that wrote the file.
-        """
+        """Rename a file's columns to the names of the query, nested fields too."""
         stored = self._version_of(instant)
         columns = {}
         for name, stored_name in stored_names.items():

@@ -30,9 +30,7 @@ def repairable_columns(schema: pa.Schema) -> pa.Schema:
 def repair_timestamps(table: pa.Table, columns: Iterable[pa.Field]) -> pa.Table:
     """Return a table as read from a file, with the types that its values really have.
 
-    Args:
-        table: columns in the file's own types and units.
-        columns: the table's `repairable_columns`; the file may lack some of them.
+    ``columns`` are the table's `repairable_columns`; the file may lack some of them.
     """
     for name, kind in mislabelled_columns(table.schema, columns).items():
         index = table.schema.get_field_index(name)
@@ -42,12 +40,7 @@ def repair_timestamps(table: pa.Table, columns: Iterable[pa.Field]) -> pa.Table:
 
 
 def mislabelled_columns(schema: pa.Schema, columns: Iterable[pa.Field]) -> dict[str, pa.DataType]:
-    """Return the columns of a file under a wrong type, and the types that their values really have.
-
-    Args:
-        schema: of the file.
-        columns: of the table.
-    """
+    """Return the table's columns that a file has under a wrong type, with their real types."""
     found = {}
     for field in columns:
         if schema.get_field_index(field.name) >= 0:  # and the file has one such column
@@ -64,15 +57,7 @@ def is_as_declared(stored: pa.DataType, wanted: pa.Field) -> bool:
 
 
 def repaired_type(stored: pa.DataType, wanted: pa.Field) -> pa.DataType:
-    """Return the type that a file's values really have.
-
-    Args:
-        stored: type in the file, with its unit.
-        wanted: the table's column, or a field of one.
-
-    Returns:
-        The same type where the file's is right, or where the two differ in another way.
-    """
+    """Return the type that a file's values really have; the same where the file's is right."""
     target = wanted.type
     if pa.types.is_struct(stored) and pa.types.is_struct(target):
         return pa.struct([_repaired_field(field, target) for field in stored])

@@ -89,13 +89,8 @@ def may_match_merged(
     """Decide for which sets of files the predicate can be true for rows merged from a set.
 
     Each value of such a row is that of a record in one of the files; values of different columns
-    may come from different files.
-
-    Args:
-        predicate: the filter.
-        columns: bounds of some columns, an item for each file.
-        files: for each file the ordinal of its set.
-        count: number of the sets.
+    may come from different files. ``files`` has the ordinal of each file's set, ``columns`` an item
+    for each file.
     """
     if isinstance(predicate, And | Or):
         parts = [may_match_merged(part, columns, files, count) for part in predicate.parts]

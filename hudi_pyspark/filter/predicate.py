@@ -81,11 +81,7 @@ _TRUE_OF_NAN = frozenset({Operator.NOT_EQUAL, Operator.GREATER, Operator.GREATER
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``column operator literal``; null where the column is null.
-
-    Raises:
-        CorruptTableError: the rows lack the column.
-    """
+    """``column operator literal``; null where the column is null."""
 
     column: str  # dotted for a field of a struct
     operator: Operator
@@ -96,7 +92,6 @@ class Comparison:
         return replace(self, operator=self.operator.negated)
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
-        """Return true, false or null for each row."""
         values = cast_to(field_array(rows, self.column), self.value.type)
         result = _COMPUTE[self.operator](values, self.value)
         if pa.types.is_floating(values.type) and self.operator in _TRUE_OF_NAN:
@@ -109,22 +104,16 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class IsIn:
-    """``column [NOT] IN (literals)``; null where the column is null.
-
-    Raises:
-        CorruptTableError: the rows lack the column.
-    """
+    """``column [NOT] IN (literals)``; null where the column is null."""
 
     column: str
     values: pa.Array  # of the type that both sides are compared in; without nulls and NaN
     is_negated: bool = False
 
     def negate(self) -> IsIn:
-        """Return the predicate that is true where this one is false."""
         return replace(self, is_negated=not self.is_negated)
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
-        """Return true, false or null for each row."""
         values = cast_to(field_array(rows, self.column), self.values.type)
         if pa.types.is_floating(values.type):
             values = pc.add(values, pa.scalar(0, values.type))  # -0.0 to 0.0, which hashes alike
@@ -141,21 +130,15 @@ class IsIn:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """``column IS [NOT] NULL``; never null.
-
-    Raises:
-        CorruptTableError: the rows lack the column.
-    """
+    """``column IS [NOT] NULL``; never null."""
 
     column: str
     is_negated: bool = False
 
     def negate(self) -> IsNull:
-        """Return the predicate that is true where this one is false."""
         return replace(self, is_negated=not self.is_negated)
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
-        """Return true, false or null for each row."""
         values = field_array(rows, self.column)
         return pc.is_valid(values) if self.is_negated else pc.is_null(values)
 
@@ -165,18 +148,13 @@ class IsNull:
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """``column [NOT] LIKE pattern``: ``%`` is any text, ``_`` any character, backslash escapes.
-
-    Raises:
-        CorruptTableError: the rows lack the column.
-    """
+    """``column [NOT] LIKE pattern``: ``%`` is any text, ``_`` any character, backslash escapes."""
 
     column: str
     pattern: str
     is_negated: bool = False
 
     def negate(self) -> Like:
-        """Return the predicate that is true where this one is false."""
         return replace(self, is_negated=not self.is_negated)
 
     @property
@@ -186,7 +164,6 @@ class Like:
         return match[0] if match else ""
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
-        """Return true, false or null for each row."""
         matches = pc.match_substring_regex(field_array(rows, self.column), _regex(self.pattern))
         return pc.invert(matches) if self.is_negated else matches
 
@@ -196,20 +173,14 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Predicate that is true if all parts are.
-
-    Raises:
-        CorruptTableError: the rows lack the column.
-    """
+    """Predicate that is true if all parts are."""
 
     parts: tuple[Predicate, ...]
 
     def negate(self) -> Or:
-        """Return the predicate that is true where this one is false."""
         return Or(tuple(part.negate() for part in self.parts))
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
-        """Return true, false or null for each row."""
         return reduce(pc.and_kleene, (part.evaluate(rows) for part in self.parts))
 
     def __str__(self) -> str:
@@ -218,45 +189,32 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Predicate that is true if at least one part is.
-
-    Raises:
-        CorruptTableError: the rows lack the column.
-    """
+    """Predicate that is true if at least one part is."""
 
     parts: tuple[Predicate, ...]
 
     def negate(self) -> And:
-        """Return the predicate that is true where this one is false."""
         return And(tuple(part.negate() for part in self.parts))
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
-        """Return true, false or null for each row."""
         return reduce(pc.or_kleene, (part.evaluate(rows) for part in self.parts))
 
     def __str__(self) -> str:
         return " OR ".join(_bracketed(part) for part in self.parts)
 
 
+# Each negates itself, and evaluates itself on rows: CorruptTableError if they lack the column.
 Predicate: TypeAlias = Comparison | IsIn | IsNull | Like | And | Or
 
 
 def holds(predicate: Predicate, rows: pa.Table) -> npt.NDArray[np.bool_]:
-    """Return a mask of the rows for which the predicate is true, not null, as in a WHERE clause.
-
-    Raises:
-        CorruptTableError: the rows lack a column of the predicate.
-    """
+    """Return a mask of the rows for which the predicate is true, not null, as in a WHERE clause."""
     result = predicate.evaluate(rows)
     return np.asarray(pc.fill_null(result, fill_value=False))
 
 
 def matching(predicate: Predicate | None, rows: pa.Table) -> pa.Table:
-    """Return the rows for which the predicate is true; all of them without one.
-
-    Raises:
-        CorruptTableError: the rows lack a column of the predicate.
-    """
+    """Return the rows for which the predicate is true; all of them without one."""
     if predicate is None or not rows.num_rows:
         return rows
     mask = holds(predicate, rows)
@@ -301,24 +259,14 @@ def _leaves(predicate: Predicate) -> Iterator[Comparison | IsIn | IsNull | Like]
 def compare(column: str, kind: pa.DataType, sign: Operator, literal: Literal) -> Comparison:
     """Compare a column with a literal, in a type that loses nothing of either.
 
-    Args:
-        column: dotted name.
-        kind: the column's type.
-        sign: how to compare.
-        literal: text that is compared with a date or a time is parsed (ISO 8601).
-
-    Raises:
-        InvalidOptionError: the two cannot be compared.
+    Text that is compared with a date or a time is parsed (ISO 8601). InvalidOptionError: the two
+    cannot be compared.
     """
     return Comparison(column, sign, _scalar(column, kind, literal))
 
 
 def is_in(column: str, kind: pa.DataType, literals: Sequence[Literal]) -> IsIn:
-    """Look for a column's values among literals; see `compare`.
-
-    Raises:
-        InvalidOptionError: the list is empty, or a literal cannot be compared with the column.
-    """
+    """Look for a column's values among literals; see `compare`."""
     if not literals:
         raise InvalidOptionError(f"column {column!r}: the list of values is empty")
     scalars = [_scalar(column, kind, literal) for literal in literals]
@@ -399,11 +347,7 @@ def _date(kind: pa.DataType, literal: Literal) -> pa.Scalar:
 
 
 def parse_time(text: str) -> datetime:
-    """Parse a time in ISO 8601; Python 3.10 does not know ``Z``.
-
-    Raises:
-        ValueError: the text is not a time.
-    """
+    """Parse a time in ISO 8601; Python 3.10 does not know ``Z``."""
     return datetime.fromisoformat(text.removesuffix("Z") + ("+00:00" if text[-1:] == "Z" else ""))
 
 

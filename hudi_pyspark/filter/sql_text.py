@@ -57,12 +57,9 @@ def parse_filter(text: str, schema: pa.Schema) -> Predicate:
 
     Covered are comparisons of a column with a literal (``= == <=> != <> < <= > >=``), ``[NOT] IN``,
     ``[NOT] BETWEEN``, ``[NOT] LIKE``, ``IS [NOT] NULL``, boolean columns, ``AND``, ``OR``, ``NOT``
-    and brackets; literals are numbers, quoted texts, ``true``, ``false``, ``DATE '…'``,
-    ``TIMESTAMP '…'`` and ``X'…'``. Names of columns are matched in any case; backticks quote them.
-
-    Raises:
-        InvalidOptionError: the text is not a filter, it names an unknown column, or a literal does
-            not fit its column.
+    and brackets; literals are numbers, quoted texts, ``true``, ``false``, ``DATE '…'``, ``TIMESTAMP
+    '…'`` and ``X'…'``. Names of columns are matched in any case; backticks quote them. Everything
+    else raises InvalidOptionError.
     """
     return _Parser(text, schema).parse()
 
@@ -289,11 +286,7 @@ class _Parser:
 
 
 def null_safe_equal(column: str, kind: pa.DataType, literal: Literal) -> Predicate:
-    """Compare as ``column <=> literal`` does: false, not null, where the column is null.
-
-    Raises:
-        InvalidOptionError: the two cannot be compared.
-    """
+    """Compare as ``column <=> literal`` does: false, not null, where the column is null."""
     return And((IsNull(column, is_negated=True), compare(column, kind, Operator.EQUAL, literal)))
 
 

@@ -20,9 +20,7 @@ def parse_instant(text: str) -> str:
 
     Accepted: 17 or 14 digits, ``yyyy-MM-dd HH:mm:ss[.SSS]`` (also with ``T``), ``yyyy-MM-dd``.
     Without milliseconds a formatted time means the end of that second, a date means midnight.
-
-    Raises:
-        InvalidInstantError: anything else, or no such day or time.
+    InvalidInstantError: anything else.
     """
     if re.fullmatch(r"[0-9]{17}|[0-9]{14}", text):
         return text
@@ -44,20 +42,12 @@ def parse_instant(text: str) -> str:
 
 
 def check_as_of_text(text: str) -> None:
-    """Check the text of an instant of time travel, which may have the zone of a datetime.
-
-    Raises:
-        InvalidInstantError: no instant.
-    """
+    """Check the text of an instant of time travel, which may have the zone of a datetime."""
     parse_instant(_ZONED.sub(r"\1", text))
 
 
 def parse_range_instant(text: str) -> str:
-    """Parse the begin or end of a range, which may also be a prefix, e.g. 000, or ``earliest``.
-
-    Raises:
-        InvalidInstantError: neither digits nor a formatted time.
-    """
+    """Parse the begin or end of a range: also a prefix, e.g. 000, or ``earliest``."""
     if text.lower() == "earliest":
         return "000"
     if re.fullmatch(r"[0-9]{1,17}", text):
@@ -69,17 +59,8 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
     """Return the instant of a time-travel query, checked against the table's timeline.
 
     A bare date is midnight of the local zone; where the timeline runs in UTC it is converted, as
-    Hudi does. Every other form is wall-clock time of the timeline already.
-
-    Args:
-        text: as the user wrote it.
-        view: the table.
-        now: the present time, with its zone.
-
-    Raises:
-        InvalidInstantError: the text is not an instant.
-        FutureInstantError: after the table's last instant and after the present time.
-        TimeTravelError: the state at that instant is cleaned away or may still change.
+    Hudi does. Every other form is wall-clock time of the timeline already. FutureInstantError: it
+    is after the table's last instant and after ``now``.
     """
     if _ZONED.fullmatch(text):
         if view.config.timeline_timezone != "UTC":

@@ -27,33 +27,22 @@ _MAX_INT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[_T_co]):
-    """The values that an option takes.
+    """The values that an option takes."""
 
-    Attributes:
-        values: for docs/options.md, as Markdown.
-        parse: takes the option's key, for errors, and a value, typed or as text; returns it typed,
-            or raises InvalidOptionError.
-    """
-
-    values: str
+    values: str  # for docs/options.md, as Markdown
+    # Takes the option's key, for errors, and a value, typed or as text; returns it typed.
     parse: Callable[[str, object], _T_co]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option; see `option` for the attributes that are not explained here.
+    """One option; see `option` for the fields that are not explained here."""
 
-    Attributes:
-        key: Apache Hudi's key, or the field's name if Apache Hudi does not have the option.
-        short_name: the field's name beside a key of Apache Hudi; "" for none.
-        default_text: the default for docs/options.md; None to show the value itself.
-    """
-
-    key: str
+    key: str  # Apache Hudi's, or the field's name if Apache Hudi does not have the option
     kind: Kind[object]
     default: object
     meaning: str
-    short_name: str
+    short_name: str  # the field's name beside a key of Apache Hudi; "" for none
     default_text: str | None
     other_keys: tuple[str, ...]
     in_streams: bool
@@ -77,19 +66,11 @@ def option(
     in_streams: bool = True,
     is_secret: bool = False,
 ) -> _T:
-    """Define a field of a dataclass that is an option.
+    """Define a field of a dataclass that is an option; texts are Markdown for docs/options.md.
 
-    Args:
-        meaning: for docs/options.md, as Markdown.
-        kind: the values that it takes.
-        default: its value if it is not given.
-        key: Apache Hudi's key; "" if the field's name is the option's only name.
-        has_short_name: whether the field's name is another name of the key.
-        default_text: the default for docs/options.md; None to show the value itself.
-        other_keys: an older key of Apache Hudi, or keys of hudi-rs, releases 0.1 to 0.5, that mean
-            the same.
-        in_streams: whether a stream takes it.
-        is_secret: whether errors must not show its value.
+    Without a ``key`` of Apache Hudi the field's name is the only name. ``other_keys`` are an older
+    key, or keys of hudi-rs, releases 0.1 to 0.5, that mean the same. ``default_text`` is None to
+    show the default itself; values of an option that ``is_secret`` are never in errors.
     """
     short = "short" if has_short_name else ""  # `options_of` puts the field's name
     found = Option(
@@ -127,11 +108,7 @@ def word(
 ) -> Kind[_E]:
     """Make the kind of an enum's members, given by their values in any case.
 
-    Args:
-        kind: the enum.
-        error: raised for another word.
-        true: the member that ``true`` also means, where Apache Hudi has a switch.
-        false: the same of ``false``.
+    ``true`` and ``false`` are what these words mean, where Apache Hudi has a switch.
     """
     words = {str(member.value): member for member in kind}
     shown = ", ".join(f"`{name}`" for name in words)

@@ -210,11 +210,7 @@ class IncrementalOptions:
 
     @classmethod
     def of(cls, given: GivenOptions) -> IncrementalOptions:
-        """Check the options of a range.
-
-        Raises:
-            InvalidOptionError: no begin, a bad value, or options that contradict each other.
-        """
+        """Check the options of a range."""
         if given.has("as_of"):
             raise InvalidOptionError(
                 f"{key_of('as_of')} cannot be combined with an incremental query; set "
@@ -399,19 +395,12 @@ class ReadOptions:
     def parse(
         cls, options: Mapping[str, object], defaults: Mapping[str, str] | None = None
     ) -> ReadOptions:
-        """Parse options by any of their names, in any case.
+        """Parse options by any of their names, in any case; they win over ``defaults``.
 
         An unknown ``hoodie.*`` key is ignored, as Apache Hudi does, with a warning that names the
-        nearest known key.
-
-        Args:
-            options: as given for this read, as text or typed.
-            defaults: more of them by key, e.g. from the environment. The options take precedence.
-                Those that are not read options are ignored, since they may be meant for others.
-
-        Raises:
-            InvalidOptionError: an unknown own option, a bad value, or options that contradict.
-            UnsupportedQueryError: a query type or option that this release does not cover.
+        nearest known key. Defaults are by key, e.g. from the environment; those that are not read
+        options are ignored, since they may be meant for others. Raises InvalidOptionError, and
+        UnsupportedQueryError for what this release does not cover.
         """
         _check_no_inspection(options)
         for name, value in options.items():
@@ -464,11 +453,7 @@ class StreamOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> StreamOptions:
-        """Parse the options of a stream, by name in any case.
-
-        Raises:
-            InvalidOptionError: a bad value, or an option that a stream cannot have.
-        """
+        """Parse the options of a stream, by name in any case; refuse those it cannot have."""
         for name in options:
             found = BY_NAME.get(name.lower())
             if found is not None and not found.in_streams:
@@ -507,21 +492,13 @@ def key_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GivenOptions:
-    """The read options that somebody gave; a value is parsed when it is asked for.
+    """The read options that somebody gave; a value is parsed when it is asked for."""
 
-    Attributes:
-        values: value as given by the option's key.
-    """
-
-    values: Mapping[str, object]
+    values: Mapping[str, object]  # as given, by the option's key
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> GivenOptions:
-        """Take the read options among others, by any of their names, in any case.
-
-        Raises:
-            InvalidOptionError: options that contradict each other.
-        """
+        """Take the read options among others, by any of their names, in any case."""
         query_type = key_of("query_type")
         values: dict[str, object] = {}
         for name, value in options.items():
@@ -542,19 +519,11 @@ class GivenOptions:
         return key_of(name) in self.values
 
     def value(self, name: str) -> object:
-        """Return the typed value of a field's option, or its default.
-
-        Raises:
-            InvalidOptionError: the option does not take the given value.
-        """
+        """Return the typed value of a field's option, or its default."""
         return self._parse(_BY_FIELD[name])
 
     def parse(self, kind: type[_T], **others: object) -> _T:
-        """Make the value of a class from its options and other fields.
-
-        Raises:
-            InvalidOptionError: an option does not take the given value.
-        """
+        """Make the value of a class from its options and other fields."""
         make: Callable[..., _T] = kind
         return make(**{n: self._parse(found) for n, found in options_of(kind).items()}, **others)
 
@@ -574,11 +543,7 @@ def _say_the_same(found: Option, one: object, other: object) -> bool:
 
 
 def columns_text(columns: object) -> str:
-    """Return names of columns as the text of the option ``columns``.
-
-    Raises:
-        UnsupportedQueryError: a name that the text would change.
-    """
+    """Return names of columns as the text of the option ``columns``, if that can hold them."""
     names = COLUMNS.parse("columns", columns)
     joined = ",".join(names)
     if COLUMNS.parse("columns", joined) != names:

@@ -69,18 +69,11 @@ SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mer
 
 
 def check_other_option(name: str, value: object, options: Iterable[Option]) -> None:
-    """Accept an option that is not a read option, or report it.
+    """Accept an option (in lower case) that is not a read option, or report it.
 
-    An unknown key of Hudi is ignored, as Apache Hudi does, with a warning.
-
-    Args:
-        name: in lower case.
-        value: as given.
-        options: the read options, one of which may be meant.
-
-    Raises:
-        InvalidOptionError: an unknown name without ``hoodie.``, most likely misspelt.
-        UnsupportedQueryError: a query feature that this release does not cover.
+    An unknown key of Hudi is ignored, as Apache Hudi does, with a warning. Raises
+    InvalidOptionError for an unknown name without ``hoodie.``, most likely misspelt, and
+    UnsupportedQueryError for a query feature that this release does not cover.
     """
     text = as_text(value)
     if name == _BLOB_MODE and text.upper() == "CONTENT":

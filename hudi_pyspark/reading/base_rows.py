@@ -29,22 +29,9 @@ if TYPE_CHECKING:
 def read_base_rows(
     task: ScanTask, storage: Storage, predicate: Predicate | None = None
 ) -> Iterator[pa.Table]:
-    """Read the rows of a task's base file, in file order.
+    """Read the rows of a task's base file, in its working schema and in file order.
 
-    Args:
-        task: names the columns, and the record keys that are wanted.
-        storage: of the table.
-        predicate: row groups, and pages, in which it cannot be true are left out.
-
-    Yields:
-        Tables of the task's working schema; none without a base file.
-
-    Raises:
-        MissingFileError: the file is gone.
-        CorruptBaseFileError: the file cannot be read.
-        CorruptTableError: the file lacks a partition column that its path does not have either.
-        SchemaEvolutionError: a column cannot be promoted to the table's type.
-        UnsupportedTableError: the format of the file, or something in it, is not covered.
+    Row groups, and pages, in which ``predicate`` cannot be true are left out.
     """
     base = task.file_slice.base_file
     if base is None:

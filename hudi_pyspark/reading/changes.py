@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 
 
 def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
-    """Yield the change rows of a task, in the schema of `cdc_schema`.
-
-    Raises:
-        HudiError: a file is missing, damaged, or not readable.
-    """
+    """Yield the change rows of a task, in the schema of `cdc_schema`."""
     read = {
         ChangeSource.CDC_LOG: _read_cdc_log,
         ChangeSource.BASE_FILE_INSERT: _read_inserts,
@@ -135,11 +131,7 @@ class _Images:
         self._rows: pa.Table | None = None
 
     def of(self, keys: pa.Array, wanted: pa.Array, images: pa.Schema, source: str) -> pa.Array:
-        """Return the rows of some keys as structs; null if not wanted.
-
-        Raises:
-            CorruptTableError: a wanted key is not among the rows.
-        """
+        """Return the rows of some keys as structs; null if not wanted."""
         rows = self._load(images)
         places = pc.index_in(keys, value_set=as_one_array(rows.column(RECORD_KEY_COLUMN)))
         missing = keys.filter(pc.and_(wanted, pc.is_null(places)))

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
-    """Yield the rows of a file slice, or the changes that a commit made to a file group.
-
-    Raises:
-        HudiError: a file is missing, damaged, or not readable as the table's schema asks.
-    """
+    """Yield the rows of a file slice, or the changes that a commit made to a file group."""
     rows = read_changes(task, storage) if isinstance(task, CdcTask) else read(task, storage)
     try:
         yield from rows

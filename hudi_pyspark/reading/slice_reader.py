@@ -52,15 +52,7 @@ class _MergeSides:
 
 
 def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
-    """Read one file slice.
-
-    Yields:
-        Tables of the task's result schema, in no promised order of rows. Stop iterating to stop
-        reading.
-
-    Raises:
-        HudiError: a file is missing, damaged, or not readable as the table's schema asks.
-    """
+    """Read one file slice: tables of the task's result schema, in no promised order of rows."""
     for table in slice_tables(task, storage):
         rows = matching(task.predicate, task.partition.show(table))
         if task.shared.commit_range is not None:
@@ -71,12 +63,8 @@ def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
 def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     """Read the rows of a slice, with the columns that the task works on.
 
-    Yields:
-        Tables of the task's working schema, or without its record key. Rows for which the task's
-        predicate is not true may be among them.
-
-    Raises:
-        HudiError: see `read`.
+    The record key column may be missing, and rows for which the task's predicate is not true may be
+    among them.
     """
     if not task.file_slice.log_files:
         yield from read_base_rows(task, storage, task.predicate)
@@ -89,11 +77,7 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
 def changes_of_log(
     task: ScanTask, storage: Storage, before: Iterable[pa.Table]
 ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
-    """List the changes that the log files of a task make to rows of a slice; see `changed_rows`.
-
-    Raises:
-        HudiError: see `read`.
-    """
+    """List the changes that the log files of a task make to a slice; see `changed_rows`."""
     with closing(_load_log(task, storage)) as log:
         rule, merger = task.shared.rule, task.shared.merger
         yield from log.merge(before, partial(changed_rows, rule=rule, merger=merger))
@@ -163,9 +147,6 @@ def _load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Stora
     Base rows are left out by their keys only. Those that the predicate rules out otherwise may
     still beat a log record, lend it values, or, where a base file has a key twice, be the one of
     the two that is replaced.
-
-    Raises:
-        HudiError: a file is missing, damaged, or not readable as the table's schema asks.
     """
     if task.shared.record_keys is not None and _has_positions(task, blocks, any):
         # Positions identify one of several rows with the same key, and keys do not. Where no key
@@ -258,13 +239,7 @@ def log_decoder(task: ScanTask) -> LogDecoder:
 
 
 def load_log_records(task: ScanTask, blocks: Sequence[LogBlock]) -> LoadedLog:
-    """Decode blocks of a task, into memory or onto local disk; see `load_log`.
-
-    Raises:
-        PositionsMissing: the task has no record key, and a block has no usable positions.
-        CorruptTableError: a block does not decode.
-        SpillError: the local disk is full, or cannot be used.
-    """
+    """Decode blocks of a task, into memory or onto local disk; see `load_log`."""
     return load_log(blocks, log_decoder(task), _memory(task), task.shared.merger)
 
 

@@ -48,30 +48,18 @@ _NOT_REPEATED = (
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """How often a request is made, and what its errors must not show.
-
-    Attributes:
-        most: attempts in all.
-        secrets: texts that are cut out of messages.
-    """
+    """How often a request is made, and what its errors must not show."""
 
     most: int = DEFAULT_ATTEMPTS
-    secrets: Sequence[str] = ()
+    secrets: Sequence[str] = ()  # texts that are cut out of messages
 
     def run(
         self, request: Callable[[], _T], place: str, renew: Callable[[], bool] | None = None
     ) -> _T:
-        """Make a request until it succeeds.
+        """Make a request, on the file or folder ``place``, until it succeeds.
 
-        Args:
-            request: raises as the file system does.
-            place: the file or folder, for errors.
-            renew: gets new credentials after a refusal; returns whether there were any.
-
-        Raises:
-            FileNotFoundError: the storage does not have the file.
-            StorageAccessError: it refuses the credentials.
-            StorageError: it fails each time.
+        ``renew`` gets new credentials after a refusal, and returns whether there were any. Raises
+        FileNotFoundError; StorageAccessError where the credentials are refused; else StorageError.
         """
         for attempt in range(1, self.most + 1):
             try:

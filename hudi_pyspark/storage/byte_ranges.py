@@ -15,10 +15,7 @@ HOLE: Final = 1 << 20  # bytes that are read faster than skipped, where a read i
 def coalesce(spans: Iterable[Span], *, hole: int = HOLE, most: int | None = None) -> list[Span]:
     """Return the ranges to request, in order and without overlaps.
 
-    Args:
-        spans: ranges that are needed.
-        hole: most bytes between two of them that are requested along.
-        most: bytes of a request, past which nothing is added to it; None for no bound.
+    Up to ``hole`` bytes between two are requested along, but no request grows past ``most`` bytes.
     """
     ranges: list[Span] = []
     for begin, end in sorted(spans):

@@ -32,21 +32,14 @@ _WEBHDFS_PORT = 9870
 def connect(location: Location, arguments: Mapping[str, Value]) -> FileSystem:
     """Return the file system of a location; most connect with the first request.
 
-    Raises:
-        InvalidOptionError: nothing reaches such a location, or an argument is missing.
-        ImportError: the package that reaches it is not installed.
-        StorageError: its library cannot be loaded.
+    Raises InvalidOptionError, ImportError without the package that reaches it, or StorageError.
     """
     make = _MAKERS.get(location.kind, _fsspec)
     return make(location, dict(arguments))
 
 
 def connect_by_uri(uri: str) -> tuple[FileSystem, str]:
-    """Return the file system of a URI of pyarrow that has settings in it, and the path there.
-
-    Raises:
-        InvalidOptionError: pyarrow does not know these settings; they are not shown.
-    """
+    """Return the file system of a URI of pyarrow that has settings in it, and the path there."""
     try:
         filesystem, path = pafs.FileSystem.from_uri(uri)
     except pa.ArrowInvalid:

@@ -39,11 +39,7 @@ class GivenFileSystem:
 class Connection:
     """A file system that is made from settings; the settings travel, and not the file system.
 
-    Args:
-        location: not a local folder.
-        arguments: of the file system.
-        provider: supplies more of them, for a while; None if the arguments are all.
-        attempts: most attempts of a request.
+    ``provider`` supplies more of them, for a while; None if the arguments are all.
     """
 
     def __init__(
@@ -67,11 +63,7 @@ class Connection:
         self.__dict__.update(state, _lock=Lock())
 
     def current(self) -> FileSystem:
-        """Return the file system, with credentials that have not expired.
-
-        Raises:
-            HudiError: there are no credentials, or there is nothing that connects.
-        """
+        """Return the file system, with credentials that have not expired."""
         credentials = self._credentials()
         with self._lock:
             if self._connected is None or self._connected[1] is not credentials:
@@ -79,11 +71,7 @@ class Connection:
             return self._connected[0]
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
-        """Make a request, several times where it fails; see `Attempts.run`.
-
-        Raises:
-            HudiError: as `Attempts.run` and `current`.
-        """
+        """Make a request, several times where it fails; see `Attempts.run`."""
         attempts = Attempts(self._attempts, self._secrets())
         return attempts.run(lambda: request(self.current()), place, self._renew)
 

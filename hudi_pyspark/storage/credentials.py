@@ -30,11 +30,7 @@ class CredentialsProvider(Protocol):
     """
 
     def credentials(self, location: str) -> Mapping[str, object]:
-        """Return storage options for a location, and until when they are valid.
-
-        Raises:
-            HudiError: there are none.
-        """
+        """Return storage options for a location, and until when they are valid; else HudiError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +70,7 @@ class Credentials:
 
     @classmethod
     def of(cls, answer: Mapping[str, object], now: float) -> Credentials:
-        """Take apart what a provider returned.
-
-        Raises:
-            InvalidOptionError: ``expires_at`` is not a time.
-        """
+        """Take apart what a provider returned."""
         options: dict[str, Any] = {k: v for k, v in answer.items() if k != EXPIRES_AT}
         expires = answer.get(EXPIRES_AT)
         if expires is None:
@@ -111,15 +103,9 @@ _lock = Lock()
 def current_credentials(
     provider: CredentialsProvider, location: str, *, refused: Credentials | None = None
 ) -> Credentials:
-    """Return credentials that are still valid; the provider is asked by one thread at a time.
+    """Return valid credentials, not the ``refused`` ones, for the URI of a folder.
 
-    Args:
-        provider: asked where none are known or where they expire.
-        location: URI of a folder.
-        refused: credentials that the storage did not accept.
-
-    Raises:
-        HudiError: the provider has none, or returns something else.
+    The provider is asked by one thread at a time, where none are known or where they expire.
     """
     with _lock:
         known = _known.get((provider, location))

@@ -39,11 +39,7 @@ class FileSystem(Protocol):
         """List the files and folders directly in a folder; [] if there is none."""
 
     def open(self, path: str) -> OpenFile:
-        """Open a file.
-
-        Raises:
-            FileNotFoundError: it does not exist.
-        """
+        """Open a file; FileNotFoundError if it does not exist."""
 
 
 class ArrowFileSystem(FileSystem):
@@ -115,12 +111,7 @@ class FsspecFileSystem(FileSystem):
 
 
 class FileOfRanges(OpenFile):
-    """A file that makes a separate request per range, so that threads share nothing.
-
-    Args:
-        read_range: reads from one position to another.
-        size: bytes of the file.
-    """
+    """A file that makes a separate request per range, so that threads share nothing."""
 
     def __init__(self, read_range: Callable[[int, int], bytes], size: int) -> None:
         self._read_range = read_range

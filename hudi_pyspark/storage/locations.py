@@ -30,19 +30,12 @@ _SECRETS = re.compile(r"(?<=://)[^/@]*:[^/@]*@|\?.*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A folder of a storage.
+    """A folder of a storage."""
 
-    Attributes:
-        scheme: as it was given, for messages; "" for a local path.
-        kind: canonical scheme, "" for local files.
-        authority: bucket, container and account, or host and port; decoded.
-        path: inside the file system, absolute, without a slash at its end.
-    """
-
-    scheme: str
-    kind: str
-    authority: str
-    path: str
+    scheme: str  # as it was given, for messages; "" for a local path
+    kind: str  # canonical scheme, "" for local files
+    authority: str  # bucket, container and account, or host and port; decoded
+    path: str  # inside the file system, absolute, without a slash at its end
 
     @property
     def host(self) -> str:
@@ -51,11 +44,7 @@ class Location:
 
     @classmethod
     def parse(cls, uri: str) -> Location:
-        """Parse a URI or a local path; the latter is taken literally, ``%2F`` stays as it is.
-
-        Raises:
-            InvalidOptionError: a path of DBFS that only Spark's JVM can reach.
-        """
+        """Parse a URI or a local path; the latter is taken literally, ``%2F`` stays as it is."""
         if uri.startswith("dbfs:/"):
             return cls(LOCAL, LOCAL, "", _volume(uri))
         scheme, separator, rest = uri.partition("://")

@@ -35,18 +35,10 @@ class Storage(Protocol):
         """List the files and folders directly in a folder, in any order; [] if there is none."""
 
     def read_bytes(self, path: str) -> bytes:
-        """Read a whole file.
-
-        Raises:
-            FileNotFoundError: it does not exist.
-        """
+        """Read a whole file; FileNotFoundError if it does not exist."""
 
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
-        """Open a file for random access.
-
-        Raises:
-            FileNotFoundError: it does not exist.
-        """
+        """Open a file for random access; FileNotFoundError if it does not exist."""
 
     def describe(self, path: str) -> str:
         """Return the path as a user would name it, for messages; an absolute path or a URI."""

@@ -67,11 +67,7 @@ class RemoteFile(io.RawIOBase):
         return self._fetch((begin, end))
 
     def prefetch(self, spans: Iterable[Span]) -> None:
-        """Fetch ranges in parallel, neighbours at once; they replace those of the last call.
-
-        Args:
-            spans: begins and ends, in bytes.
-        """
+        """Fetch ranges in parallel, neighbours at once; they replace those of the last call."""
         self._ranges = []  # frees them first
         ranges = coalesce(spans, most=_MOST_AT_ONCE)
         with ThreadPoolExecutor(min(_THREADS, len(ranges)) or 1) as pool:
@@ -122,15 +118,6 @@ def failure_of(file: object) -> Exception | None:
 
 
 def prefetch(file: object, spans: Iterable[Span]) -> None:
-    """Fetch ranges of a file in parallel where that saves time: where reads are requests.
-
-    Args:
-        file: that `Storage.open_input` opened.
-        spans: begins and ends, in bytes.
-
-    Raises:
-        StorageError: the storage fails.
-        FileNotFoundError: the file is gone.
-    """
+    """Fetch ranges of a file in parallel where that saves time: where reads are requests."""
     if isinstance(file, RemoteFile):
         file.prefetch(spans)

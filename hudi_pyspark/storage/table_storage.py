@@ -33,13 +33,8 @@ _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
 class ArrowStorage:
     """A base path on a file system; the file systems of fsspec are reached as pyarrow's are.
 
-    Args:
-        files: the file system.
-        base_path: absolute path inside that file system, without a trailing slash.
-        scheme: e.g. "s3"; "" for local files.
-        host: host and port, for messages, where the base path does not begin with a bucket.
-        settings: options of the storage, for other locations that the table names.
-        provider: supplies credentials, for these as well.
+    The path is absolute inside of it. ``host`` is for messages, where the path does not begin with
+    a bucket; ``settings`` and ``provider`` are for other locations that the table names.
     """
 
     def __init__(
@@ -69,16 +64,9 @@ class ArrowStorage:
     ) -> ArrowStorage:
         """Return the storage of a URI (``s3://…``, ``file:///…``) or a local path.
 
-        A text without a scheme is a local path, taken literally: ``%2F`` stays as it is.
-
-        Args:
-            uri: of the folder.
-            options: settings of the storage; see `file_system_arguments`. A local folder has none.
-            environment: more settings; the options take precedence over them.
-            provider: supplies credentials; by default the one that the options name, if any.
-
-        Raises:
-            InvalidOptionError: unknown settings, or a URI that nothing can open.
+        A text without a scheme is a local path, taken literally: ``%2F`` stays as it is. Options,
+        see `file_system_arguments`, win over ``environment``; a ``provider`` over the one they
+        name.
         """
         location = Location.parse(uri)
         if location.kind == LOCAL:
@@ -112,11 +100,9 @@ class ArrowStorage:
 
     @classmethod
     def on(cls, filesystem: object, path: str) -> ArrowStorage:
-        """Return storage on a file system of the caller.
+        """Return storage on a file system of the caller; executors get a pickled copy.
 
-        Args:
-            filesystem: of pyarrow or of fsspec; executors get a pickled copy.
-            path: of the folder inside it, with or without a scheme.
+        The path, inside of it, may have a scheme.
         """
         scheme, separator, rest = path.partition("://")
         if isinstance(filesystem, pafs.FileSystem):

@@ -43,26 +43,13 @@ def read_base_file(
     fields: pa.Schema = _NO_COLUMNS,
     verify_checksums: bool = True,
 ) -> Iterator[pa.Table]:
-    """Stream a base file in file order.
+    """Stream a base file, in its own types and order, at most ``batch_rows`` rows at a time.
 
-    Args:
-        storage: of the table.
-        path: relative to the base path; its extension names the format.
-        columns: names of top-level columns; those that the file lacks are left out.
-        batch_rows: most rows per table.
-        row_groups: which part of a Parquet file is wanted; the other formats are read whole.
-        fields: columns with the nested fields that are wanted. Others may be missing from the
-            tables; all fields of the columns that are not in here are wanted.
-        verify_checksums: of the pages of a Parquet file; see `open_parquet`.
-
-    Yields:
-        Tables in the file's own types; without any column they still have their number of rows.
-
-    Raises:
-        MissingFileError: the file is gone.
-        CorruptBaseFileError: it cannot be read as the format of its extension.
-        UnsupportedTableError: its format, or something in it, is not covered.
-        UnsupportedTypeError: it has timestamps that cannot be read from ORC files.
+    Columns that the file lacks are left out; without any, tables still have their number of rows.
+    ``fields`` has columns with the nested fields that are wanted: others may be missing, and
+    columns that are not in it are whole. Of a Parquet file only the wanted ``row_groups`` are read.
+    Raises MissingFileError, CorruptBaseFileError, UnsupportedTableError or, for timestamps of ORC
+    files, UnsupportedTypeError.
     """
     check_readable(path)
     try:
@@ -92,25 +79,9 @@ def read_bootstrap_file(
     *,
     verify_checksums: bool = True,
 ) -> Iterator[pa.Table]:
-    """Stream a skeleton file together with the source file that it was made for.
+    """Stream a skeleton file together with its source file: meta, then data columns.
 
-    Args:
-        storage: of the table.
-        path: of the skeleton file, relative to the base path. Its row i belongs to row i of the
-            source file.
-        source: path or URI of the source file.
-        columns: names of top-level columns; those that neither file has are left out.
-        batch_rows: most rows per table.
-        verify_checksums: of the pages of Parquet files; see `open_parquet`.
-
-    Yields:
-        Tables in the order of the files' rows: meta columns, then data columns. Without any column
-        they still have their number of rows.
-
-    Raises:
-        MissingFileError: one of the files is gone.
-        CorruptBaseFileError: one cannot be read, or they differ in their number of rows.
-        UnsupportedTableError: the format of one, or something in it, is not covered.
+    Row i of the one belongs to row i of the other; CorruptBaseFileError where their numbers differ.
     """
     folder, name = posixpath.split(source)
     outside = storage.at(folder)

@@ -25,10 +25,6 @@ def read_hfile_file(
     """Read a whole HFile and decode some columns; see `read_base_file`.
 
     The blocks of an HFile are compressed rows, so it cannot be read in part.
-
-    Raises:
-        CorruptBaseFileError: the file cannot be read.
-        FileNotFoundError: the file is gone.
     """
     place = storage.describe(path)
     try:

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 def read_lance_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Stream a Lance file; see `read_base_file`.
-
-    Raises:
-        UnsupportedTableError: the library is not installed.
-        CorruptBaseFileError: the file cannot be read.
-        FileNotFoundError: the file is gone.
-    """
+    """Stream a Lance file; see `read_base_file`."""
     try:
         from lance.file import LanceFileReader  # noqa: PLC0415  (an optional extra)
     except ImportError as error:

@@ -31,13 +31,8 @@ def read_orc_file(
     """Stream an ORC file; see `read_base_file`.
 
     An ORC timestamp without zone is the wall clock of its writer, whose time zone the file names;
-    so the instant is known, whatever the time zone of this machine. Apache Hudi reads the same in
-    a JVM that runs in the writer's zone.
-
-    Raises:
-        CorruptBaseFileError: the file cannot be read.
-        UnsupportedTypeError: it has timestamps that Arrow cannot read, or in an unknown time zone.
-        FileNotFoundError: the file is gone.
+    so the instant is known, whatever the time zone of this machine. Apache Hudi reads the same in a
+    JVM that runs in the writer's zone.
     """
     place = storage.describe(path)
     opened: object = None

@@ -39,23 +39,11 @@ _ARROW_SCHEMA = b"ARROW:schema"  # types of pyarrow's own, for all columns toget
 def read_keyed_rows(
     file: PagedFile, group: int, columns: Sequence[str], keys: pa.Array
 ) -> pa.Table | None:
-    """Read the rows of a row group that have some record keys.
+    """Read the rows of a row group that have some record keys, in the file's own types.
 
-    `benchmarks/page_reads.py` measures the gain: four times for one key in a file of 120 MB, none
-    where most pages hold a wanted row.
-
-    Args:
-        file: to read from.
-        group: ordinal of the row group.
-        columns: names of top-level columns; the file has each of them once.
-        keys: of the wanted rows, in the type of the file's record key column.
-
-    Returns:
-        The columns in the file's own types; None where the row group is to be read whole, since
-        that is not slower, or since the file has no usable index of its pages.
-
-    Raises:
-        pyarrow.ArrowInvalid, OSError: the record keys cannot be read.
+    None where the row group is to be read whole: that is not slower, or the file has no usable
+    index of its pages. `benchmarks/page_reads.py` measures the gain: four times for one key in a
+    file of 120 MB, none where most pages hold a wanted row.
     """
     metadata = file.parquet.metadata
     row_group = metadata.row_group(group)
@@ -142,23 +130,12 @@ def _read_column(small_file: bytes, rows: int) -> pa.ChunkedArray:
 
 
 def is_among(columns: Sequence[str], leaf: str) -> bool:
-    """Return whether a leaf column is one of some columns, or part of one.
-
-    Args:
-        columns: names of top-level columns, or paths of leaf columns.
-        leaf: its path.
-    """
+    """Return whether a leaf column's path is one of some columns, or part of one."""
     return leaf in columns or leaf.partition(".")[0] in columns
 
 
 class FileParts:
-    """Parts of a file, those close to each other read at once.
-
-    Args:
-        file: to read from.
-        spans: begins and ends of the parts, in bytes.
-        hole: most bytes between two parts that are read at once.
-    """
+    """Parts of a file (begins and ends in bytes), read at once where a hole is small."""
 
     def __init__(self, file: File, spans: Iterable[tuple[int, int]], *, hole: int) -> None:
         ranges = coalesce(spans, hole=hole)
@@ -177,12 +154,7 @@ class FileParts:
 
 
 class PagedFile:
-    """A Parquet file that pyarrow reads, with access to single pages.
-
-    Args:
-        file: its parts are read beside pyarrow.
-        parquet: the same file, opened.
-    """
+    """A Parquet file that pyarrow reads, with access to single pages of the same open file."""
 
     def __init__(self, file: File, parquet: pq.ParquetFile) -> None:
         self._file = file
@@ -194,12 +166,7 @@ class PagedFile:
         return isinstance(self._file, RemoteFile)
 
     def prefetch(self, groups: Iterable[int], columns: Sequence[str]) -> None:
-        """Fetch columns of row groups in parallel, where reads are requests.
-
-        Args:
-            groups: ordinals of the row groups.
-            columns: names of top-level columns, or paths of leaf columns.
-        """
+        """Fetch columns, or leaf columns, of row groups in parallel, where reads are requests."""
         if self.is_remote:
             prefetch(self._file, self._chunks(groups, columns))
 
@@ -217,12 +184,7 @@ class PagedFile:
 
     @cached_property
     def footer(self) -> ParquetPages:
-        """The metadata at the end of the file.
-
-        Raises:
-            ParquetPagesError: it is encrypted.
-            ThriftError: it is damaged.
-        """
+        """The metadata at the end of the file; ParquetPagesError or ThriftError if unreadable."""
         end = self._file.seek(0, 2)
         self._file.seek(end - TAIL)
         tail = self._file.read(TAIL)
@@ -233,12 +195,7 @@ class PagedFile:
         return ParquetPages.parse(bytes(self._file.read(size)))
 
     def pages(self, group: int, leaves: Iterable[int]) -> dict[int, ColumnPages]:
-        """Return the pages of some leaf columns of a row group, by the columns' ordinals.
-
-        Raises:
-            ParquetPagesError: the file has no offset index, or one that cannot be right.
-            ThriftError: it is damaged.
-        """
+        """Return the pages of some leaf columns of a row group, by the columns' ordinals."""
         spans = {leaf: self.footer.index_span(group, leaf) for leaf in leaves}
         indexes = self.parts(spans.values())
         return {

@@ -36,12 +36,7 @@ def read_parquet_file(
     fields: pa.Schema,
     verify_checksums: bool = True,
 ) -> Iterator[pa.Table]:
-    """Stream the wanted row groups of a Parquet file; see `read_base_file`.
-
-    Raises:
-        CorruptBaseFileError: the file cannot be read.
-        FileNotFoundError: the file is gone.
-    """
+    """Stream the wanted row groups of a Parquet file; see `read_base_file`."""
     try:
         with storage.open_input(path) as file:
             parquet = open_parquet(
@@ -125,18 +120,9 @@ def _read_row_groups(
     batch_rows: int,
     keys: pa.Array | None,
 ) -> Iterator[pa.Table]:
-    """Read columns of some row groups, in file order; rows with other keys may be missing.
+    """Read columns of some row groups, in file order; rows without one of ``keys`` may be missing.
 
-    Args:
-        file: to read from.
-        groups: ordinals of the row groups.
-        columns: names of top-level columns.
-        leaves: paths of those of their leaf columns that are wanted, or the same names.
-        batch_rows: most rows per table.
-        keys: record keys of the wanted rows; None for all.
-
-    Raises:
-        pyarrow.ArrowInvalid, OSError: the pages cannot be read, or lack rows.
+    ``leaves`` are paths of the wanted leaf columns, or the same names as ``columns``.
     """
     # What is fetched for a read stays in memory as long as that: so from another machine, the
     # columns of one row group at a time.

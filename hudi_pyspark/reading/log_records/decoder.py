@@ -97,12 +97,7 @@ class LogDecoder:
     def decode(self, block: LogBlock) -> LogRecords:
         """Decode the records of one block.
 
-        Raises:
-            CorruptLogBlockError: the block does not decode.
-            CorruptTableError: a record has no record key, or an ordering field does not exist.
-            SchemaEvolutionError: a column cannot be promoted to the table's type.
-            UnsupportedTableError: an ordering field has a type without an order in Hudi.
-            PositionsMissing: the schema has no record key, and the block no usable positions.
+        PositionsMissing: the schema has no record key, and the block no usable positions.
         """
         if block.block_type is LogBlockType.DELETE_BLOCK:
             return self._decode_deletes(block)
@@ -217,11 +212,7 @@ def _place(block: LogBlock) -> str:
 
 
 def deleting_rows(rows: pa.Table, rule: MergeRule) -> Mask:
-    """Return the rows of a data block that delete their key.
-
-    Raises:
-        CorruptTableError: the delete field is nested, and its column does not have it.
-    """
+    """Return the rows of a data block that delete their key."""
     deletes = np.zeros(rows.num_rows, np.bool_)
     if DELETED_COLUMN in rows.schema.names and pa.types.is_boolean(
         rows.schema.field(DELETED_COLUMN).type
@@ -253,13 +244,8 @@ def delete_ordering(
 ) -> tuple[OrderingValues, npt.NDArray[np.bool_]]:
     """Make the ordering values of deleted records comparable with those of rows.
 
-    Returns:
-        The values, null where one does not fit its column, and a mask of the records that have a
-        value of another Java class than the column.
-
-    Raises:
-        CorruptTableError: an ordering field does not exist in the schema.
-        UnsupportedTableError: an ordering field has a type without an order in Hudi.
+    Returns the values, null where one does not fit its column, and a mask of the records that have
+    a value of another Java class than the column.
     """
     length = len(records.record_keys)
     groups_of_field: Sequence[Sequence[OrderingGroup]] = [records.ordering]

@@ -64,32 +64,19 @@ class OrderingValues:
 
 
 def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
-    """Return the ordering values of a table's rows.
-
-    Raises:
-        CorruptTableError: a field does not exist in the table schema.
-        UnsupportedTableError: a field has a type without an order in Hudi.
-    """
+    """Return the ordering values of a table's rows."""
     return OrderingValues(
         tuple(comparable(ordering_field(table, name), name) for name in fields), table.num_rows
     )
 
 
 def ordering_field(table: pa.Table, name: str) -> pa.Array:
-    """Return the values of an ordering field as they are in the table.
-
-    Raises:
-        CorruptTableError: the field does not exist in the table schema.
-    """
+    """Return the values of an ordering field as they are in the table."""
     return field_array(table, name, role="ordering field")
 
 
 def comparable(values: pa.Array, name: str) -> pa.Array:
-    """Return values in a type whose Arrow order is Hudi's order.
-
-    Raises:
-        UnsupportedTableError: the type has no order in Hudi.
-    """
+    """Return values in a type whose Arrow order is Hudi's order."""
     kind = values.type
     if pa.types.is_int32(kind):
         return pc.fill_null(values, pa.scalar(0, kind)).cast(pa.int64())

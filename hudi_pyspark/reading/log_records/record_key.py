@@ -20,18 +20,7 @@ _EMPTY_PART = "__empty__"
 
 
 def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
-    """Make the record key of each row from its key fields, as Hudi's key generators do.
-
-    Args:
-        table: has a (null) record key column, and the columns that hold the key fields.
-        key_fields: names of the fields, dotted for nested ones; () to leave the table as it is.
-
-    Returns:
-        The table with its record key column filled.
-
-    Raises:
-        CorruptTableError: a key field does not exist, or all of a row are null or empty.
-    """
+    """Fill the record key column from its key fields; () leaves the table as it is."""
     if not key_fields:
         return table
     keys = record_keys(table, key_fields)
@@ -40,13 +29,10 @@ def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
 
 
 def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
-    """Return the record key of each row.
+    """Return the record key of each row, as Hudi's key generators make it.
 
     The key of one field is its text. Several fields are ``field:text`` joined by commas, with null
-    and empty text spelt out.
-
-    Raises:
-        CorruptTableError: a key field does not exist, or all of a row are null or empty.
+    and empty text spelt out. CorruptTableError: all of a row are null or empty.
     """
     texts = [_java_text(field_array(table, name, role="record key field")) for name in key_fields]
     if len(texts) == 1:

@@ -29,10 +29,7 @@ ALL_COLUMNS = -1  # number of the set of all columns
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Properties by which a merge decides between records; all arrays are parallel.
-
-    What is done with all of them (take, concatenate, spill) is written here and nowhere else.
-    """
+    """Properties by which a merge decides between records; all arrays are parallel."""
 
     ordering: OrderingValues
     is_delete: Mask

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: MergeRule) -> Records:
-    """Merge pairs of records with a user's function.
-
-    Raises:
-        InvalidOptionError: the function returned something else than a merged record per pair.
-    """
+    """Merge pairs of records with a user's function; InvalidOptionError for a wrong result."""
     # Deletes need no function: without an older row, or with a delete, the newer record counts.
     deletes = older.marks.is_delete | newer.marks.is_delete
     by_function = older.has_row & newer.has_row & ~deletes

@@ -94,7 +94,7 @@ def _fill(
 def fill_missing_columns(
     older: Records, newer: Records, decision: Decision, sets: ColumnSets
 ) -> Decision:
-    """Fill the columns that the winner's block does not have, as MERGE INTO and UPDATE write them.
+    """Fill the columns that the winner's block lacks, as MERGE INTO and UPDATE write them.
 
     A column that the block has sets null where it is null.
     """

@@ -33,22 +33,11 @@ if TYPE_CHECKING:
 
 
 def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = None) -> LogRecords:
-    """Fold the log records of each key into one.
+    """Fold the log records of each key into one, whose rows may be those of all log records.
 
     Records that were written later may follow: folding the result with them gives the same as
-    folding all at once.
-
-    Args:
-        log: a slice's log records, or the oldest of them.
-        rule: which record of a key wins, and what it takes from the others.
-        merger: a user's function for payload classes that Apache Hudi does not have.
-
-    Returns:
-        One record per key. Its rows may be those of all log records.
-
-    Raises:
-        UnsupportedMergeError: partial updates in the log of a table with a user's merger.
-        InvalidOptionError: the user's function returned something else than merged rows.
+    folding all at once. UnsupportedMergeError: partial updates in the log of a table with a user's
+    merger.
     """
     codes, keys, positions = _identify(log)
     if not winners_take_values(log, rule):
@@ -85,13 +74,9 @@ def fold_in_rounds(
 ) -> tuple[Records, Rows]:
     """Fold the records of each key in rounds, oldest to newest.
 
-    Args:
-        codes: per record, in order of arrival, the number of its key, from 0 on without gaps.
-        records: returns the records at some places.
-        merge_pair: merges older and newer records, pair by pair.
-
-    Returns:
-        One record per key, and the codes of their keys.
+    ``codes`` number the keys of the records, in order of arrival, from 0 on without gaps;
+    ``records`` returns the records at some places. Returns one record per key, and the codes of
+    their keys.
     """
     arrival = np.argsort(codes, kind="stable")
     counts = np.bincount(codes)

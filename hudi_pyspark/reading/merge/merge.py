@@ -45,24 +45,10 @@ def merge(
     merger: PayloadMerger | None = None,
     takes_part: RowFilter | None = None,
 ) -> Iterator[pa.Table]:
-    """Merge a slice.
+    """Merge a slice: the rows left of each base table, then the log rows that met no base row.
 
-    Args:
-        base: tables of the log records' schema, in file order; consumed one at a time.
-        log: the slice's log records.
-        rule: which record of a key wins, and what it takes from the others.
-        batch_rows: most rows of a table that is made of log records.
-        merger: a user's function for payload classes that Apache Hudi does not have.
-        takes_part: which rows of a base table are merged; the others are left out, but count where
-            log records name row positions. None for all.
-
-    Yields:
-        The rows of each base table that are left, then the log rows that met no base row.
-
-    Raises:
-        CorruptTableError: a base row without record key.
-        UnsupportedMergeError: partial updates in the log of a table with a user's merger.
-        InvalidOptionError: the user's function returned something else than merged rows.
+    Base tables have the log records' schema and come in file order, one at a time. Rows that
+    ``takes_part`` excludes are left out, but count where log records name row positions.
     """
     if rule.folds_base_rows:
         fold = partial(fold_log, rule=rule, merger=merger)
@@ -86,20 +72,8 @@ def changed_rows(
 ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
     """List the inserts, updates and deletes that log records make to the rows of a slice.
 
-    Args:
-        before: tables of the log records' schema: the slice as it was.
-        log: the log records of one commit.
-        rule: which record of a key wins.
-        merger: a user's function for payload classes that Apache Hudi does not have.
-
-    Yields:
-        ``i``, ``u`` or ``d``, the rows before (None for inserts) and after (None for deletes). A
-        record that loses against the base row changes nothing and does not appear.
-
-    Raises:
-        CorruptTableError: a base row without record key.
-        UnsupportedMergeError: partial updates in the log of a table with a user's merger.
-        InvalidOptionError: the user's function returned something else than merged rows.
+    Yields ``i``, ``u`` or ``d``, the rows before (None for inserts) and after (None for deletes). A
+    record that loses against the base row changes nothing and does not appear.
     """
     winners = fold_log(log, rule, merger)
     matcher = BaseRowMatcher(winners)
@@ -118,12 +92,7 @@ def unmerged(
 ) -> Iterator[pa.Table]:
     """Chain all base rows and all rows of data blocks, including those that mark deletes.
 
-    This is what ``skip_merge`` reads.
-
-    Args:
-        base: consumed one at a time.
-        log: the records of each block, consumed one at a time.
-        batch_rows: most rows of a table that is made of log records.
+    This is what ``skip_merge`` reads; tables and blocks are consumed one at a time.
     """
     yield from base
     for records in log:
@@ -253,10 +222,6 @@ class BaseRowMatcher:
 
     It counts the rows that it has seen, since positions are those of the file, and remembers which
     log records have met their row.
-
-    Args:
-        winners: log records, one per key.
-        takes_part: which rows of a base table are merged; None for all.
     """
 
     def __init__(self, winners: LogRecords, takes_part: RowFilter | None = None) -> None:
@@ -270,9 +235,6 @@ class BaseRowMatcher:
         """Match the next base table.
 
         A log record meets one base row only: of duplicate keys in a base file, the first.
-
-        Raises:
-            CorruptTableError: a row without record key.
         """
         if self._positions is not None:
             rows, winners = self._match_positions(self._positions, table.num_rows)

@@ -46,11 +46,7 @@ if TYPE_CHECKING:
 
 
 def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:
-    """Decide which of two records wins by the table's rule, and what it takes from the other.
-
-    Raises:
-        CorruptTableError: a payload class needs a value that a record does not have.
-    """
+    """Decide which of two records wins by the table's rule, and what it takes from the other."""
     if rule.mode is RecordMergeMode.CUSTOM:
         return _custom(older, newer, rule)
     if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
@@ -73,9 +69,9 @@ def commit_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
 def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
     """Decide by EVENT_TIME_ORDERING: the greater ordering value wins, the newer record on a tie.
 
-    A delete without ordering value beats what is older and is beaten by any newer row; a
-    delete-block record behind it changes nothing. A delete-block record whose ordering value has
-    another Java class beats what is older.
+    A delete without ordering value beats what is older and is beaten by any newer row; a delete-
+    block record behind it changes nothing. A delete-block record whose ordering value has another
+    Java class beats what is older.
     """
     wins = ~newer.marks.ordering.older_than(older.marks.ordering)
     wins |= newer.marks.is_commit_time_delete | newer.marks.has_other_class
@@ -107,25 +103,13 @@ def overwrite_with_latest(older: Records, newer: Records, _rule: MergeRule) -> D
 
 
 def default_payload(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """Decide like DefaultHoodieRecordPayload and EventTimeAvroPayload.
-
-    The greater ordering value wins, the newer record on a tie.
-
-    Raises:
-        CorruptTableError: the ordering field does not exist.
-    """
+    """Decide like DefaultHoodieRecordPayload and EventTimeAvroPayload: the newer wins a tie."""
     wins = ~newer.marks.ordering.older_than(older.marks.ordering) | _is_unordered(older, rule)
     return Decision.pick(older, newer, wins)
 
 
 def first_value(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """Decide like FirstValueAvroPayload.
-
-    The greater ordering value wins, the older record on a tie.
-
-    Raises:
-        CorruptTableError: the ordering field does not exist.
-    """
+    """Decide like FirstValueAvroPayload: by ordering value, and the older wins a tie."""
     wins = older.marks.ordering.older_than(newer.marks.ordering) | _is_unordered(older, rule)
     return Decision.pick(older, newer, wins)
 
@@ -158,9 +142,6 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
 
     The greater ordering value wins, and takes the other value where it has null. A newer delete
     deletes whatever its ordering value; meta columns are always those of the newer record.
-
-    Raises:
-        CorruptTableError: the ordering field does not exist.
     """
     deletes = newer.marks.is_delete | ~newer.has_row
     wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
@@ -196,13 +177,7 @@ def aws_dms(older: Records, newer: Records, rule: MergeRule) -> Decision:
 
 
 def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """Decide like MySqlDebeziumAvroPayload.
-
-    The later position in the binary log wins; operation d deletes.
-
-    Raises:
-        CorruptTableError: a row has no position, or one that does not parse.
-    """
+    """Decide like MySqlDebeziumAvroPayload: the later binary log position wins; d deletes."""
     older_sequence, newer_sequence = _mysql_sequence(older), _mysql_sequence(newer)
     if (newer.has_row & is_null(newer.rows.column(MYSQL_SEQUENCE_FIELD))).any():
         raise CorruptTableError(f"a log record has no {MYSQL_SEQUENCE_FIELD}, so it has no order")
@@ -212,10 +187,9 @@ def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision
 def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
     """Decide like PostgresDebeziumAvroPayload.
 
-    The greater LSN wins, and takes the older values where TOAST left out its own.
-
-    Apache Hudi 1.1 and later leave the marker text of such values in the result on tables before
-    version 9; here they are filled, as by 0.15 and on version 9.
+    The greater LSN wins, and takes the older values where TOAST left out its own. Apache Hudi 1.1
+    and later leave the marker text of such values in the result on tables before version 9; here
+    they are filled, as by 0.15 and on version 9.
     """
     fields = (POSTGRES_LSN_FIELD,)
     older_lsn = comparable_ordering(older.rows, fields)

@@ -34,13 +34,11 @@ class MemoryLimits:
 
     @classmethod
     def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> MemoryLimits:
-        """Return the limits of a Python process.
+        """Return the limits of a Python process, by the options and its environment.
 
-        Args:
-            total: bytes of the option; 0 for the default, which is a third of the memory that Spark
-                allows a Python worker (``spark.executor.pyspark.memory``), and 1 GiB at most.
-            folder: of the option; "" for a local folder of Spark, or that for temporary files.
-            environment: variables of the process.
+        A total of 0 is a third of the memory that Spark allows a Python worker
+        (``spark.executor.pyspark.memory``), 1 GiB at most. A folder of "" is a local folder of
+        Spark, or that for temporary files.
         """
         worker = int(environment.get("PYSPARK_EXECUTOR_MEMORY_MB", "-1")) * _MEGABYTE
         if not total:
@@ -81,11 +79,7 @@ class Span:
 
 
 class SpillFile:
-    """A file without a name, which is gone when it is closed or its process ends, however it ends.
-
-    Raises:
-        SpillError: the file cannot be created there.
-    """
+    """A file without a name: gone when it is closed or its process ends, however it ends."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -96,11 +90,7 @@ class SpillFile:
             raise self._failed(error) from error
 
     def write(self, table: pa.Table) -> Span:
-        """Append a table.
-
-        Raises:
-            SpillError: the disk is full.
-        """
+        """Append a table; SpillError if the disk is full."""
         octets = pa.BufferOutputStream()
         options = pa.ipc.IpcWriteOptions(compression=_COMPRESSION)
         with pa.ipc.new_stream(octets, table.schema, options=options) as stream:
@@ -142,11 +132,7 @@ class Buckets:
         self._spans: list[list[Span]] = [[] for _ in range(count)]
 
     def add(self, table: pa.Table, buckets: npt.NDArray[np.int64]) -> None:
-        """Put rows into their buckets.
-
-        Raises:
-            SpillError: the disk is full.
-        """
+        """Put rows into their buckets."""
         order = np.argsort(buckets, kind="stable")
         rows = table.take(pa.array(order))
         ends = np.cumsum(np.bincount(buckets, minlength=len(self._spans)))
@@ -171,8 +157,7 @@ class Buckets:
 def key_buckets(keys: pa.Array) -> npt.NDArray[np.int64]:
     """Return numbers below BUCKETS, equal for equal keys and spread evenly over different ones.
 
-    Args:
-        keys: text of any Arrow type. Null counts as the empty text.
+    Null counts as the empty text.
     """
     texts = keys.cast(pa.binary()).fill_null(b"").to_pylist()
     return (xxhash64(texts, 0) >> _TO_BUCKET).astype(np.int64)

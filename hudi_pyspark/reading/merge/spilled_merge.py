@@ -44,21 +44,10 @@ def load_log(
     memory: MemoryLimits,
     merger: PayloadMerger | None = None,
 ) -> LoadedLog:
-    """Decode the log records of a slice; the blocks are not needed afterwards.
+    """Decode the log records of a slice; its blocks, oldest first, are not needed afterwards.
 
-    Args:
-        blocks: data and delete blocks of the slice, oldest first.
-        decoder: of the slice's blocks.
-        memory: how much memory the records may take.
-        merger: a user's function for payload classes that Apache Hudi does not have.
-
-    Returns:
-        The records, to be closed by the caller.
-
-    Raises:
-        PositionsMissing: the decoder reads no keys, and a block has no usable positions.
-        CorruptTableError: a block does not decode.
-        SpillError: the local disk is full, or cannot be used.
+    The caller closes the result. PositionsMissing: the decoder reads no keys, and a block has no
+    usable positions.
     """
     parts = map(decoder.decode, blocks)
     first_parts, are_all = _up_to(parts, memory.records)
@@ -111,14 +100,7 @@ class LogOnDisk:
         return Buckets(self.file, BUCKETS)
 
     def add(self, parts: Iterable[LogRecords]) -> bool:
-        """Put records into their buckets.
-
-        Returns:
-            False if some records lack the position that is to identify them.
-
-        Raises:
-            SpillError: the disk is full.
-        """
+        """Put records into their buckets; False if some lack the position that identifies them."""
         return all(map(self._add, _group(parts, self.memory.group)))
 
     def _add(self, parts: Sequence[LogRecords]) -> bool:
@@ -135,18 +117,7 @@ class LogOnDisk:
         base: Iterable[pa.Table],
         merge_pass: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
     ) -> Iterator[_T]:
-        """Merge base rows with the log records, some buckets at a time.
-
-        Args:
-            base: tables of the decoder's schema, in file order; consumed one at a time.
-            merge_pass: merges base tables with log records; called with some of both at a time.
-
-        Yields:
-            The results of all calls.
-
-        Raises:
-            SpillError: the disk is full.
-        """
+        """Merge base rows, in file order, with the log records: one call for some buckets."""
         count = self._count_passes()
         base_rows = self._spill(base, count)
         for number in range(count):
