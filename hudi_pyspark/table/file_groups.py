@@ -57,14 +57,27 @@ class FileGroups:
     def committed_until(self, until: str) -> Mapping[str, Mapping[str, CommittedFile]]:
         """Return what the newest commits up to an instant record of their files, as above.
 
-        From table version 8 on these are as many as `CHECKED_COMMITS`. Files of older ones that are
-        lost go unnoticed, as those of archived commits do.
+        From table version 8 on these are as many as `CHECKED_COMMITS`, without those that the
+        listing has recorded itself. Files of older ones that are lost go unnoticed, as those of
+        archived commits do.
         """
         metadata = self.history.commit_metadata
-        times = [time for time in metadata if time <= until][-CHECKED_COMMITS:]
+        recorded = self._recorded_commits(until)
+        times = [time for time in metadata if time <= until and time not in recorded]
+        times = times[-CHECKED_COMMITS:]
         if not self.config.log_file_has_one_commit or len(times) == len(metadata):
             return self.committed_files
         return committed_files(metadata.of(times))
+
+    def _recorded_commits(self, until: str) -> Collection[str]:
+        """Return the commits whose files the listing has as they committed them.
+
+        An earlier state may need files that a clean has removed from the listing since then.
+        """
+        is_latest = until >= max(self.history.commit_metadata, default="")
+        if not is_latest or not self.config.log_file_has_one_commit:
+            return frozenset()
+        return self.listing.recorded_commits()
 
     def all(
         self, choice: PartitionChoice | None = None, until: str | None = None
@@ -79,24 +92,29 @@ class FileGroups:
         named = sorted(committed)
         named = named if choice is None else choice.choose(named)
         partitions = sorted({*self.listing.partitions(choice), *named})
-        yield from self.of(partitions, committed)
+        recorded = frozenset() if until is None else self._recorded_commits(until)
+        yield from self.of(partitions, committed, recorded=recorded)
 
     def of(
         self,
         partitions: list[str],
         committed: Mapping[str, Mapping[str, CommittedFile]],
         only: Mapping[str, Collection[str]] | None = None,
+        recorded: Collection[str] = frozenset(),
     ) -> Iterator[FileGroup]:
-        """Yield the groups of some partitions; only named files count, where ``only`` is given."""
+        """Yield the groups of some partitions; only named files count, where ``only`` is given.
+
+        The listing has every file of the commits in ``recorded``, with its size.
+        """
         for partition, files in self._listed(partitions):
             listed = files
             if only is not None:
                 listed = [file for file in files if file.name in only[partition]]
             known = committed.get(partition, {})
-            base_files, log_files = data_files(partition, listed, known, self.config)
+            base_files, log_files = data_files(partition, listed, known, self.config, recorded)
             if repeated := _repeated_instants(base_files):
                 known = {**self._recorded(repeated, partition, listed), **known}
-                base_files, log_files = data_files(partition, listed, known, self.config)
+                base_files, log_files = data_files(partition, listed, known, self.config, recorded)
             yield from group_files(
                 partition,
                 [base for base in base_files if self._may_count(base)],
@@ -238,8 +256,12 @@ def data_files(
     listed: Iterable[FileInfo],
     committed: Mapping[str, CommittedFile],
     config: TableConfig,
+    recorded: Collection[str],
 ) -> tuple[list[BaseFile], list[LogFile]]:
-    """Return the base and log files of a partition: on the storage, or only known by commits."""
+    """Return the base and log files of a partition: on the storage, or only known by commits.
+
+    The listing has every file of the commits in ``recorded``, with its size.
+    """
     base_files: dict[str, BaseFile] = {}
     log_files: list[LogFile] = []
     extensions: tuple[str, ...] = (f".{config.base_file_format.lower()}",)
@@ -259,6 +281,8 @@ def data_files(
             base_files[name] = BaseFile(path, parsed.file_id, instant_time, size, is_listed)
         else:
             stat = committed.get(name, _UNKNOWN_FILE)
+            if stat is _UNKNOWN_FILE and instant_time in recorded:
+                stat = CommittedFile(size, instant_time, instant_time, 0)
             log_files.append(
                 LogFile(
                     path=path,

@@ -106,9 +106,13 @@ class FileSlices:
 
     def completed(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
         """Return slices as `checked` does, even if files are missing."""
+        recorded = self.groups.listing.recorded_commits()
         slices = list(make())
         is_relisted = [self._relist(file_slice) for file_slice in slices if file_slice.lacks_files]
-        return list(make()) if any(is_relisted) else slices
+        # The metadata table may also turn out to be unreadable: its word on commits was not good.
+        if any(is_relisted) or self.groups.listing.recorded_commits() != recorded:
+            return list(make())
+        return slices
 
     def _relist(self, file_slice: FileSlice) -> bool:
         """List a slice's partition anew if a file is missing; whether that may change the slice."""

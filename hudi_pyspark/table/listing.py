@@ -9,7 +9,7 @@ from hudi_pyspark.format.file_name import is_partition_marker
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from hudi_pyspark.storage import FileInfo, Storage
     from hudi_pyspark.table.config import TableConfig
@@ -39,6 +39,9 @@ class FileListing(Protocol):
 
     def relist(self, partition_path: str, missing_file: str) -> bool:
         """List a partition anew, more reliably; whether its files may be others now."""
+
+    def recorded_commits(self) -> Collection[str]:
+        """Return the requested times of commits whose files it has as they committed them."""
 
     def summary(self) -> str:
         """Say in a few words what has been listed so far, and how."""
@@ -90,6 +93,10 @@ class DirectoryListing:
     def relist(self, partition_path: str, missing_file: str) -> bool:  # noqa: ARG002
         """Return False: the storage itself has been listed."""
         return False
+
+    def recorded_commits(self) -> Collection[str]:
+        """Return none: a file may have been lost since it was committed."""
+        return ()
 
     def summary(self) -> str:
         """Say how many folders have been listed so far."""

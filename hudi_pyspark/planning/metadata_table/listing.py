@@ -11,7 +11,7 @@ from hudi_pyspark.planning.metadata_table.table import FILES, UNPARTITIONED, Met
 from hudi_pyspark.storage import FileInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
     from hudi_pyspark.planning.metadata_table.entries import Entries, MetadataSlice
@@ -65,6 +65,14 @@ class MetadataListing:
         _log.warning("the metadata table lacks %s: its folder is listed", missing_file)
         self._relisted |= self._folders.files([partition_path])
         return True
+
+    def recorded_commits(self) -> Collection[str]:
+        """Return the commits that the metadata table has recorded; none if a folder was listed."""
+        if self._relisted:
+            return ()
+        return self._ask(
+            lambda _: self._opened.recorded_commits, lambda folders: folders.recorded_commits()
+        )
 
     def summary(self) -> str:
         """Say what has been listed so far, and how."""

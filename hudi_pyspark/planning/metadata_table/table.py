@@ -71,6 +71,25 @@ class MetadataTable:
         times = (commit.requested_time for commit in self.table.commits)
         return [time for time in times if time >= first and time not in known]
 
+    @cached_property
+    def recorded_commits(self) -> frozenset[str]:
+        """The table's commits whose files it recorded when they were committed.
+
+        It has files of other commits by a listing of the storage, made when it was created, which
+        may have missed some. Where it is ahead of the table's timeline, a clean may have removed
+        files from it that the state of that timeline needs: then there are none.
+        """
+        own = {
+            i.requested_time
+            for i in self.view.timeline.completed
+            if i.action is Action.DELTA_COMMIT
+            and not i.requested_time.startswith(_INITIAL_INSTANTS)
+        }
+        newest = max((i.requested_time for i in self.table.timeline.completed), default="")
+        if max(own, default="") > newest:
+            return frozenset()
+        return frozenset(own.intersection(c.requested_time for c in self.table.commits))
+
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return the slices of one of its partitions, by file id.
 

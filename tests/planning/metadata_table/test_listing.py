@@ -3,13 +3,15 @@
 import logging
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import CorruptTableError, HudiTable, MissingFileError
 from hudi_pyspark.planning.metadata_table import listing as listing_module
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.records import listed_files
+from hudi_pyspark.planning.metadata_table.table import MetadataTable
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.tasks import ScanTask
@@ -79,6 +81,48 @@ def test_no_folder_of_a_partition_is_listed(path, expected, monkeypatch):
     assert [folder for folder in folders if "/.hoodie" not in folder] == []
 
 
+def test_commits_that_it_recorded_are_not_read(path, monkeypatch):
+    view = HudiTable(str(path)).view
+    expected = view.file_slices()
+    view = HudiTable(str(path)).view
+    slices = view.with_listing(MetadataListing(view)).file_slices
+    monkeypatch.setattr(view.commit_metadata, "_load", None)  # a commit that is read fails
+    assert slices() == expected
+    with pytest.raises(TypeError):
+        slices(view.commits[-2].requested_time)
+
+
+def test_commits_are_read_if_it_is_ahead_of_the_timeline(path):
+    # A clean that the reader does not know may have removed files that its state needs.
+    newest = max((path / ".hoodie/timeline").glob("*commit"))
+    newest.unlink()
+    view = HudiTable(str(path)).view
+    listing = MetadataListing(view)
+    assert listing.partitions()
+    assert listing.recorded_commits() == frozenset()
+
+
+def test_commits_are_read_if_it_turns_out_to_be_damaged(path, monkeypatch):
+    view = HudiTable(str(path)).view
+    expected = view.file_slices()
+    lost = next(s.base_file for s in expected if s.base_file is not None and not s.log_files)
+    (path / lost.path).unlink()
+
+    def damaged(*_):
+        raise CorruptTableError("damaged")
+
+    monkeypatch.setattr(listing_module._FilesPartition, "files", damaged)
+    with pytest.raises(MissingFileError, match=Path(lost.path).name):
+        HudiTable(str(path)).scan().to_arrow()
+
+
+@pytest.fixture
+def created_late(monkeypatch):
+    """It lists files of commits from before its creation, and may have missed some."""
+    monkeypatch.setattr(MetadataTable, "recorded_commits", frozenset())
+
+
+@pytest.mark.usefixtures("created_late")
 def test_files_that_it_lacks_are_found_in_their_folder(path, expected, monkeypatch, caplog):
     original = listing_module._FilesPartition.files
 
@@ -129,6 +173,7 @@ def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monk
     assert sorted(map(str, found)) == expected
 
 
+@pytest.mark.usefixtures("created_late")
 def test_partition_that_it_lacks_is_found_in_its_folder(path, expected, monkeypatch):
     whole = vars(listing_module._FilesPartition)["partition_paths"]
 
