@@ -29,6 +29,8 @@ MODULES = {
     "hudi-py": "benchmarks.arrow_engines:HudiPy",
     "hudi-rs": "benchmarks.arrow_engines:HudiRs",
     "pyarrow": "benchmarks.arrow_engines:BarePyarrow",
+    "hudi-py-duckdb": "benchmarks.sql_engines:HudiPyDuckdb",
+    "hudi-rs-datafusion": "benchmarks.sql_engines:HudiRsDatafusion",
 }
 
 Answer = dict[str, Any]  # numbers by name, which must be equal for all engines

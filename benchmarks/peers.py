@@ -10,12 +10,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.queries import Kind
+
+if TYPE_CHECKING:
+    from benchmarks.queries import Query
 
 PROJECT = Path(__file__).resolve().parents[1]
+TPCH = "tpch"  # the folder of tables that `benchmarks.tpch` writes
 HUDI_VERSION = "1.2.0"
 BUNDLE = "hudi-spark3.5-bundle_2.12"
 COORDINATES = f"org.apache.hudi:{BUNDLE}:{HUDI_VERSION}"
 SPARK_ONLY = frozenset({"three_columns", "join"})  # what Spark makes of columns and joins
+SQL_ONLY: frozenset[str] = frozenset()
 PYSPARK = "pyspark==3.5.*"
 GET_JAR = ["dependency:get", f"-Dartifact={COORDINATES}", "-Dtransitive=false", "-q"]
 
@@ -30,10 +38,13 @@ class Peer:
     env: dict[str, str] = field(default_factory=dict)
     only: frozenset[str] | None = None  # names of the queries that it can answer; None: all
     without: frozenset[str] = frozenset()  # names of those that it cannot answer
+    has_sql: bool = False
     is_floor: bool = False  # reads only base files, so not all of its answers are right
 
-    def answers(self, query: str) -> bool:
-        return query not in self.without and (self.only is None or query in self.only)
+    def answers(self, query: Query) -> bool:
+        if query.kind is Kind.SQL:
+            return self.has_sql
+        return query.name not in self.without and (self.only is None or query.name in self.only)
 
 
 class Missing(Exception):
@@ -64,13 +75,16 @@ class Workshop:
             "hudi-rs": self._hudi_rs,
             "hudi-py": self._hudi_py,
             "pyarrow": self._pyarrow,
+            "hudi-py-duckdb": self._hudi_py_duckdb,
+            "hudi-rs-datafusion": self._hudi_rs_datafusion,
         }
         return make[name]()
 
     def _hudi_jvm(self) -> Peer:
         title = f"Apache Hudi {HUDI_VERSION}, Spark 3.5"
         arguments = ("hudi-jvm", str(self.jar))
-        return Peer("hudi-jvm", title, self._command(self.old_spark, *arguments), self.spark_env)
+        command = self._command(self.old_spark, *arguments)
+        return Peer("hudi-jvm", title, command, self.spark_env, has_sql=True)
 
     def _spark_parquet(self) -> Peer:
         command = self._command(self._own_python("pyspark"), "spark-parquet")
@@ -86,7 +100,8 @@ class Workshop:
 
     def _hudi_py_user(self) -> Peer:
         command = self._command(self._own_python("pyspark"), "hudi-py-user")
-        return Peer("hudi-py-user", "hudi-py in Spark 4, nothing named", command, self.spark_env)
+        title = "hudi-py in Spark 4, nothing named"
+        return Peer("hudi-py-user", title, command, self.spark_env, has_sql=True)
 
     def _hudi_rs(self) -> Peer:
         command = self._command(self._own_python("hudi"), "hudi-rs")
@@ -100,6 +115,15 @@ class Workshop:
         command = self._command(sys.executable, "pyarrow")
         without = SPARK_ONLY | {"incremental", "first"}  # base files do not record changes
         return Peer("pyarrow", "base files, pyarrow", command, without=without, is_floor=True)
+
+    def _hudi_py_duckdb(self) -> Peer:
+        command = self._command(self._own_python("duckdb"), "hudi-py-duckdb")
+        return Peer("hudi-py-duckdb", "hudi-py in DuckDB", command, only=SQL_ONLY, has_sql=True)
+
+    def _hudi_rs_datafusion(self) -> Peer:
+        command = self._command(self._own_python("datafusion"), "hudi-rs-datafusion")
+        title = "hudi-rs in DataFusion"
+        return Peer("hudi-rs-datafusion", title, command, only=SQL_ONLY, has_sql=True)
 
     @staticmethod
     def _command(python: str, *arguments: str) -> tuple[str, ...]:
@@ -182,12 +206,15 @@ class Workshop:
         if (folder / "facts.json").exists():
             return folder
         print(f"Writing table ({letter}) at scale {scale:g} into {folder} ...", flush=True)
+        if letter == TPCH:
+            arguments = ["benchmarks.tpch.write", str(self._tpch_rows(scale))]
+        else:
+            arguments = ["benchmarks.write_tables", letter, f"{scale:g}"]
         log = self.data / "logs" / f"write-{letter}-{scale:g}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        command = (self.old_spark, "-m", "benchmarks.write_tables")
         with log.open("w") as errors:
             done = subprocess.run(
-                [*command, letter, f"{scale:g}", str(folder), str(self.jar)],
+                [self.old_spark, "-m", *arguments, str(folder), str(self.jar)],
                 cwd=PROJECT,
                 env={**os.environ, **self.spark_env},
                 stderr=errors,
@@ -195,4 +222,15 @@ class Workshop:
             )
         if done.returncode:
             raise Missing(f"table ({letter}) could not be written; see {log}")
+        return folder
+
+    def _tpch_rows(self, scale: float) -> Path:
+        """Return the folder of the Parquet files that the generator of TPC-H makes."""
+        folder = self.data / f"tpch-{scale:g}"
+        generator = shutil.which("tpchgen-cli", path=str(Path(sys.executable).parent))
+        if not folder.exists():
+            if generator is None:
+                raise Missing("tpchgen-cli is not installed. Run: pip install --group bench")
+            command = [generator, "parquet", "-s", f"{scale:g}", "--output-dir", str(folder)]
+            subprocess.run(command, check=True)
         return folder

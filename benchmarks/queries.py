@@ -28,6 +28,7 @@ class Kind(Enum):
     COUNT = "count"
     SUMS = "sums"  # of each column
     JOIN = "join"  # with the same table loaded a second time, by record key
+    SQL = "sql"  # the answer of a text over all tables of a folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Query:
     limit: int | None = None
     query_type: str = "snapshot"
     begin: str = ""  # of an incremental query, exclusive
+    sql: str = ""  # over views that have the names of the tables
 
 
 def queries_of(sized: Sized, facts: Mapping[str, Any]) -> list[Query]:

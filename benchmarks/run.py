@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from benchmarks.chart import draw
-from benchmarks.peers import Missing, Peer, Workshop
+from benchmarks.peers import TPCH, Missing, Peer, Workshop
 from benchmarks.process import EngineFailed, EngineProcess
 from benchmarks.queries import Kind, Query, queries_of
 from benchmarks.report import FIRST, Measured, Run, TableResult, disagreements, markdown
 from benchmarks.tables import TABLES
+from benchmarks.tpch.queries import tpch_queries
 from benchmarks.usage import Usage
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
 ENGINES = (
     "hudi-jvm", "hudi-py-spark", "hudi-py-user", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow",
+    "hudi-py-duckdb", "hudi-rs-datafusion",
 )  # fmt: skip
-OURS = {"hudi-py-spark", "hudi-py-user", "hudi-py"}
+OURS = {"hudi-py-spark", "hudi-py-user", "hudi-py", "hudi-py-duckdb"}
 FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)
 
 
@@ -70,7 +72,7 @@ class Turns:
         results = []
         try:
             for query in queries:
-                answering = [peer for peer in peers if peer.answers(query.name)]
+                answering = [peer for peer in peers if peer.answers(query)]
                 results += self._rounds(path, query, answering, running)
         finally:
             for process in running.values():
@@ -99,7 +101,7 @@ class Turns:
 
     def first(self, path: Path, peers: list[Peer]) -> list[Measured]:
         """Read all rows, each time in a new process."""
-        peers = [peer for peer in peers if peer.answers(FIRST)]
+        peers = [peer for peer in peers if peer.answers(FIRST_QUERY)]
         results = {peer.name: Measured(peer.name, FIRST, FIRST_QUERY.title) for peer in peers}
         for number in range(self._settings.rounds):
             for peer in rotated(peers, number):
@@ -197,20 +199,20 @@ def measure_table(
     letter: str, folder: Path, turns: Turns, settings: Settings, peers: list[Peer]
 ) -> TableResult:
     facts = json.loads((folder / "facts.json").read_text())
-    sized = TABLES[letter].at(settings.scale)
-    print(f"({letter}) {sized.table.title}: {facts['rows']:,} rows", flush=True)
+    if letter == TPCH:
+        title, queries = "TPC-H, 22 queries over eight tables", tpch_queries()
+    else:
+        sized = TABLES[letter].at(settings.scale)
+        title, queries = sized.table.title, [*queries_of(sized, facts), FIRST_QUERY]
+    print(f"({letter}) {title}: {facts['rows']:,} rows", flush=True)
     path = folder.resolve() / "table"
-    queries = [
-        query
-        for query in queries_of(sized, facts)
-        if not settings.queries or query.name in settings.queries
-    ]
+    queries = [q for q in queries if not settings.queries or q.name in settings.queries]
     able = [peer for peer in peers if facts["base_files"] or not peer.is_floor]
-    measured = turns.warm(path, queries, able)
-    if not settings.queries or FIRST in settings.queries:
+    measured = turns.warm(path, [q for q in queries if q is not FIRST_QUERY], able)
+    if FIRST_QUERY in queries:
         measured += turns.first(path, able)
     floors = tuple(peer.name for peer in peers if peer.is_floor)
-    result = TableResult(letter, sized.table.title, facts, tuple(measured), floors)
+    result = TableResult(letter, title, facts, tuple(measured), floors)
     for (engine, query), shown in disagreements(result, [p.name for p in peers]).items():
         print(f"  !!! {engine}, {query}: ANOTHER ANSWER: {shown}", flush=True)
     return result
@@ -236,7 +238,7 @@ def parse_settings(arguments: list[str]) -> tuple[Settings, Path]:
     )
     default_data = Path(__file__).parent / ".data"
     parser.add_argument("--scale", type=float, default=0.02, help="1 is the full size")
-    parser.add_argument("--tables", type=names, default=list(TABLES), help="letters: a,b,...")
+    parser.add_argument("--tables", type=names, default=list(TABLES), help="a,b,... or tpch")
     parser.add_argument("--engines", type=names, default=list(ENGINES), help=", ".join(ENGINES))
     parser.add_argument("--queries", type=names, default=[], help="by name; all by default")
     parser.add_argument("--rounds", type=int, default=3, help="measured after one warm-up")
@@ -245,7 +247,8 @@ def parse_settings(arguments: list[str]) -> tuple[Settings, Path]:
     parser.add_argument("--output", type=Path, help="by default DATA/results")
     given = parser.parse_args(arguments)
     known = {FIRST, *(q.name for q in queries_of(TABLES["a"].at(1), {"last_commit_after": ""}))}
-    unknown = ({*given.tables} - {*TABLES}) | ({*given.engines} - {*ENGINES})
+    known |= {query.name for query in tpch_queries()}
+    unknown = ({*given.tables} - {*TABLES, TPCH}) | ({*given.engines} - {*ENGINES})
     unknown |= {*given.queries} - known
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
