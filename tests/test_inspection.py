@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from datetime import datetime, timedelta
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -42,6 +43,21 @@ def test_commit_has_the_numbers_of_what_it_wrote(table):
     queries = json.loads((GOLDEN / "v9_mor_compaction_inline" / "case.json").read_text())["queries"]
     assert first["inserts"] == next(q["rows"] for q in queries if q["name"] == "as_of_c1")
     assert (first["updates"], first["deletes"]) == (0, 0)
+
+
+def test_commits_have_durations_and_what_the_writer_added(golden_table, table):
+    commits = table.inspect.commits().to_pylist()
+    assert all(0 < c["milliseconds"] < 60_000 for c in commits)
+    first = commits[0]
+    moments = [
+        datetime.strptime(f"{first[name]}+0000", "%Y%m%d%H%M%S%f%z")
+        for name in ("requested_time", "completion_time")
+    ]
+    assert timedelta(milliseconds=first["milliseconds"]) == moments[1] - moments[0]
+    older = HudiTable(str(golden_table("v6_mor_part_basic"))).inspect.commits()
+    assert older.column("milliseconds").null_count == older.num_rows
+    written = HudiTable(str(golden_table("v10_mor_cdc_data_before"))).inspect.commits().to_pylist()
+    assert dict(written[0]["extra_metadata"]).keys() == {"engine", "hudi.version"}
 
 
 def test_explanation_names_instants_files_and_merge(table):

@@ -1,5 +1,6 @@
 """Commands that show the definition, history and files of a table."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -37,10 +38,11 @@ SaveOption = Annotated[
 ArchivedOption = Annotated[bool, typer.Option("--archived", help="Include archived instants.")]
 # The columns that a printed table has by default; --wide prints all of them.
 _TIMELINE = ("requested_time", "completion_time", "action", "state", "archived")
-_COMMITS = ("age", "action", "operation", "files", "inserts", "updates", "deletes")
+_COMMITS = ("age", "operation", "files", "inserts", "updates", "deletes", "duration")
 _COLUMN_STATISTICS = ("path", "column", "min", "max", "values", "nulls")
 _COMMIT = ("path", "kind", "records", "inserts", "updates", "deletes", "bytes")
 _SLICES = ("partition_path", "file_id", "base_instant_time", "base_bytes", "log_count", "log_bytes")
+_RATIO = "log_to_base_ratio"
 _FILES = ("path", "kind", "bytes", "committed_by", "in_latest_slice")
 _HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
 _PARTITIONS = ("partition_path", "slices", "base_files", "log_files", "bytes", "last_commit")
@@ -55,6 +57,14 @@ class ServiceAction(str, Enum):
     CLEANS = "cleans"
     ROLLBACKS = "rollbacks"
     SAVEPOINTS = "savepoints"
+
+
+class SliceOrder(str, Enum):
+    """The columns by which slices are sorted, the greatest first."""
+
+    LOG_RATIO = "log-ratio"
+    LOG_BYTES = "log-bytes"
+    BASE_BYTES = "base-bytes"
 
 
 def describe(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
@@ -101,7 +111,7 @@ def commits(
     wide: WideOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List the completed commits, with their age and numbers of files and records."""
+    """List the completed commits, with age, duration and numbers of files and records."""
     table = HudiTable(path)
     commits = table.inspect.commits(archived=archived)
     if newest_first:
@@ -116,21 +126,34 @@ def commits(
     if table.view.config.timeline_timezone == "UTC":
         now = now.astimezone(timezone.utc)
     ages = [_age(instant, now) for instant in commits.column(time).to_pylist()]
+    durations = [
+        None if milliseconds is None else _time_text(milliseconds / 1000)
+        for milliseconds in commits.column("milliseconds").to_pylist()
+    ]
     shown = commits.add_column(2, "age", pa.array(ages, pa.string()))
-    show(shown, output, brief=() if wide else (time, *_COMMITS))
+    position = shown.column_names.index("milliseconds")
+    shown = shown.set_column(position, "duration", pa.array(durations, pa.string()))
+    extra = [", ".join(f"{k}={v}" for k, v in e) or None for e in shown[-1].to_pylist()]
+    shown = shown.set_column(position + 1, "extra_metadata", pa.array(extra, pa.string()))
+    brief = (time, *(_COMMITS if has_completion_times else _COMMITS[:-1]))
+    show(shown, output, brief=() if wide else brief)
 
 
 def _age(instant: str | None, now: datetime) -> str | None:
-    """Return the time since an instant, which is a wall-clock time, in its largest unit."""
+    """Return the time since an instant, which is a wall-clock time."""
     try:
         moment = instant_to_datetime(instant or "")
     except InvalidInstantError:  # that of a bootstrap is not a time
         return None
-    seconds = round((now.replace(tzinfo=None) - moment).total_seconds())
+    return _time_text(round((now.replace(tzinfo=None) - moment).total_seconds()))
+
+
+def _time_text(seconds: float) -> str:
+    """Return a time in its largest unit."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if abs(seconds) >= length:
             return f"{int(seconds / length)} {unit}"
-    return f"{seconds} s"
+    return f"{seconds:.3g} s"
 
 
 def commit(
@@ -149,6 +172,11 @@ def slices(
     path: PathArgument,
     *,
     as_of: AsOfOption = None,
+    sort: Annotated[
+        SliceOrder | None,
+        typer.Option("--sort", help="Begin with the greatest; by partition by default."),
+    ] = None,
+    limit: LimitOption = None,
     save: SaveOption = None,
     wide: WideOption = False,
     output: OutputOption = Output.TABLE,
@@ -158,7 +186,18 @@ def slices(
     if save is not None:
         _save(table.plot.file_groups(), save)
         return
-    show(table.inspect.file_slices(as_of), output, brief=() if wide else _SLICES)
+    slices = table.inspect.file_slices(as_of)
+    brief: tuple[str, ...] = _SLICES
+    if sort is not None:
+        column = _RATIO if sort is SliceOrder.LOG_RATIO else sort.value.replace("-", "_")
+        brief = (*_SLICES, *({column} - {*_SLICES}))
+        # A slice without a base file has no ratio: all of it is log.
+        values = slices.column(column).fill_null(math.inf if column == _RATIO else 0)
+        slices = slices.take(pc.array_sort_indices(values, order="descending"))
+    if output is Output.TABLE:
+        position = slices.column_names.index(_RATIO)
+        slices = slices.set_column(position, _RATIO, pc.round(slices.column(_RATIO), 2))
+    show(slices.slice(0, limit), output, brief=() if wide else brief)
 
 
 def files(

@@ -10,7 +10,7 @@ from hudi_pyspark.doctor.finding import Finding, Severity, Track, silently
 from hudi_pyspark.doctor.metadata_table import CHECK as METADATA_TABLE
 from hudi_pyspark.doctor.metadata_table import check_metadata_table
 from hudi_pyspark.doctor.properties import CHECK as PROPERTIES
-from hudi_pyspark.doctor.properties import check_properties
+from hudi_pyspark.doctor.properties import RESTORE, check_properties
 from hudi_pyspark.doctor.timeline import check_timeline, collect_timeline_files
 from hudi_pyspark.errors import HudiError, TableNotFoundError
 from hudi_pyspark.table.config import PROPERTIES_FILE
@@ -44,7 +44,7 @@ def examine_table(
     except TableNotFoundError:
         raise
     except HudiError as error:
-        yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, error.reason())
+        yield Finding(Severity.PROBLEM, PROPERTIES, PROPERTIES_FILE, error.reason(), RESTORE)
         return
     yield from examine(view, deep=deep, track=track)
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 CHECK = "properties"
 _CHECKSUM = "hoodie.table.checksum"
+RESTORE = (
+    "Unless a writer of Apache Hudi set this, the file was edited or is damaged: compare it with "
+    f"{PROPERTIES_FILE}.backup or a copy of the table, and restore it"
+)
 
 
 def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]:

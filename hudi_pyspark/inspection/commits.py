@@ -15,7 +15,7 @@ from hudi_pyspark.format.file_name import (
     NotADataFile,
     parse_data_file_name,
 )
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, instant_to_datetime
 from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, texts
 from hudi_pyspark.table.archive import load_archived_commits
 
@@ -37,6 +37,8 @@ _COUNTED = {
     "written_bytes": "total_write_bytes",
 }
 
+_SCHEMAS = ("schema", "latest_schema")  # which `schema_history` shows
+
 COMMITS = pa.schema(
     [
         *TIMES,
@@ -44,7 +46,8 @@ COMMITS = pa.schema(
         ("archived", pa.bool_()),
         *counts("partitions", "files", "new_files"),
         *counts(*_COUNTED),
-        ("replaced_file_groups", pa.int64()),
+        *counts("replaced_file_groups", "milliseconds"),
+        ("extra_metadata", pa.map_(pa.string(), pa.string())),
     ]
 )
 
@@ -150,7 +153,21 @@ def _commit_row(commit: KnownCommit) -> dict[str, object]:
         "new_files": sum(stat.prev_commit is None for stat in stats),
         **counts_of(stats),
         "replaced_file_groups": sum(len(ids) for ids in metadata.replaced_file_ids.values()),
+        "milliseconds": _milliseconds(commit.instant),
+        "extra_metadata": [
+            item for item in metadata.extra_metadata.items() if item[0] not in _SCHEMAS
+        ],
     }
+
+
+def _milliseconds(instant: Instant) -> int | None:
+    """Return the time from request to completion; None where the timeline does not record it."""
+    try:
+        begin = instant_to_datetime(instant.requested_time)
+        end = instant_to_datetime(instant.completion_time or "")
+    except InvalidInstantError:  # before table version 8, and the instant of a bootstrap
+        return None
+    return round((end - begin).total_seconds() * 1000)
 
 
 def _file_row(commit: Instant, partition_path: str, stat: WriteStat) -> dict[str, object]:

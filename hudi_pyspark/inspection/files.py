@@ -33,6 +33,7 @@ FILE_SLICES = pa.schema(
         ("base_bytes", pa.int64()),
         ("log_files", pa.list_(pa.string())),
         *counts("log_count", "log_bytes"),
+        ("log_to_base_ratio", pa.float64()),
         ("missing_files", pa.list_(pa.string())),
         ("is_latest", pa.bool_()),
     ]
@@ -99,6 +100,7 @@ def _is_stored(file_slice: FileSlice) -> bool:
 def _slice_row(file_slice: FileSlice) -> dict[str, object]:
     base, logs = file_slice.base_file, file_slice.log_files
     missing = [base.path] if base is not None and not base.is_listed else []
+    log_bytes = sum(log.size for log in logs)
     return {
         "partition_path": file_slice.partition_path,
         "file_id": file_slice.file_id,
@@ -107,7 +109,8 @@ def _slice_row(file_slice: FileSlice) -> dict[str, object]:
         "base_bytes": base.size if base is not None else None,
         "log_files": [log.path for log in logs],
         "log_count": len(logs),
-        "log_bytes": sum(log.size for log in logs),
+        "log_bytes": log_bytes,
+        "log_to_base_ratio": log_bytes / base.size if base is not None and base.size else None,
         "missing_files": [*missing, *(log.path for log in logs if not log.is_listed)],
     }
 

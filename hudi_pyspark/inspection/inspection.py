@@ -93,7 +93,9 @@ class Inspection:
             archived; and over all files of the commit: partitions; files (written, log files
             included); new_files (the first of a file group); records, inserts, updates, deletes;
             errors (records that could not be written); bytes (sizes of the files after the
-            commit); written_bytes (by the commit); replaced_file_groups.
+            commit); written_bytes (by the commit); replaced_file_groups; milliseconds (from
+            request to completion; null before table version 8); extra_metadata (other keys and
+            values of the commit, such as checkpoints of Hudi Streamer and Flink; no schemas).
         """
         return commits(self._view, archived=archived)
 
@@ -126,7 +128,8 @@ class Inspection:
         Returns:
             partition_path; file_id; base_instant_time; base_file (path; null if there are only log
             files); base_bytes; log_files (paths, in the order in which they apply);
-            log_count; log_bytes; missing_files (paths that commits name and the storage lacks; up
+            log_count; log_bytes; log_to_base_ratio (of bytes; null without a base
+            file); missing_files (paths that commits name and the storage lacks; up
             to table version 7 an appending writer may have put their blocks into another log file
             of the slice); is_latest (false only for older slices).
 

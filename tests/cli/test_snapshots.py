@@ -28,6 +28,7 @@ COMMANDS = {
     "commits-wide": ["commits", MOR, "--wide"],
     "commit": ["commit", CDC, "20261121063212107"],
     "slices": ["slices", V6],
+    "slices-sorted": ["slices", V6, "--sort", "log-ratio", "--limit", "3"],
     "slices-as-of": ["slices", MOR, "--as-of", "20261121062949338"],
     "files": ["files", CDC],
     "history": ["history", CDC, "4facb1b4-c19b-4e8a-a45e-2fe528f24aae-0"],

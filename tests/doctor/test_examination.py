@@ -116,6 +116,31 @@ def test_unknown_table_version_is_the_only_problem_that_is_reported(tmp_path, ve
     assert f"hoodie.table.version is '{version}'" in found.message
 
 
+@pytest.mark.parametrize("key", ["hoodie.table.type", "hoodie.table.version"])
+def test_flipped_byte_in_a_property_comes_with_advice(tmp_path, key):
+    table = unpack(COW, tmp_path)
+    file = table / ".hoodie" / "hoodie.properties"
+    content = bytearray(file.read_bytes())
+    content[content.index(f"{key}=".encode()) + len(key) + 1] ^= 0x40
+    file.write_bytes(content)
+    found = the_one(examine(table))
+    assert (found.check, found.subject) == ("properties", ".hoodie/hoodie.properties")
+    assert key in found.message
+    assert "hoodie.properties.backup" in found.advice
+
+
+def test_logs_that_are_longer_than_their_base_file_are_noted(golden_table):
+    table = golden_table("v10_mor_cdc_data_before")
+    found = next(f for f in examine(table) if f.check == "sizes" and f.severity is Severity.NOTE)
+    sizes = {f.name: f.stat().st_size for f in table.rglob(f"{found.subject}*.parquet")}
+    log_bytes = sum(size for name, size in sizes.items() if ".log." in name or ".deletes." in name)
+    ratio = log_bytes / (sum(sizes.values()) - log_bytes)
+    assert ratio > 1
+    assert f"this one {ratio:.1f} times as many" in found.message
+    assert "run_compaction" in found.advice
+    assert all(f.check != "sizes" for f in examine(golden_table(V6)) if f.severity is Severity.NOTE)
+
+
 def test_checksum_that_does_not_fit_the_name(tmp_path):
     table = unpack(COW, tmp_path)
     set_property(table, "hoodie.table.name", "renamed")
