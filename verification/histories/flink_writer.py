@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parent / "flink"
 BUILD = Path(__file__).parents[2] / "build" / "flink-writer"
-SECONDS_PER_JOB = 120
+SECONDS_PER_JOB = 600
 _OPENED = (
     *(f"java.{name}" for name in ("io", "lang", "math", "net", "nio", "text", "time", "util")),
     *("java.lang.invoke", "java.lang.reflect", "java.util.concurrent", "sun.nio.ch"),

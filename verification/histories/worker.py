@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.golden.compare import spark_type_name
@@ -18,7 +19,6 @@ from verification.histories.compare import CRASH, Answer, Failure, spark_cell
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -26,8 +26,13 @@ if TYPE_CHECKING:
     from verification.histories.queries import Query
 
 LOG = "spark.log"
-SECONDS_TO_START = 180
-SECONDS_TO_ANSWER = 240
+SECONDS_TO_START = 900  # machines are busy; a step takes seconds where they are not
+SECONDS_TO_ANSWER = 1200
+_HADOOP_FILES = tuple(
+    f"{part}-{kind}.xml"
+    for part in ("core", "hdfs", "mapred", "yarn")
+    for kind in ("default", "site")
+)
 
 
 class CrashError(Exception):
@@ -183,6 +188,18 @@ def _has_died(spark: SparkSession) -> bool:
     return True
 
 
+def _hadoop_settings(folder: str) -> str:
+    """Make a folder for the class path that replaces Hadoop's 900 defaults by no settings.
+
+    They are parsed for every configuration and serialised for every task; code has them, too.
+    """
+    found = Path(folder) / "hadoop"
+    found.mkdir(exist_ok=True)
+    for name in _HADOOP_FILES:
+        (found / name).write_text("<configuration/>")
+    return str(found)
+
+
 def start_session(jar: str, folder: str) -> SparkSession:
     """Start Spark with the jar of Apache Hudi; the process works in the folder from then on."""
     os.environ["TZ"] = "UTC"
@@ -194,7 +211,7 @@ def start_session(jar: str, folder: str) -> SparkSession:
     # Many small queries: to compile them well takes longer than to run them.
     java = (
         f"-Duser.timezone=UTC -XX:ErrorFile={folder}/hs_err_%p.log "
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn500m"
     )
     settings = {
         "spark.jars": jar,
@@ -202,12 +219,14 @@ def start_session(jar: str, folder: str) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": java,
+        "spark.driver.extraClassPath": _hadoop_settings(folder),
         "spark.driver.host": "127.0.0.1",  # also where the machine's own name leads nowhere
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
         "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
