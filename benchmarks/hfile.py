@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hudi_pyspark.format.bytes_source import FileSource
 from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
-from hudi_pyspark.format.hfile.source import FileSource
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for the tests' writer of blocks
 
@@ -37,9 +37,10 @@ class CountedSource(FileSource):
 
     bytes_read = 0
 
-    def read(self, offset: int, length: int) -> bytes:
-        self.bytes_read += length
-        return super().read(offset, length)
+    def __getitem__(self, span: slice, /) -> memoryview:
+        octets = super().__getitem__(span)
+        self.bytes_read += len(octets)
+        return octets
 
 
 def write(path: Path, keys: list[str], block_size: int, rng: random.Random) -> None:

@@ -27,7 +27,12 @@ from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 from hudi_pyspark.format.timeline.commit_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant, InstantState
-from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
+from hudi_pyspark.format.timeline.instant_body import (
+    read_body,
+    records,
+    required,
+    undecodable_as_corrupt,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -264,7 +269,9 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
     path = f"{folder}/manifest_{version}"
     manifest = read_body(_read_named(storage, path, _VERSION_FILE), path=path)
     with undecodable_as_corrupt(path):
-        return [f"{folder}/{file['fileName']}" for file in manifest.get("files") or ()]
+        return [
+            f"{folder}/{required(file, 'fileName', str)}" for file in records(manifest, "files")
+        ]
 
 
 def _history_version(storage: Storage, folder: str) -> int | None:

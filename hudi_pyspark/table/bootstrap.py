@@ -15,7 +15,13 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
-from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
+from hudi_pyspark.format.timeline.instant_body import (
+    mapping,
+    read_body,
+    required,
+    text,
+    undecodable_as_corrupt,
+)
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:
@@ -113,8 +119,12 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
     for start, end in spans:
         entry = read_body(hfile.values_data[start:end], path=path)
         with undecodable_as_corrupt(path):
-            for file_id, status in (entry["fileIdToBootstrapFile"] or {}).items():
-                index[entry["partitionPath"] or "", file_id] = str(status["path"]["uri"])
+            if "fileIdToBootstrapFile" not in entry:
+                raise ValueError("fileIdToBootstrapFile is missing")
+            files = mapping(entry, "fileIdToBootstrapFile")
+            for file_id in files:
+                source = required(mapping(mapping(files, file_id), "path"), "uri", str)
+                index[text(entry, "partitionPath"), file_id] = source
     return index
 
 

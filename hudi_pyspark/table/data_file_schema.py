@@ -24,7 +24,7 @@ from hudi_pyspark.table.log_file import LogFiles
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from hudi_pyspark.format.log.log_block import BytesSource
+    from hudi_pyspark.format.bytes_source import BytesSource
     from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.storage import Storage
 

@@ -14,7 +14,7 @@ from hudi_pyspark.format.log.log_file import frame_log_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from hudi_pyspark.format.log.log_block import BytesSource
+    from hudi_pyspark.format.bytes_source import BytesSource
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import LogFile
     from hudi_pyspark.table.log_file import LogFiles

@@ -11,7 +11,7 @@ from hudi_pyspark.errors import MissingFileError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hudi_pyspark.format.log.log_block import BytesSource
+    from hudi_pyspark.format.bytes_source import BytesSource
     from hudi_pyspark.storage import Storage
 
 _PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store

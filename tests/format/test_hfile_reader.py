@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.bytes_source import BytesSource, FileSource
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
-from hudi_pyspark.format.hfile.source import ByteSource, FileSource, MemorySource
 from hudi_pyspark.storage import ArrowStorage, Storage
 from tests.format.test_hfile import ENTRIES, ENTRY_BYTES, GZIP, block, entry, hfile
 from tests.memory_storage import MemoryStorage
@@ -54,19 +54,19 @@ class CountedSource:
 
     def __init__(self, data: bytes) -> None:
         self.ranges: list[tuple[int, int]] = []
-        self.source = MemorySource(data)
+        self.source = memoryview(data)
 
-    @property
-    def size(self) -> int:
-        return self.source.size
+    def __len__(self) -> int:
+        return len(self.source)
 
-    def read(self, offset: int, length: int) -> memoryview:
-        self.ranges.append((offset, length))
-        return self.source.read(offset, length)
+    def __getitem__(self, span: slice, /) -> memoryview:
+        octets = self.source[span]
+        self.ranges.append((span.start, len(octets)))
+        return octets
 
 
-def opened(name: str, source: ByteSource | None = None) -> HFileReader:
-    return HFileReader.open(source or MemorySource(octets(name)), path=name)
+def opened(name: str, source: BytesSource | None = None) -> HFileReader:
+    return HFileReader.open(source or memoryview(octets(name)), path=name)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -91,7 +91,7 @@ def test_metadata_tables_are_searched_like_they_are_read_whole(case):
     assert len(files) > 5
     for name, data in files.items():
         entries = entries_of(read_hfile(data, path=name))
-        reader = opened(name, MemorySource(data))
+        reader = opened(name, memoryview(data))
         for key, _ in entries:
             assert entries_of(reader.find([key])) == [e for e in entries if e[0] == key]
         bloom = reader.bloom_filter()
@@ -149,7 +149,7 @@ def test_key_that_spans_blocks_is_found_in_all_of_them():
     ]
     edges = list(accumulate(map(len, blocks), initial=0))
     index = [(rows[i][0], edges[i], len(blocks[i])) for i in range(4)]
-    reader = opened("spans", MemorySource(hfile(blocks, entry_count=6, index=index)))
+    reader = opened("spans", memoryview(hfile(blocks, entry_count=6, index=index)))
     assert entries_of(reader.find(["k"])) == [(b"k", b"0"), (b"k", b"1"), (b"k", b"2")]
 
 
@@ -238,7 +238,7 @@ def test_what_hudi_does_not_write_by_default_is_named(name, says):
 
 
 def answers(data: bytes) -> tuple[list[Entry], list[Entry]]:
-    reader = HFileReader.open(MemorySource(data), path="f")
+    reader = HFileReader.open(memoryview(data), path="f")
     return entries_of(reader.find(["k0000", "k0100"])), entries_of(read_hfile(data, path="f"))
 
 
@@ -271,7 +271,7 @@ def test_checksums_detect_every_flipped_byte_of_a_block():
 def read_all_blocks(data: bytes) -> None:
     """Read the data blocks by walking, and the index blocks by searching."""
     keys = read_hfile(data, path="f").keys
-    HFileReader.open(MemorySource(data), path="f").find(keys)
+    HFileReader.open(memoryview(data), path="f").find(keys)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -280,7 +280,7 @@ def test_search_in_a_damaged_file_ends_in_an_answer_or_a_named_error(name):
         damaged = bytearray(octets(name))
         damaged[position] ^= 0x80
         with suppress(HFileError, UnsupportedTableError):
-            HFileReader.open(MemorySource(bytes(damaged)), path="f").find(["k0300"])
+            HFileReader.open(memoryview(bytes(damaged)), path="f").find(["k0300"])
 
 
 @pytest.mark.parametrize("name", ["hudi_gz", "hbase_gz_three_levels"])
@@ -292,8 +292,8 @@ def test_cut_file_is_refused(name):
 
 def test_file_that_turns_out_shorter_is_refused():
     class Shrunk(CountedSource):
-        def read(self, offset: int, length: int) -> memoryview:
-            return super().read(offset, length)[:-1]
+        def __getitem__(self, span: slice, /) -> memoryview:
+            return super().__getitem__(span)[:-1]
 
     with pytest.raises(HFileError, match="expected 9141 bytes of the HFile, found 9140"):
         opened("hudi_gz", Shrunk(octets("hudi_gz")))
@@ -364,4 +364,4 @@ def test_many_small_blocks_give_the_same_entries_as_one_large_block():
 def test_index_that_contradicts_the_file_is_refused(index, problem):
     data = hfile([block(b"DATABLK*", ENTRY_BYTES)], entry_count=len(ENTRIES), index=index)
     with pytest.raises(HFileError, match=problem):
-        HFileReader.open(MemorySource(data), path="f").find(["a", "b"])
+        HFileReader.open(memoryview(data), path="f").find(["a", "b"])

@@ -294,7 +294,7 @@ class TestHistory:
         [
             pytest.param({"manifest_2": None}, "manifest_2: _version_ names", id="no-manifest"),
             pytest.param({"manifest_2": b"{"}, "manifest_2: JSONDecodeError", id="manifest-cut"),
-            pytest.param({"manifest_2": b'{"files": [{}]}'}, "'fileName'", id="manifest-shape"),
+            pytest.param({"manifest_2": b'{"files": [{}]}'}, "fileName: ", id="manifest-shape"),
             pytest.param({"older_parquet": None}, "manifest names this file, but", id="file-gone"),
             pytest.param(
                 {"older_parquet": b"PAR1"}, "older.parquet: ArrowInvalid", id="no-parquet"

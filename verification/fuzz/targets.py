@@ -21,7 +21,6 @@ from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.entries import decode_entries
 from hudi_pyspark.format.hfile.index import BlockIndex, parse_lower_index, parse_root_index
 from hudi_pyspark.format.hfile.reader import HFileReader
-from hudi_pyspark.format.hfile.source import MemorySource
 from hudi_pyspark.format.hfile.trailer import parse_file_info
 from hudi_pyspark.format.log.data_block import (
     decode_data_block,
@@ -139,7 +138,7 @@ def _records_in(octets: bytes) -> int:
 
 
 def _hfile(data: bytes) -> None:
-    reader = HFileReader.open(MemorySource(data), path=PATH)
+    reader = HFileReader.open(memoryview(data), path=PATH)
     for part in reader.entries():
         part.keys.validate(full=True)
     reader.find([b"key1", b"", b"\xff\xff"])

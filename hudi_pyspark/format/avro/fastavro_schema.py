@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import fastavro
+from fastavro.schema import SchemaParseException
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.avro.schema import AvroReference, parse_schema, parts_of
@@ -30,7 +31,10 @@ def read_container(body: bytes) -> Iterator[Any]:
     Raises ValueError for a compressed file, which Hudi never writes, and for a schema that
     `load_schema` refuses. Other exceptions of fastavro propagate.
     """
-    reader = fastavro.reader(io.BytesIO(body))
+    try:
+        reader = fastavro.reader(io.BytesIO(body))
+    except (TypeError, AttributeError, SchemaParseException) as error:
+        raise ValueError(f"the Avro schema cannot be parsed: {error}") from error
     codec = reader.metadata.get(_CODEC, "null")
     if codec != "null":
         raise ValueError(f"expected an Avro file without compression, found {codec}")

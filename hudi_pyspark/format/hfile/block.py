@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import UnsupportedTableError
 
 if TYPE_CHECKING:
-    from hudi_pyspark.format.hfile.source import ByteSource
+    from hudi_pyspark.format.bytes_source import BytesSource
 
 # Magic; on-disk and uncompressed size, both without the header; offset of the previous block;
 # checksum type; bytes per checksum; on-disk size with the header and without the checksums.
@@ -158,7 +158,7 @@ class Block:
 class BlockReader:
     """Reads ranges of an HFile, and never outside of it."""
 
-    source: ByteSource
+    source: BytesSource
     path: str  # of the file that holds it; used only in errors
     codec: int
 
@@ -173,12 +173,13 @@ class BlockReader:
         return block.content(self.codec, self.path)
 
 
-def read_range(source: ByteSource, offset: int, length: int) -> memoryview:
+def read_range(source: BytesSource, offset: int, length: int) -> memoryview:
     """Read a range of an HFile; HFileError if it is not within it, or the source ends before."""
-    if not (0 <= offset <= source.size and 0 <= length <= source.size - offset):
-        problem = f"expected {length} bytes of the HFile of {source.size}"
-        raise HFileError(problem, max(0, min(offset, source.size)))
-    octets = memoryview(source.read(offset, length))
+    size = len(source)
+    if not (0 <= offset <= size and 0 <= length <= size - offset):
+        problem = f"expected {length} bytes of the HFile of {size}"
+        raise HFileError(problem, max(0, min(offset, size)))
+    octets = source[offset : offset + length]
     if len(octets) != length:
         raise HFileError(f"expected {length} bytes of the HFile, found {len(octets)}", offset)
     return octets

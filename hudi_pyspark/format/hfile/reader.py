@@ -27,7 +27,6 @@ from hudi_pyspark.format.hfile.index import (
     parse_root_index,
     row_of,
 )
-from hudi_pyspark.format.hfile.source import MemorySource
 from hudi_pyspark.format.hfile.trailer import (
     TRAILER_SIZE,
     Trailer,
@@ -38,8 +37,8 @@ from hudi_pyspark.format.hfile.trailer import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from hudi_pyspark.format.bytes_source import BytesSource
     from hudi_pyspark.format.hfile.index import Place
-    from hudi_pyspark.format.hfile.source import ByteSource
 
     Keys: TypeAlias = Iterable[bytes | str] | pa.Array | pa.ChunkedArray
 
@@ -65,7 +64,7 @@ def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
     HFileError does not name the file: base files, log blocks and the bootstrap index are HFiles, so
     the caller knows which of them is corrupt. The format is in Apache HBase's reference guide.
     """
-    reader = HFileReader.open(MemorySource(data), path=path)
+    reader = HFileReader.open(memoryview(data), path=path)
     return concat_hfiles(list(reader.entries(part_size=len(data) << 11)), reader.file_info)
 
 
@@ -85,14 +84,14 @@ class HFileReader:
     _lower_indexes: dict[int, BlockIndex] = field(default_factory=dict)  # by offset; read once
 
     @classmethod
-    def open(cls, source: ByteSource, *, path: str) -> HFileReader:
+    def open(cls, source: BytesSource, *, path: str) -> HFileReader:
         """Read trailer, root index and file info, by at most two reads."""
-        trailer_at = source.size - TRAILER_SIZE
+        trailer_at = len(source) - TRAILER_SIZE
         if trailer_at < 0:
             problem = f"expected an HFile trailer of {TRAILER_SIZE} bytes"
-            raise HFileError(f"{problem}, found {source.size} bytes in all", 0)
-        tail_at = max(0, source.size - _TAIL)
-        tail = read_range(source, tail_at, source.size - tail_at)
+            raise HFileError(f"{problem}, found {len(source)} bytes in all", 0)
+        tail_at = max(0, len(source) - _TAIL)
+        tail = read_range(source, tail_at, len(source) - tail_at)
         trailer = parse_trailer(tail[trailer_at - tail_at :], trailer_at, path)
         start, info_at = trailer.load_on_open_offset, trailer.file_info_offset
         if not start <= info_at <= trailer_at:

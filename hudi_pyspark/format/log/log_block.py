@@ -15,6 +15,8 @@ from hudi_pyspark.errors import CorruptLogBlockError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from hudi_pyspark.format.bytes_source import BytesSource
+
 MAGIC = b"#HUDI#"
 
 _MAGIC_PATTERN = re.compile(re.escape(MAGIC))  # searches a memoryview without copying it
@@ -62,17 +64,8 @@ _HEADER_KEYS = {key.value: key for key in HeaderKey}
 _BLOCK_TYPES = {block_type.value: block_type for block_type in LogBlockType}
 
 
-class BytesSource(Protocol):
-    """The bytes of a log file: a memoryview, or what reads them from a storage when asked."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, span: slice, /) -> memoryview:
-        """Return the bytes from one place up to another; fewer at the end of the file."""
-
-
 @runtime_checkable
-class RandomAccess(BytesSource, Protocol):
+class RandomAccess(Protocol):
     """A log file on a storage, of which a reader of its format reads what it needs."""
 
     def open(self) -> pa.NativeFile | IO[bytes]:

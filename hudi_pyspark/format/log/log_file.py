@@ -1,30 +1,59 @@
-"""Log file → LogBlocks, whether its blocks are inline or the file is a native log."""
+"""Log file → LogBlocks, whether its blocks are inline or the file is a native log.
+
+A native log (table version 10 and later) is a file of the base file format, and one block: its
+footer holds what the header of an inline block holds.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
-from hudi_pyspark.format.file_name import LogFileName, is_native_log_name
+from hudi_pyspark.format.file_name import LogFileName, LogKind, is_native_log_name
+from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile.reader import HFileReader
 from hudi_pyspark.format.log.log_block import (
+    HeaderKey,
+    LogBlock,
+    LogBlockType,
     SalvagedBlock,
     corrupt_block,
     frame_blocks,
+    open_span,
     salvage_blocks,
 )
-from hudi_pyspark.format.log.native_log import frame_native_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from hudi_pyspark.format.log.log_block import BytesSource, LogBlock
+    from hudi_pyspark.format.bytes_source import BytesSource
+
+# One entry with a JSON object, as builds of August 2026 write it; others write an entry for each
+# key of the header, whose name begins alike.
+_HEADER_ENTRY = "hudi.log.format.metadata"
+_ENTRY_PREFIX = "hudi.log.format."
+_NEWEST_VERSION = 2
+_LONGEST_VERSION = 9  # digits: Hudi parses an int
+_KEYS = {key.name: key for key in HeaderKey}
+_BLOCK_TYPES = {
+    (LogKind.LOG, "parquet"): LogBlockType.PARQUET_DATA_BLOCK,
+    (LogKind.LOG, "hfile"): LogBlockType.HFILE_DATA_BLOCK,
+    (LogKind.DELETES, "parquet"): LogBlockType.DELETE_BLOCK,
+    (LogKind.DELETES, "hfile"): LogBlockType.DELETE_BLOCK,
+    (LogKind.CDC, "parquet"): LogBlockType.CDC_DATA_BLOCK,
+    (LogKind.CDC, "hfile"): LogBlockType.CDC_DATA_BLOCK,
+}
 
 
 def frame_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
-    """Cut a log file into its blocks; see `frame_blocks` and `frame_native_log`."""
+    """Cut a log file into its blocks; see `frame_blocks`."""
     name = path.rpartition("/")[2]
     if is_native_log_name(name):
-        yield frame_native_log(data, LogFileName.parse(name), path=path)
+        yield _frame_native_log(data, LogFileName.parse(name), path=path)
     else:
         yield from frame_blocks(data, path=path)
 
@@ -40,3 +69,85 @@ def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[Salvag
         yield SalvagedBlock(corrupt_block(data, path=path), error.problem)
     except UnsupportedTableError as error:
         yield SalvagedBlock(corrupt_block(data, path=path), error.reason())
+
+
+def _frame_native_log(data: bytes | BytesSource, name: LogFileName, *, path: str) -> LogBlock:
+    """Read the header of a native log and leave its records where they are.
+
+    UnsupportedTableError for a format that is not covered, or a newer version of the header.
+    """
+    block_type = _BLOCK_TYPES.get((name.kind, name.native_extension))
+    if block_type is None:
+        raise UnsupportedTableError(
+            f"{path}: log files in the format {name.native_extension!r} are not covered; "
+            "Parquet and HFile are. Read the table with Apache Hudi, or compact it and use "
+            "query_type=read_optimized"
+        )
+    file = memoryview(data) if isinstance(data, bytes) else data
+    read_entries = _hfile_entries if name.native_extension == "hfile" else _parquet_entries
+    header = _parse_header(read_entries(file, path), path)
+    if HeaderKey.SCHEMA not in header:
+        raise CorruptLogBlockError("expected a SCHEMA in the file's footer, found none", path, 0)
+    return LogBlock(
+        block_type=block_type,
+        header={HeaderKey.INSTANT_TIME: name.instant, **header},
+        content_offset=0,
+        content_length=len(file),
+        offset=0,
+        size=len(file),
+        path=path,
+        file=file,
+        native_extension=name.native_extension,
+    )
+
+
+def _parquet_entries(file: BytesSource, path: str) -> Mapping[str, str]:
+    try:
+        with open_span(file, 0, len(file)) as source:
+            metadata = pq.read_metadata(source).metadata or {}
+        entries = {key: metadata[key] for key in metadata if _is_of_header(key)}
+        return {str(key, "utf-8"): str(value, "utf-8") for key, value in entries.items()}
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise CorruptLogBlockError(f"expected a Parquet file: {error}", path, 0) from error
+
+
+def _hfile_entries(file: BytesSource, path: str) -> Mapping[str, str]:
+    try:
+        entries = HFileReader.open(file, path=path).file_info
+        return {k: str(v, "utf-8") for k, v in entries.items() if _is_of_header(k.encode())}
+    except HFileError as error:
+        raise CorruptLogBlockError(error.problem, path, error.offset) from error
+    except UnicodeDecodeError as error:
+        raise CorruptLogBlockError(f"the file info is not UTF-8: {error}", path, 0) from error
+
+
+def _is_of_header(key: bytes) -> bool:
+    return key.startswith(_ENTRY_PREFIX.encode())
+
+
+def _parse_header(entries: Mapping[str, str], path: str) -> dict[HeaderKey, str]:
+    """Return the entries of a footer by header key; unknown ones are left out."""
+    named = {key.removeprefix(_ENTRY_PREFIX): value for key, value in entries.items()}
+    if _HEADER_ENTRY in entries:
+        named = _parse_json(entries[_HEADER_ENTRY], path)
+    version = named.get("VERSION", "0").strip()
+    if not version.isdecimal() or len(version) > _LONGEST_VERSION:
+        raise CorruptLogBlockError(f"the header's VERSION is {version!r}", path, 0)
+    if int(version) > _NEWEST_VERSION:
+        raise UnsupportedTableError(
+            f"{path}: version {version} of native logs; up to {_NEWEST_VERSION} are covered. "
+            "Upgrade hudi-pyspark, or read the table with Apache Hudi"
+        )
+    return {_KEYS[name]: text for name, text in named.items() if name in _KEYS}
+
+
+def _parse_json(text: str, path: str) -> dict[str, str]:
+    try:
+        values: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CorruptLogBlockError(f"the header is not JSON: {error}", path, 0) from error
+    if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
+        raise CorruptLogBlockError("expected a header of texts, found other JSON", path, 0)
+    return values

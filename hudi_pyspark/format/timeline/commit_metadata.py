@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.format.timeline.fields import number, text, texts
-from hudi_pyspark.format.timeline.instant_body import decoded_body
+from hudi_pyspark.format.timeline.instant_body import (
+    decoded_body,
+    mapping,
+    number,
+    records,
+    text,
+    texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,40 +117,36 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
 
 def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
     """Return commit metadata of a decoded record: unknown fields are ignored, absent ones empty."""
+    stats = mapping(record, "partitionToWriteStats")
+    replaced = mapping(record, "partitionToReplaceFileIds")
+    extra = mapping(record, "extraMetadata")
     return CommitMetadata(
         write_stats={
-            partition_path: tuple([_write_stat(stat) for stat in stats])
-            for partition_path, stats in (record.get("partitionToWriteStats") or {}).items()
+            partition: tuple([_write_stat(stat) for stat in records(stats, partition)])
+            for partition in stats
         },
-        replaced_file_ids={
-            partition_path: texts(file_ids)
-            for partition_path, file_ids in (record.get("partitionToReplaceFileIds") or {}).items()
-        },
-        extra_metadata=_extra_metadata(record.get("extraMetadata") or {}),
-        operation_type=WriteOperationType.parse(record.get("operationType")),
+        replaced_file_ids={partition: texts(replaced, partition) for partition in replaced},
+        extra_metadata={key: text(extra, key) for key in extra if extra[key] is not None},
+        operation_type=WriteOperationType.parse(text(record, "operationType")),
     )
 
 
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
-    get = stat.get
-    prev_commit = get("prevCommit")
+    prev_commit = text(stat, "prevCommit")
+    cdc_stats = mapping(stat, "cdcStats")
     return WriteStat(
-        file_id=text(get("fileId")),
-        path=text(get("path")),
+        file_id=text(stat, "fileId"),
+        path=text(stat, "path"),
         # A file without a predecessor has the four letters, not a null.
-        prev_commit=None if prev_commit in (None, "null") else text(prev_commit),
-        num_writes=number(get("numWrites")),
-        num_deletes=number(get("numDeletes")),
-        num_update_writes=number(get("numUpdateWrites")),
-        num_inserts=number(get("numInserts")),
-        total_write_bytes=number(get("totalWriteBytes")),
-        total_write_errors=number(get("totalWriteErrors")),
-        file_size=number(get("fileSizeInBytes")),
-        base_file=text(get("baseFile")) or None,
-        log_files=texts(get("logFiles")),
-        cdc_files=tuple((path, number(size)) for path, size in (get("cdcStats") or {}).items()),
+        prev_commit=None if prev_commit in ("", "null") else prev_commit,
+        num_writes=number(stat, "numWrites"),
+        num_deletes=number(stat, "numDeletes"),
+        num_update_writes=number(stat, "numUpdateWrites"),
+        num_inserts=number(stat, "numInserts"),
+        total_write_bytes=number(stat, "totalWriteBytes"),
+        total_write_errors=number(stat, "totalWriteErrors"),
+        file_size=number(stat, "fileSizeInBytes"),
+        base_file=text(stat, "baseFile") or None,
+        log_files=texts(stat, "logFiles"),
+        cdc_files=tuple((path, number(cdc_stats, path)) for path in cdc_stats),
     )
-
-
-def _extra_metadata(found: Mapping[str, str | None]) -> dict[str, str]:
-    return {key: text(value) for key, value in found.items() if value is not None}

@@ -1,34 +1,32 @@
-"""Body of a timeline file → one record: JSON text, or an Avro container with its own schema."""
+"""Body of a timeline file → one record: JSON text, or an Avro container with its own schema.
+
+A record may have any type anywhere: `text`, `number` and so on return a field, or raise ValueError.
+"""
 
 from __future__ import annotations
 
 import json
 import struct
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-from fastavro.schema import SchemaParseException, UnknownType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.avro.fastavro_schema import read_container
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+_T = TypeVar("_T")
 _AVRO_MAGIC = b"Obj\x01"
-# What fastavro, json and the reading of fields raise when the bytes or their shape are wrong.
+# What fastavro, json and the getters raise when the bytes or their shape are wrong.
 _UNDECODABLE = (
     ValueError,  # also JSONDecodeError and UnicodeDecodeError
-    TypeError,
     LookupError,
-    AttributeError,
     ArithmeticError,
     EOFError,
     struct.error,
     MemoryError,  # a corrupt length asks for petabytes
     RecursionError,
-    SchemaParseException,
-    UnknownType,
 )
 
 
@@ -48,7 +46,7 @@ def read_body(body: bytes, *, path: str) -> dict[str, Any]:
         else:
             raise ValueError(f"expected '{{' or {_AVRO_MAGIC!r}, found {body[:4]!r}")
         if not isinstance(record, dict):
-            raise TypeError("expected a record, found none")
+            raise ValueError("expected a record, found none")  # noqa: TRY004  (of the bytes)
         return record
 
 
@@ -68,3 +66,48 @@ def undecodable_as_corrupt(path: str, what: str = "") -> Iterator[None]:
     except _UNDECODABLE as error:
         problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise CorruptTimelineError(path, f"{what}: {problem}" if what else problem) from error
+
+
+def required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
+    """Return a field of a JSON type."""
+    value = record.get(name)
+    if type(value) is not kind:  # a bool is no number
+        raise ValueError(f"{name}: expected {kind.__name__}, found {type(value).__name__}")
+    return value
+
+
+def text(record: Mapping[str, Any], name: str) -> str:
+    """Return a text; "" for null."""
+    value = record.get(name)
+    return value if type(value) is str else "" if value is None else required(record, name, str)
+
+
+def number(record: Mapping[str, Any], name: str) -> int:
+    """Return a whole number; 0 for null."""
+    value = record.get(name)
+    return value if type(value) is int else 0 if value is None else required(record, name, int)
+
+
+def mapping(record: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a map or a record; {} for null."""
+    return {} if record.get(name) is None else required(record, name, dict)
+
+
+def texts(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return a list of texts; () for null."""
+    return tuple(_items(record, name, str))
+
+
+def records(record: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return a list of records; [] for null."""
+    return _items(record, name, dict)
+
+
+def _items(record: Mapping[str, Any], name: str, kind: type[_T]) -> list[_T]:
+    if record.get(name) is None:
+        return []
+    items: list[_T] = required(record, name, list)
+    for item in items:
+        if type(item) is not kind:
+            raise ValueError(f"{name}: expected {kind.__name__}, found {type(item).__name__} in it")
+    return items

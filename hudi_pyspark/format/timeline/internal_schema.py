@@ -6,13 +6,19 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.format.timeline.instant_body import undecodable_as_corrupt
+from hudi_pyspark.format.timeline.instant_body import (
+    records,
+    required,
+    undecodable_as_corrupt,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeAlias
 
     Part: TypeAlias = "StructPart" | "ListPart" | "MapPart" | None
+
+
+_PROBLEM = "not an internal schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,39 +69,41 @@ class InternalSchema:
 
 def parse_internal_schema(text: str | bytes, *, path: str) -> InternalSchema:
     """Parse one schema, as commit metadata holds it under ``latest_schema``."""
-    return _parse(text, path, lambda record: (_schema(record),))[0]
+    with undecodable_as_corrupt(path, _PROBLEM):
+        return _schema(required({"schema": json.loads(text)}, "schema", dict))
 
 
 def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...]:
     """Parse all schemas of a ``.schemacommit`` file, oldest first."""
-    schemas = _parse(text, path, lambda record: tuple(_schema(s) for s in record["schemas"]))
-    return tuple(sorted(schemas, key=lambda s: s.version_id))
-
-
-def _parse(
-    text: str | bytes,
-    path: str,
-    build: Callable[[dict[str, Any]], tuple[InternalSchema, ...]],
-) -> tuple[InternalSchema, ...]:
-    with undecodable_as_corrupt(path, "not an internal schema"):
-        return build(json.loads(text))
+    with undecodable_as_corrupt(path, _PROBLEM):
+        history = required({"history": json.loads(text)}, "history", dict)
+        required(history, "schemas", list)
+        schemas = map(_schema, records(history, "schemas"))
+        return tuple(sorted(schemas, key=lambda s: s.version_id))
 
 
 def _schema(record: dict[str, Any]) -> InternalSchema:
-    return InternalSchema(int(record["version_id"]), StructPart(_fields(record["fields"])))
+    return InternalSchema(required(record, "version_id", int), _struct(record))
 
 
-def _fields(records: list[dict[str, Any]]) -> tuple[InternalField, ...]:
-    return tuple(InternalField(int(r["id"]), str(r["name"]), _part(r["type"])) for r in records)
+def _struct(record: dict[str, Any]) -> StructPart:
+    return StructPart(
+        tuple(
+            InternalField(required(f, "id", int), required(f, "name", str), _part(f.get("type")))
+            for f in records(record, "fields")
+        )
+    )
 
 
-def _part(kind: str | dict[str, Any]) -> Part:
-    if isinstance(kind, str):
+def _part(data_type: object) -> Part:
+    if isinstance(data_type, str):
         return None
-    if kind["type"] == "record":
-        return StructPart(_fields(kind["fields"]))
-    if kind["type"] == "array":
-        return ListPart(_part(kind["element"]))
-    if kind["type"] == "map":
-        return MapPart(_part(kind["value"]))
-    raise ValueError(f"unknown type {kind['type']!r}")
+    if isinstance(data_type, dict):
+        match data_type.get("type"):
+            case "record":
+                return _struct(data_type)
+            case "array":
+                return ListPart(_part(data_type.get("element")))
+            case "map":
+                return MapPart(_part(data_type.get("value")))
+    raise ValueError(f"unknown type {data_type!r}")

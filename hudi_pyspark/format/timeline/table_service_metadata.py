@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
-from hudi_pyspark.format.timeline.fields import number, text, texts
-from hudi_pyspark.format.timeline.instant_body import decoded_body
+from hudi_pyspark.format.timeline.instant_body import (
+    decoded_body,
+    mapping,
+    number,
+    records,
+    required,
+    text,
+    texts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +125,16 @@ def parse_compaction_plan(body: bytes, *, path: str) -> CompactionPlan:
     if not body:
         raise CorruptTimelineError(path, "expected a compaction plan, found an empty file")
     with decoded_body(body, path=path) as record:
-        return CompactionPlan(tuple(_planned_slice(s) for s in record.get("operations") or ()))
+        return CompactionPlan(tuple(map(_planned_slice, records(record, "operations"))))
 
 
 def parse_replace_plan(body: bytes, *, path: str) -> ReplacePlan:
     """Decode the requested file of a replacecommit or clustering; old overwrites left it empty."""
     with decoded_body(body, path=path) as record:
-        plan = record.get("clusteringPlan") or {}
+        groups = records(mapping(record, "clusteringPlan"), "inputGroups")
         return ReplacePlan(
-            operation_type=WriteOperationType.parse(record.get("operationType")),
-            input_groups=tuple(
-                tuple(_planned_slice(s) for s in group.get("slices") or ())
-                for group in plan.get("inputGroups") or ()
-            ),
+            operation_type=WriteOperationType.parse(text(record, "operationType")),
+            input_groups=tuple(tuple(map(_planned_slice, records(g, "slices"))) for g in groups),
         )
 
 
@@ -143,18 +147,18 @@ def parse_clean_metadata(body: bytes, *, path: str) -> CleanMetadata:
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
     """Return the completed clean of a decoded record."""
     return CleanMetadata(
-        earliest_commit_to_retain=text(record.get("earliestCommitToRetain")) or None,
-        last_completed_commit=text(record.get("lastCompletedCommitTimestamp")) or None,
+        earliest_commit_to_retain=text(record, "earliestCommitToRetain") or None,
+        last_completed_commit=text(record, "lastCompletedCommitTimestamp") or None,
         partitions=tuple(
             CleanedPartition(
                 partition_path=partition_path,
-                deleted_files=_file_names(cleaned.get("successDeleteFiles")),
-                undeleted_files=_file_names(cleaned.get("failedDeleteFiles")),
-                policy=text(cleaned.get("policy")),
+                deleted_files=_file_names(cleaned, "successDeleteFiles"),
+                undeleted_files=_file_names(cleaned, "failedDeleteFiles"),
+                policy=text(cleaned, "policy"),
             )
-            for partition_path, cleaned in (record.get("partitionMetadata") or {}).items()
+            for partition_path, cleaned in _partitions(record)
         ),
-        milliseconds=number(record.get("timeTakenInMillis")),
+        milliseconds=number(record, "timeTakenInMillis"),
     )
 
 
@@ -167,22 +171,23 @@ def parse_rollback_metadata(body: bytes, *, path: str) -> RollbackMetadata:
 def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
     """Decode which instants a requested rollback or restore is going to undo: requested times."""
     with decoded_body(body, path=path) as record:
-        instant = record.get("instantToRollback")
-        instants = [instant] if instant else record.get("instantsToRollback") or ()
-        return texts([instant["commitTime"] for instant in instants])
+        one = mapping(record, "instantToRollback")
+        instants = [one] if one else records(record, "instantsToRollback")
+        return tuple(required(instant, "commitTime", str) for instant in instants)
 
 
 def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
     """Decode a completed restore."""
     with decoded_body(body, path=path) as record:
+        restored = mapping(record, "hoodieRestoreMetadata")
         return RestoreMetadata(
-            rolled_back_times=texts(record.get("instantsToRollback")),
+            rolled_back_times=texts(record, "instantsToRollback"),
             rollbacks=tuple(
                 rollback_metadata_of(rollback)
-                for rollbacks in (record.get("hoodieRestoreMetadata") or {}).values()
-                for rollback in rollbacks
+                for time in restored
+                for rollback in records(restored, time)
             ),
-            milliseconds=number(record.get("timeTakenInMillis")),
+            milliseconds=number(record, "timeTakenInMillis"),
         )
 
 
@@ -191,44 +196,47 @@ def parse_savepoint_metadata(body: bytes, *, path: str) -> SavepointMetadata:
     with decoded_body(body, path=path) as record:
         return SavepointMetadata(
             file_names={
-                partition_path: _file_names(saved.get("savepointDataFile"))
-                for partition_path, saved in (record.get("partitionMetadata") or {}).items()
+                partition_path: _file_names(saved, "savepointDataFile")
+                for partition_path, saved in _partitions(record)
             },
-            saved_by=text(record.get("savepointedBy")),
-            saved_at_ms=number(record.get("savepointedAt")),
-            comments=text(record.get("comments")),
+            saved_by=text(record, "savepointedBy"),
+            saved_at_ms=number(record, "savepointedAt"),
+            comments=text(record, "comments"),
         )
 
 
 def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
     return PlannedSlice(
-        partition_path=text(record.get("partitionPath")),
-        file_id=text(record["fileId"]),
-        log_file_names=_file_names(record.get("deltaFilePaths")),
+        partition_path=text(record, "partitionPath"),
+        file_id=required(record, "fileId", str),
+        log_file_names=_file_names(record, "deltaFilePaths"),
     )
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
     """Return the completed rollback of a decoded record."""
     return RollbackMetadata(
-        rolled_back_times=texts(record.get("commitsRollback")),
+        rolled_back_times=texts(record, "commitsRollback"),
         partitions=tuple(
             RolledBackPartition(
                 partition_path=partition_path,
-                deleted_files=_file_names(undone.get("successDeleteFiles")),
-                rollback_log_files=_file_names(undone.get("rollbackLogFiles")),
-                failed_log_files=_file_names(undone.get("logFilesFromFailedCommit")),
+                deleted_files=_file_names(undone, "successDeleteFiles"),
+                rollback_log_files=_file_names(undone, "rollbackLogFiles"),
+                failed_log_files=_file_names(undone, "logFilesFromFailedCommit"),
             )
-            for partition_path, undone in (record.get("partitionMetadata") or {}).items()
+            for partition_path, undone in _partitions(record)
         ),
-        milliseconds=number(record.get("timeTakenInMillis")),
+        milliseconds=number(record, "timeTakenInMillis"),
     )
 
 
-def _file_names(paths: Iterable[str] | None) -> tuple[str, ...]:
+def _partitions(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    by_path = mapping(record, "partitionMetadata")
+    return ((path, mapping(by_path, path)) for path in by_path)
+
+
+def _file_names(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return the last elements of paths; of a map, those of its keys."""
-    return tuple(_file_name(path) for path in paths or ())
-
-
-def _file_name(path: str) -> str:
-    return path.rpartition("/")[2]
+    paths = record.get(name)
+    paths = paths if isinstance(paths, dict) else texts(record, name)
+    return tuple(path.rpartition("/")[2] for path in paths)

@@ -200,8 +200,8 @@ GOOD_AVRO = container(COMMIT_SCHEMA, {**COMMIT, "version": None})
         pytest.param(b"   ", "expected '{'", id="blanks"),
         pytest.param(b'{"partition', "JSONDecodeError", id="json-cut-off"),
         pytest.param(b'{"a": "\xff"}', "UnicodeDecodeError", id="json-not-utf-8"),
-        pytest.param(b'{"partitionToWriteStats": [1]}', "'items'", id="list-for-map"),
-        pytest.param(b'{"partitionToWriteStats": {"": [1]}}', "'get'", id="number-for-stat"),
+        pytest.param(b'{"partitionToWriteStats": [1]}', "dict, found list", id="list-for-map"),
+        pytest.param(b'{"partitionToWriteStats": {"": [1]}}', "int in it", id="number-for-stat"),
         pytest.param(b'{"a":' * 100_000, "RecursionError|JSONDecodeError", id="json-too-deep"),
         pytest.param(GOOD_AVRO[:4], "EOFError|ValueError|cannot read header", id="avro-magic-only"),
         pytest.param(GOOD_AVRO[:300], ":", id="avro-header-cut-off"),
@@ -236,7 +236,7 @@ def test_undecodable_commit_is_refused_with_its_path(body, problem):
 )
 def test_stat_with_a_value_of_another_type_is_refused(found):
     body = json.dumps({"partitionToWriteStats": {"a": [{"fileId": "f-0", **found}]}}).encode()
-    with pytest.raises(CorruptTimelineError, match="TypeError"):
+    with pytest.raises(CorruptTimelineError, match="expected"):
         parse_commit_metadata(body, path=PATH)
 
 
@@ -250,7 +250,7 @@ def test_stat_with_a_value_of_another_type_is_refused(found):
     ids=str,
 )
 def test_commit_with_a_value_of_another_type_is_refused(found):
-    with pytest.raises(CorruptTimelineError, match="TypeError"):
+    with pytest.raises(CorruptTimelineError, match="expected"):
         parse_commit_metadata(json.dumps(found).encode(), path=PATH)
 
 
@@ -505,5 +505,5 @@ def test_undecodable_service_file_is_refused_with_its_path(parse):
     ids=lambda given: getattr(given, "__name__", str(given)),
 )
 def test_service_file_with_a_value_of_another_type_is_refused(parse, found):
-    with pytest.raises(CorruptTimelineError, match="TypeError"):
+    with pytest.raises(CorruptTimelineError, match="expected"):
         parse(json.dumps(found).encode(), path=PATH)
