@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.bounds import Bounds, may_match
+from hudi_pyspark.filter.bounds import Bounds, ColumnBounds, may_match, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, conjuncts, holds
 from hudi_pyspark.planning.partition_values import (
     decided_by_path,
@@ -50,11 +51,34 @@ class PartitionPruner:
             if can_pass or (can_pass is None and self._can_pass(path))
         ]
 
-    def may_contain(self, folder: str) -> bool:
-        """Return whether a folder can be or contain a partition that is chosen."""
+    def containing(self, folders: Sequence[str]) -> list[str]:
+        """Return the folders, all of one depth, that can be or contain a chosen partition."""
+        if not self._parts or not folders:
+            return list(folders)
+        depth = len(partition_folders(folders[0], self.config))
+        plain = self._plain(folders, depth)
+        bounds = {
+            name: self._bounds_below(values)
+            for name, values in self._plain_values([*plain.values()], depth).items()
+        }
+        numbers = np.arange(len(plain))
+        masks = [may_match_merged(part, bounds, numbers, len(plain)) for part in self._parts]
+        may = dict(zip(plain, np.logical_and.reduce(masks).tolist(), strict=True))
+        return [f for f in folders if (may[f] if f in may else self._may_contain(f))]
+
+    def _bounds_below(self, values: pa.Array) -> ColumnBounds:
+        """Return the bounds of a column in folders that have these values, and below them."""
+        beyond = values
+        if pa.types.is_string(values.type) and not self.config.url_encode_partitions:
+            # Where slashes are not encoded, the value may go on in the folders below.
+            beyond = pc.binary_join_element_wise(values, _AFTER_SLASH, "")
+        is_so = np.ones(len(values), np.bool_)
+        return ColumnBounds(values, beyond, may_be_null=~is_so, may_have_value=is_so)
+
+    def _may_contain(self, folder: str) -> bool:
         fields = self.config.partition_fields
-        folders = [folder] if len(fields) == 1 else folder.split("/")
-        if not self._parts or len(folders) > len(fields):
+        folders = partition_folders(folder, self.config)
+        if len(folders) > len(fields):
             return True
         texts = dict(zip(fields, folders, strict=False))
         decided = [*texts] if self.always_from_path else self._decided(folder)
@@ -89,33 +113,34 @@ class PartitionPruner:
 
         Paths of plain text, whose values need no decoding, are the rule.
         """
-        fields = self.config.partition_fields
-        folders = [partition_folders(path, self.config) for path in paths]
-        plain = [
-            number
-            for number, path in enumerate(paths)
-            if len(folders[number]) == len(fields)
-            and "%" not in path
-            and NULL_PARTITION_VALUE not in path
-        ]
-        verdicts: list[bool | None] = [None] * len(paths)
-        if not plain or self.config.slash_separated_dates:
-            return verdicts
-        values = pa.table(self._plain_values([folders[number] for number in plain]))
+        depth = len(self.config.partition_fields)
+        plain = self._plain(paths, depth)
+        values = pa.table(self._plain_values([*plain.values()], depth))
         parts = [part for part in self._parts if columns_of(part) <= set(values.schema.names)]
-        if parts:
-            masks = [holds(part, values) for part in parts]
-            passes = np.logical_and.reduce(masks).tolist()
-            for number, can_pass in zip(plain, passes, strict=True):
-                if not can_pass or len(parts) == len(self._parts):
-                    verdicts[number] = can_pass
-        return verdicts
+        if not parts or not plain:
+            return [None] * len(paths)
+        masks = [holds(part, values) for part in parts]
+        can_pass = dict(zip(plain, np.logical_and.reduce(masks).tolist(), strict=True))
+        if len(parts) == len(self._parts):
+            return [can_pass.get(path) for path in paths]
+        return [None if can_pass.get(path, True) else False for path in paths]
 
-    def _plain_values(self, folders: Sequence[Sequence[str]]) -> dict[str, pa.Array]:
-        """Return the values of the columns that paths of plain text decide."""
+    def _plain(self, paths: Sequence[str], depth: int) -> dict[str, list[str]]:
+        """Return the folders of the paths of plain text that have as many as ``depth``, by path."""
+        if self.config.slash_separated_dates:
+            return {}
+        folders = {path: partition_folders(path, self.config) for path in paths}
+        return {
+            path: of_path
+            for path, of_path in folders.items()
+            if len(of_path) == depth and "%" not in path and NULL_PARTITION_VALUE not in path
+        }
+
+    def _plain_values(self, folders: Sequence[Sequence[str]], depth: int) -> dict[str, pa.Array]:
+        """Return the values of the columns that paths of plain text decide, down to a depth."""
         decided = set(self._decided(""))
         columns = {}
-        for index, name in enumerate(self.config.partition_fields):
+        for index, name in enumerate(self.config.partition_fields[:depth]):
             if name in decided:
                 texts = pa.array([f[index].removeprefix(f"{name}=") for f in folders], pa.string())
                 kind = self.schema.field(name).type

@@ -24,8 +24,8 @@ class PartitionChoice(Protocol):
     def choose(self, partition_paths: Sequence[str]) -> list[str]:
         """Return those of some partitions, in their order."""
 
-    def may_contain(self, folder: str) -> bool:
-        """Return whether a folder can be or contain such a partition."""
+    def containing(self, folders: Sequence[str]) -> list[str]:
+        """Return the folders, all of one depth, that can be or contain such a partition."""
 
 
 class FileListing(Protocol):
@@ -76,7 +76,8 @@ class DirectoryListing:
                     # A marker in the base path, left by a writer without partitions, hides nothing.
                     if folder == "" or not is_partition:
                         below = [path_in(folder, e.name) for e in entries if _is_descended(e)]
-                        level += below if choice is None else filter(choice.may_contain, below)
+                        level += below
+                level = level if choice is None else choice.containing(level)
         return sorted(partitions if choice is None else choice.choose(partitions))
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:

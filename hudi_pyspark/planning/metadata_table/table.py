@@ -211,5 +211,5 @@ class _OnePartition:
     def choose(self, partition_paths: Sequence[str]) -> list[str]:
         return [path for path in partition_paths if path == self.name]
 
-    def may_contain(self, folder: str) -> bool:
-        return folder == self.name
+    def containing(self, folders: Sequence[str]) -> list[str]:
+        return self.choose(folders)
