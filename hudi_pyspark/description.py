@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import HudiError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.table.view import TableView
 
@@ -52,12 +54,7 @@ class Description:
 
     def to_html(self) -> str:
         """Return the facts as an HTML table, for notebooks."""
-        rows = "".join(
-            f'<tr><th style="text-align:left">{escape(label)}</th>'
-            f'<td style="text-align:left">{escape(text)}</td></tr>'
-            for label, text in self.rows()
-        )
-        return f"<table><caption>HudiTable <b>{escape(self.name)}</b></caption>{rows}</table>"
+        return html_table(f"HudiTable {self.name}", dict(self.rows()))
 
     def __str__(self) -> str:
         lines = [f"  {label:<12}{text}" for label, text in self.rows()]
@@ -112,6 +109,16 @@ def _written(metadata: list[CommitMetadata]) -> tuple[int, int]:
     """Count distinct files, since before version 8 commits append to log files, and bytes."""
     stats = [stat for commit in metadata for _, stat in commit.all_stats()]
     return len({stat.path for stat in stats}), sum(stat.total_write_bytes for stat in stats)
+
+
+def html_table(caption: str, texts: Mapping[str, str]) -> str:
+    """Return labels and texts as an HTML table, for notebooks."""
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(label)}</th>'
+        f'<td style="text-align:left">{escape(text)}</td></tr>'
+        for label, text in texts.items()
+    )
+    return f"<table><caption><b>{escape(caption)}</b></caption>{rows}</table>"
 
 
 def byte_text(count: int) -> str:

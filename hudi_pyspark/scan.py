@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.columns.nested_fields import narrow_fields
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.errors import HudiError, InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import conjunction, conjuncts
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import columns_text
-from hudi_pyspark.planning.explain import ExplainedScan, explain, summary
+from hudi_pyspark.planning.explain import ExplainedScan, summary
 from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.slice_planner import SlicePlanner
@@ -159,16 +159,22 @@ class Scan:
         Raises:
             HudiError: as for `plan`.
         """
+        return list(self.planned(columns, fields=fields).groups)
+
+    def planned(
+        self, columns: Sequence[str] | None = None, *, fields: pa.Schema | None = None
+    ) -> ExplainedScan:
+        """Return the groups of `plan_groups`, with what explains them."""
         begin = time.perf_counter()
         tasks = self.plan(columns, fields=fields)
         with _collection_paused():
             groups = group_tasks(tasks, self._planner.options.task_bytes)
+        names = self._result.names if columns is None else columns
+        planned = ExplainedScan(self._query, self._planner, groups, names, self._predicate)
         if _log.isEnabledFor(logging.INFO):
-            names = self._result.names if columns is None else columns
-            planned = ExplainedScan(self._query, self._planner, groups, names, self._predicate)
             milliseconds = (time.perf_counter() - begin) * 1000
             _log.info("planned in %.0f ms: %s", milliseconds, summary(planned))
-        return groups
+        return planned
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
         """Stream the answer; rows come in no promised order, but changes commit by commit.
@@ -264,8 +270,7 @@ class Scan:
         Raises:
             HudiError: as for `plan`.
         """
-        groups, names = self.plan_groups(), self._result.names
-        return explain(ExplainedScan(self._query, self._planner, groups, names, self._predicate))
+        return self.planned().explain()
 
     def count(self) -> int:
         """Count the rows; decodes only the columns that merging needs.
@@ -300,6 +305,18 @@ class Scan:
 
     def __repr__(self) -> str:
         return f"Scan({self._query.title})"
+
+    def _repr_html_(self) -> str:
+        """Show the columns, the filter and the cost in notebooks; lists files."""
+        from hudi_pyspark.columns.type_text import type_text  # noqa: PLC0415  (few need it)
+        from hudi_pyspark.description import html_table  # noqa: PLC0415  (few need it)
+
+        try:
+            shown = self.planned().facts()
+        except HudiError as error:  # which reading raises
+            shown = {"error": str(error)}
+        types = [f"{field.name} {type_text(field.type)}" for field in self._result]
+        return html_table(f"Scan of {self._query.title}", {**shown, "columns": ", ".join(types)})
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def test_text_tells_what_the_table_is(golden_table):
 def test_html_has_the_same_rows_and_escapes_them():
     table = TinyTable(table__name="a<b", table__partition__fields="x,y").open()
     html = describe(table).to_html()
-    assert "<b>a&lt;b</b>" in html
+    assert "<b>HudiTable a&lt;b</b>" in html
     assert "x, y" in html
     assert "nothing written yet" in html
 

@@ -24,7 +24,7 @@ class ExplainedScan:
 
     query: Query
     planner: SlicePlanner
-    groups: Sequence[Sequence[ReadTask]]  # what each Spark task reads
+    groups: Sequence[tuple[ReadTask, ...]]  # what each Spark task reads
     columns: Sequence[str]
     predicate: Predicate | None  # only rows for which it is true; None for all
 
@@ -44,30 +44,33 @@ class ExplainedScan:
         images = [image for change in self.changes for image in (change.before, change.after)]
         return [task for task in (*self.tasks, *images) if isinstance(task, ScanTask)]
 
+    def explain(self) -> str:
+        """Return the explanation, one fact per line."""
+        return "\n".join(f"{label:<10} {text}" for label, text in self.facts().items())
 
-def explain(scan: ExplainedScan) -> str:
-    """Return the explanation, one fact per line."""
-    view, slices = scan.planner.view, scan.query.slices
-    version = f"{view.config.table_type.value}, version {view.config.version}"
-    lines = [
-        f"table      {view.storage.describe('')} ({version})",
-        f"query      {scan.planner.options.query_type.value}",
-        f"instants   {scan.query.instants(scan.tasks)}",
-    ]
-    if slices is None:
-        lines.append(f"changes    {_changes(scan.changes)}")
-    else:
-        lines.append(f"files      {_files(slices)}")
-        lines.append(f"merge      {_merge(scan.planner, slices)}")
-    if scan.predicate is not None:
-        lines.append(f"filter     {scan.predicate}")
-        lines.append(f"pruned     {_pruned(scan)}")
-    lines.append(f"cost       {_cost(scan)}")
-    lines.append(f"listing    {_listing(scan)}")
-    lines.append(f"columns    {', '.join(scan.columns)}")
-    if scan.planner.context.schema_on_read is not None:
-        lines.append("schema     columns of older files are matched by id (schema on read)")
-    return "\n".join(lines)
+    def facts(self) -> dict[str, str]:
+        """Return the explanation by label, in the order in which it is shown."""
+        view, slices = self.planner.view, self.query.slices
+        version = f"{view.config.table_type.value}, version {view.config.version}"
+        found = {
+            "table": f"{view.storage.describe('')} ({version})",
+            "query": self.planner.options.query_type.value,
+            "instants": self.query.instants(self.tasks),
+        }
+        if slices is None:
+            found["changes"] = _changes(self.changes)
+        else:
+            found |= {"files": _files(slices), "merge": _merge(self.planner, slices)}
+        if self.predicate is not None:
+            found |= {"filter": str(self.predicate), "pruned": _pruned(self)}
+        found |= {
+            "cost": _cost(self),
+            "listing": _listing(self),
+            "columns": ", ".join(self.columns),
+        }
+        if self.planner.context.schema_on_read is not None:
+            found["schema"] = "columns of older files are matched by id (schema on read)"
+        return found
 
 
 def summary(scan: ExplainedScan) -> str:

@@ -2,7 +2,11 @@ package hudi_pyspark;
 
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,11 +29,13 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
@@ -64,6 +70,7 @@ public class NarrowScans extends Rule {
 
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
+  private static final String EXPLAINED = "\0hudi-py\0";
 
   /** Narrowed scans by data source and schema, so that a second action does not plan again. */
   private final Map known = new WeakHashMap();
@@ -153,11 +160,8 @@ public class NarrowScans extends Rule {
   private LogicalPlan narrow(
       DataSourceV2ScanRelation relation, List needed, List conditions, int limit)
       throws Exception {
-    if (!(relation.scan() instanceof PythonScan)) {
-      return relation;
-    }
-    PythonScan scan = (PythonScan) relation.scan();
-    if (!SOURCE.equals(get(scan, "shortName")) || hasPushedFilters(scan)) {
+    PythonScan scan = pythonScan(relation.scan());
+    if (scan == null || !SOURCE.equals(get(scan, "shortName")) || hasPushedFilters(scan)) {
       return relation; // of pushed filters Spark may have dropped the conditions: plan no second time
     }
     StructType stored = scan.readSchema();
@@ -294,19 +298,86 @@ public class NarrowScans extends Rule {
     return type.defaultSize();
   }
 
-  private synchronized PythonScan narrowed(PythonScan scan, StructType schema) throws Exception {
+  private synchronized Scan narrowed(PythonScan scan, StructType schema) throws Exception {
     PythonDataSourceV2 source = (PythonDataSourceV2) get(scan, "ds");
     Map scans = (Map) known.get(source);
     if (scans == null) {
       scans = new HashMap();
       known.put(source, scans);
     }
-    PythonScan found = (PythonScan) scans.get(schema.json());
+    Scan found = (Scan) scans.get(schema.json());
     if (found == null) {
-      found = planAnew(scan, source, schema);
+      found = Explained.of(planAnew(scan, source, schema));
       scans.put(schema.json(), found);
     }
     return found;
+  }
+
+  /** The scan of a Python source, also of one that this rule has made; null for others. */
+  private static PythonScan pythonScan(Scan scan) {
+    if (Proxy.isProxyClass(scan.getClass())) {
+      InvocationHandler handler = Proxy.getInvocationHandler(scan);
+      return handler instanceof Explained ? ((Explained) handler).scan : null;
+    }
+    return scan instanceof PythonScan ? (PythonScan) scan : null;
+  }
+
+  /** A scan that plans once, and that EXPLAIN FORMATTED shows with what it reads. */
+  private static class Explained implements InvocationHandler {
+    private final PythonScan scan;
+    private Batch batch;
+
+    Explained(PythonScan scan) {
+      this.scan = scan;
+    }
+
+    static Scan of(PythonScan scan) {
+      ClassLoader loader = PythonScan.class.getClassLoader();
+      Class[] interfaces = PythonScan.class.getInterfaces();
+      return (Scan) Proxy.newProxyInstance(loader, interfaces, new Explained(scan));
+    }
+
+    public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+      if (method.getName().equals("equals")) {
+        return Boolean.valueOf(proxy == arguments[0]);
+      }
+      if (method.getName().equals("toBatch")) {
+        return batch();
+      }
+      try {
+        Object answer = method.invoke(scan, arguments);
+        return method.getName().equals("getMetaData") ? withFacts(answer) : answer;
+      } catch (InvocationTargetException error) {
+        throw error.getCause();
+      }
+    }
+
+    private synchronized Batch batch() {
+      if (batch == null) {
+        batch = scan.toBatch();
+      }
+      return batch;
+    }
+
+    /** Adds the lines of the explanation, which the first partition carries in its pickle. */
+    private Object withFacts(Object metadata) {
+      scala.collection.immutable.Map facts = (scala.collection.immutable.Map) metadata;
+      try {
+        Object first = batch().planInputPartitions()[0];
+        String pickle =
+            new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
+        int begin = pickle.indexOf(EXPLAINED) + EXPLAINED.length();
+        String[] lines = pickle.substring(begin, pickle.indexOf('\0', begin)).split("\n");
+        for (int i = 0; i < lines.length; i++) {
+          String label = Character.toUpperCase(lines[i].charAt(0)) + lines[i].substring(1, 10);
+          String fact = lines[i].substring(10).trim();
+          facts = (scala.collection.immutable.Map) facts.updated(label.trim(), fact);
+        }
+      } catch (Exception error) {
+        LOG.debug("the scan is not explained: " + error); // reading raises what is wrong
+      }
+      return facts;
+    }
   }
 
   /** A source that has not planned yet, and no reader. */

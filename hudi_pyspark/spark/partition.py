@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
+_EXPLAINED = "\0hudi-py\0"  # before an explanation, which ends with \0; as in NarrowScans.java
 _FIRST_BATCH = 256  # rows; few, for queries that stop after some rows
 
 
@@ -76,11 +77,15 @@ class HudiPartition(InputPartition):
     Args:
         tasks: of `PackedTasks`.
         shared: of the same; empty where the reader, which executors get once, has these values.
+        explained: what the whole scan reads, for `NarrowScans.java`, which finds it in the pickle.
     """
 
-    def __init__(self, tasks: bytes, shared: Sequence[SharedPlan] = ()) -> None:
+    def __init__(
+        self, tasks: bytes, shared: Sequence[SharedPlan] = (), explained: str = ""
+    ) -> None:
         super().__init__(tasks)
         self.shared = shared
+        self.explained = f"{_EXPLAINED}{explained}\0" if explained else ""
 
 
 def read_partition(

@@ -80,7 +80,15 @@ class Planner:
         columns = requested_columns(hints.columns, scan.schema)
         for predicate in _predicates(hints.filters, scan.schema, arrow_schema_of(hints.columns)):
             scan = scan.where(predicate)
-        return HudiReader(scan, columns, arrow_schema_of(schema), limit=hints.limit)
+        # By the optimizer's rule, by the option columns or by .schema(...).
+        is_narrowed = hints.is_pinned or len(columns) < len(self._table(is_pinned=True).schema)
+        return HudiReader(
+            scan,
+            columns,
+            arrow_schema_of(schema),
+            limit=hints.limit,
+            is_narrowed=is_narrowed,
+        )
 
     def stream_reader(
         self, schema: StructType, mergers: Mapping[str, PayloadMerger]

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "planning": {*SHARED, "options"},
     "reading": SHARED,
     "short_name": set(),
-    "scan": {*PIPELINE, "short_name"},
+    "scan": {*PIPELINE, "short_name", "description"},
     "inspection": PIPELINE,
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},

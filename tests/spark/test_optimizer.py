@@ -15,6 +15,8 @@ from hudi_pyspark.spark import partition as partition_module
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
+from hudi_pyspark.spark.planner import Planner
+from hudi_pyspark.spark.reader import warn_of_all_columns
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.filters import filters_of
@@ -80,6 +82,36 @@ def test_scan_has_the_columns_of_the_query(spark, ruled, golden_table, query, co
     plain = query(load(spark, path))
     if "LIMIT" not in str(frame._jdf.queryExecution().logical()).upper():
         assert_same_rows(frame, plain)
+
+
+def test_explanation_of_spark_has_the_facts_of_the_scan(ruled, golden_table, capsys):
+    table = HudiTable(str(golden_table(MOR)))
+    frame = load(ruled, golden_table(MOR)).where("region = 'emea'").select("id")
+    frame.explain("formatted")
+    shown = dict(line.partition(": ")[::2] for line in capsys.readouterr().out.splitlines())
+    known = table.scan(["id", "region"], filter="region = 'emea'").planned().facts()
+    for fact in ("table", "query", "instants", "files", "merge", "cost", "columns"):
+        assert shown[fact.capitalize()] == known[fact]
+    assert shown["Filter"] == "region IS NOT NULL AND region = 'emea'"
+    assert frame.count() > 0
+    load(ruled, golden_table(MOR)).where("region = 'nowhere'").explain("formatted")
+    assert "Files: 0 file slices in 0 partitions" in capsys.readouterr().out
+
+
+def test_a_scan_of_all_columns_warns_once_in_an_application(
+    golden_table, monkeypatch, tmp_path, caplog
+):
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},elsewhere")
+    planner = Planner({"path": str(golden_table(MOR))})
+    whole = planner.schema()
+    for number in range(3):
+        planner.reader(StructType(whole.fields[5:7]), {}).partitions()
+        assert len(caplog.messages) == min(number, 1)  # named columns do not warn
+        planner.reader(whole, {}).partitions()
+        if number:
+            warn_of_all_columns.cache_clear()  # as in another process of the same application
+    (message,) = caplog.messages
+    assert "hudi_pyspark.register(spark)" in message
 
 
 def test_whole_rows_come_with_all_columns(ruled, golden_table):
