@@ -1169,6 +1169,36 @@ def pv_cdc(t):
     t.cdc("cdc_all", "000")
 
 
+@case("rg_cdc_switched_on", "COW", ("1.2.0:9",), ["cdc", "delete"],
+      "CDC is switched on after commits that deleted all rows of base files, and so wrote no CDC log")
+def rg_cdc_switched_on(t):
+    t.ddl, t.part = "id string, v string, ts int, region string, _hoodie_is_deleted boolean", "region"
+    t.opts = {**event_time(t), **NO_MDT}
+    row = lambda i, v, ts, region, gone=False: (f"k{i}", v, ts, region, gone)
+    t.write([row(1, "c1", 1, "a"), row(2, "c1", 1, "a"), row(3, "c1", 1, "b")], "insert")
+    t.write([row(1, "c2", 2, "a", True), row(2, "c2", 2, "a", True), row(4, "c2", 2, "a")])
+    t.write([row(3, "c3", 3, "b", True)])
+    switch_cdc_on(t)
+    t.write([row(5, "c4", 4, "b")])
+    first, second, third, _ = t.timeline()
+    t.snap()
+    t.cdc("cdc_all", "000")
+    t.cdc("cdc_c1", "000", first.comp, "inserts only")
+    t.cdc("cdc_c2", first.comp, second.comp, "two deletes and an insert")
+    t.cdc("cdc_c3", second.comp, third.comp, "a delete by upsert")
+    t.cdc("cdc_after_c3", third.comp)
+
+
+def switch_cdc_on(t):
+    """No write of 1.2.0 can do it: a conflict of configurations."""
+    path = os.path.join(t.path, ".hoodie", "hoodie.properties")
+    with open(path) as f:
+        lines = [line for line in f if not line.startswith("hoodie.table.cdc.")]
+    with open(path, "w") as f:
+        f.writelines([*lines, "hoodie.table.cdc.enabled=true\n", "hoodie.table.cdc.supplemental.logging.mode=DATA_BEFORE_AFTER\n"])
+    os.remove(os.path.join(t.path, ".hoodie", ".hoodie.properties.crc"))
+
+
 # ------------------------------------------------------------------ indexes of the metadata table
 IX_DDL = "id string, city string, n int, x double, d date, m decimal(8,2), t timestamp, ts int, region string"
 IX_TARGETS = ("1.2.0:9", "1.0.2:8")
