@@ -19,7 +19,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.options.values import HollowCommits, OnMissing
+from hudi_pyspark.options.values import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.planning.commit_range import range_slices, resolve_range
 from hudi_pyspark.table.commit_slices import slices_of_groups
 from hudi_pyspark.table.view import open_table
@@ -55,17 +55,18 @@ def three_commits(version=9, table_type="COPY_ON_WRITE"):
     return table
 
 
-def archive(table, *instants):
-    """Instants that left the active timeline: requested time, completion time, action."""
+def archive(table, *files):
+    """Instants that left the active timeline, by file: requested time, completion time, action."""
     names = ("instantTime", "completionTime", "action")
-    columns = dict(zip(names, map(list, zip(*instants, strict=True)), strict=True))
-    buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer)
-    times = [time for time, _, _ in instants]
-    name = f"{min(times)}_{max(times)}_0.parquet"
-    table.files[f"{HISTORY}/{name}"] = buffer.getvalue()
-    manifest = {"files": [{"fileName": name, "fileLen": 1}]}
-    table.files[f"{HISTORY}/manifest_1"] = json.dumps(manifest).encode()
+    manifest = []
+    for instants in files:
+        columns = dict(zip(names, map(list, zip(*instants, strict=True)), strict=True))
+        buffer = io.BytesIO()
+        pq.write_table(pa.table(columns), buffer)
+        times = [time for time, _, _ in instants]
+        manifest.append({"fileName": f"{min(times)}_{max(times)}_0.parquet", "fileLen": 1})
+        table.files[f"{HISTORY}/{manifest[-1]['fileName']}"] = buffer.getvalue()
+    table.files[f"{HISTORY}/manifest_1"] = json.dumps({"files": manifest}).encode()
     table.files[f"{HISTORY}/_version_"] = b"1"
     return table
 
@@ -165,6 +166,13 @@ class TestSlices:
             table.write(time, "commit", base("f", time))
         assert slices_of(table, "000", "025") == {"f": [base("f", "020")]}
 
+    def test_merged_with_the_table_it_has_no_log_that_completed_after_the_range(self):
+        table = TinyTable(9).write("010", "deltacommit", base("f", "010"))
+        table.write("020", "deltacommit", log("f", "020"), completed="050")
+        table.write("030", "deltacommit", log("f", "030"))
+        found = slices_of(table, "025", "035", range_merge=RangeMerge.TABLE)
+        assert found == {"f": [base("f", "010"), log("f", "030")]}
+
     def test_groups_that_the_range_replaces_are_left_out(self):
         table = three_commits()
         table.write("040", "replacecommit", base("g", "040"), replaces={"": ["f1", "f2"]})
@@ -194,6 +202,13 @@ class TestSlices:
         )
         _, found = range_slices(view, resolve_range(view, options), options)
         assert {s.file_id for s in found} == files
+
+    def test_a_glob_that_matches_one_file_of_a_slice_keeps_all_of_them(self):
+        table = TinyTable(9).write("010", "deltacommit", base("f", "010"))
+        table.write("020", "deltacommit", log("f", "020"))
+        assert slices_of(table, incremental_path_glob="*.parquet") == {
+            "f": [base("f", "010"), log("f", "020")]
+        }
 
 
 class TestHollowCommits:
@@ -255,9 +270,8 @@ class TestArchivedBegin:
         table = TinyTable(9, "COPY_ON_WRITE")
         table.write("030", "commit", base("f3", "030")).write("040", "commit", base("f1", "040"))
         table.data(base("f1", "010"), base("f2", "020"))
-        return archive(
-            table, ("010", "015", "commit"), ("020", "025", "commit"), ("026", "027", "clean")
-        )
+        commits = ("010", "015", "commit"), ("020", "025", "commit")
+        return archive(table, [*commits, ("026", "027", "clean")])
 
     def test_the_latest_slices_stand_in_and_a_warning_says_so(self):
         with pytest.warns(UserWarning, match="commit 020 of the range is archived") as warned:
@@ -283,6 +297,12 @@ class TestArchivedBegin:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             slices_of(self.table(), begin, on_missing=OnMissing.FAIL)
+
+    def test_an_archived_commit_that_began_before_the_range_and_completed_in_it_counts(self):
+        table = TinyTable(9, "COPY_ON_WRITE").write("030", "commit", base("f", "030"))
+        archive(table, [("010", "028", "commit")], [("020", "025", "commit")])
+        with pytest.raises(IncrementalRangeError, match="first commit that is gone is 010"):
+            commits_in(table, "026", on_missing=OnMissing.FAIL)
 
     def test_without_fallback_the_error_says_where_to_begin(self):
         table = self.table()
@@ -373,7 +393,7 @@ class TestCleanedFiles:
         assert "completion times after 025" in str(warned[0].message)
 
     def test_the_earliest_begin_behind_an_archived_commit_heeds_cleaned_files(self):
-        table = archive(self.table(), ("005", "006", "commit"))
+        table = archive(self.table(), [("005", "006", "commit")])
         with pytest.raises(IncrementalRangeError) as raised:
             resolve_range(table.open(), wanted("000", "035", on_missing=OnMissing.FAIL))
         assert "first commit that is gone is 005" in str(raised.value)
