@@ -105,21 +105,11 @@ _OSS = (
     _Setting("token", ("fs.oss.securitytoken",)),
     _Setting("endpoint", ("fs.oss.endpoint",)),
 )
-SETTINGS = {
-    "s3": _S3,
-    "gs": _GCS,
-    "abfs": _AZURE,
-    "hdfs": _HDFS,
-    "webhdfs": _WEBHDFS,
-    "oss": _OSS,
-}
+SETTINGS = {"s3": _S3, "gs": _GCS, "abfs": _AZURE, "hdfs": _HDFS, "webhdfs": _WEBHDFS, "oss": _OSS}
 # Settings of every storage on another machine, that are not passed to its file system.
 CREDENTIALS_PROVIDER = "credentials_provider"
 _ATTEMPTS = "attempts"
-COMMON = (
-    _Setting(CREDENTIALS_PROVIDER),
-    _Setting(_ATTEMPTS, ("fs.s3a.attempts.maximum",), float),
-)
+COMMON = (_Setting(CREDENTIALS_PROVIDER), _Setting(_ATTEMPTS, ("fs.s3a.attempts.maximum",), float))
 _SECRET_NAME = re.compile(r"secret|token|password|account_key|account-key|\Akey\Z")
 
 

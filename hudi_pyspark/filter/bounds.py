@@ -10,16 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import is_null, is_true
-from hudi_pyspark.filter.predicate import (
-    And,
-    Comparison,
-    IsIn,
-    IsNull,
-    Like,
-    Operator,
-    Or,
-    cast_to,
-)
+from hudi_pyspark.filter.predicate import And, Comparison, IsIn, IsNull, Like, Operator, Or, cast_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -42,12 +42,7 @@ def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str,
     """Return the options of the incremental query that gives one batch of a stream."""
     kept = {name.lower(): value for name, value in options.items() if not _is_replaced(name)}
     query_type = QueryType.INCREMENTAL.value
-    return {
-        **kept,
-        key_of("query_type"): query_type,
-        key_of("begin"): begin,
-        key_of("end"): end,
-    }
+    return {**kept, key_of("query_type"): query_type, key_of("begin"): begin, key_of("end"): end}
 
 
 def _is_replaced(name: str) -> bool:

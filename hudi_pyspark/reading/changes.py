@@ -16,11 +16,7 @@ from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
-from hudi_pyspark.errors import (
-    CorruptLogBlockError,
-    CorruptTableError,
-    MissingFileError,
-)
+from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.filter.predicate import matching
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType

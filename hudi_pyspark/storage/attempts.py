@@ -37,13 +37,7 @@ _GONE = re.compile(
 _TRANSIENT = re.compile(r"request.?timeout|RequestTimeTooSkewed|slow.?down", re.IGNORECASE)
 # WebHDFS has them in its URLs, tokens that a name node issued among them.
 _IN_URLS = re.compile(r"\b(delegation|user\.name|doas)=[^&\s'\")]+")
-_NOT_REPEATED = (
-    IsADirectoryError,
-    NotADirectoryError,
-    NotImplementedError,
-    ImportError,
-    HudiError,
-)
+_NOT_REPEATED = (IsADirectoryError, NotADirectoryError, NotImplementedError, ImportError, HudiError)
 
 
 @dataclass(frozen=True, slots=True)

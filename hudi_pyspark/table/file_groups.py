@@ -227,9 +227,7 @@ def committed_files(
     return files
 
 
-def by_path(
-    files: Mapping[str, Mapping[str, CommittedFile]],
-) -> dict[str, CommittedFile]:
+def by_path(files: Mapping[str, Mapping[str, CommittedFile]]) -> dict[str, CommittedFile]:
     """Return what commits record of files by their paths, relative to the base path."""
     return {
         path_in(partition, name): file

@@ -8,12 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError
-from hudi_pyspark.format.avro.cursor import (
-    Cursor,
-    MalformedValueError,
-    walk_bytes,
-    walk_varint,
-)
+from hudi_pyspark.format.avro.cursor import Cursor, MalformedValueError, walk_bytes, walk_varint
 from hudi_pyspark.format.avro.values import ValueReader
 
 if TYPE_CHECKING:

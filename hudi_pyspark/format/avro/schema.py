@@ -243,11 +243,7 @@ def arrow_schema(record: AvroRecord) -> pa.Schema:
 def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
     """Return the Arrow field of a column; ``parent`` is the dotted name of its record."""
     path = f"{parent}.{avro.name}" if parent else avro.name
-    return pa.field(
-        avro.name,
-        arrow_type(avro.type, path),
-        nullable=is_nullable(avro.type),
-    )
+    return pa.field(avro.name, arrow_type(avro.type, path), nullable=is_nullable(avro.type))
 
 
 def column_type(avro: AvroType, path: str) -> pa.DataType | None:

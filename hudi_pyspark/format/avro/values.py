@@ -15,17 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptAvroError
-from hudi_pyspark.format.avro.cursor import (
-    MalformedValueError,
-    walk_bytes,
-    walk_varint,
-)
-from hudi_pyspark.format.avro.schema import (
-    AvroEnum,
-    AvroFixed,
-    AvroType,
-    arrow_type,
-)
+from hudi_pyspark.format.avro.cursor import MalformedValueError, walk_bytes, walk_varint
+from hudi_pyspark.format.avro.schema import AvroEnum, AvroFixed, AvroType, arrow_type
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.avro.cursor import Cursor, Int64s, UInt64s

@@ -67,9 +67,7 @@ def concat_hfiles(parts: Sequence[HFile], file_info: Mapping[str, bytes]) -> HFi
 
 
 def decode_entries(
-    contents: Sequence[bytes | memoryview],
-    offsets: Sequence[int],
-    file_info: Mapping[str, bytes],
+    contents: Sequence[bytes | memoryview], offsets: Sequence[int], file_info: Mapping[str, bytes]
 ) -> HFile:
     """Decode the entries of some data blocks; HFileError if they do not fill their block."""
     data = b"".join(contents)

@@ -21,18 +21,8 @@ from hudi_pyspark.format.hfile.block import (
     read_range,
 )
 from hudi_pyspark.format.hfile.entries import HFile, concat_hfiles, decode_entries
-from hudi_pyspark.format.hfile.index import (
-    BlockIndex,
-    parse_lower_index,
-    parse_root_index,
-    row_of,
-)
-from hudi_pyspark.format.hfile.trailer import (
-    TRAILER_SIZE,
-    Trailer,
-    parse_file_info,
-    parse_trailer,
-)
+from hudi_pyspark.format.hfile.index import BlockIndex, parse_lower_index, parse_root_index, row_of
+from hudi_pyspark.format.hfile.trailer import TRAILER_SIZE, Trailer, parse_file_info, parse_trailer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

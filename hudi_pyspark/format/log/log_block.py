@@ -54,11 +54,7 @@ class HeaderKey(Enum):
 
 # The records of a slice's rows; a CDC log has others.
 DATA_BLOCKS = frozenset(
-    {
-        LogBlockType.AVRO_DATA_BLOCK,
-        LogBlockType.HFILE_DATA_BLOCK,
-        LogBlockType.PARQUET_DATA_BLOCK,
-    }
+    {LogBlockType.AVRO_DATA_BLOCK, LogBlockType.HFILE_DATA_BLOCK, LogBlockType.PARQUET_DATA_BLOCK}
 )
 _HEADER_KEYS = {key.value: key for key in HeaderKey}
 _BLOCK_TYPES = {block_type.value: block_type for block_type in LogBlockType}

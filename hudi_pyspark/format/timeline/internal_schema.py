@@ -6,11 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.format.timeline.instant_body import (
-    records,
-    required,
-    undecodable_as_corrupt,
-)
+from hudi_pyspark.format.timeline.instant_body import records, required, undecodable_as_corrupt
 
 if TYPE_CHECKING:
     from typing import TypeAlias

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.storage import Storage
 
-_READERS = {
-    ".orc": read_orc_file,
-    ".hfile": read_hfile_file,
-    ".lance": read_lance_file,
-}
+_READERS = {".orc": read_orc_file, ".hfile": read_hfile_file, ".lance": read_lance_file}
 _EVERY_ROW_GROUP = RowGroupFilter()
 _NO_COLUMNS = pa.schema([])
 

@@ -76,11 +76,7 @@ class RowGroupFilter:
         return bool(bloom.may_contain(keys).any())
 
     def _may_match(
-        self,
-        predicate: Predicate,
-        file: pq.ParquetFile,
-        group: int,
-        columns: Mapping[str, int],
+        self, predicate: Predicate, file: pq.ParquetFile, group: int, columns: Mapping[str, int]
     ) -> bool:
         rows = file.metadata.row_group(group).num_rows
 

@@ -156,10 +156,7 @@ def _both_rows(older: Records, newer: Records) -> Mask:
 
 
 def _fill_where(
-    older: Records,
-    newer: Records,
-    decision: Decision,
-    is_open: Callable[[pa.ChunkedArray], Mask],
+    older: Records, newer: Records, decision: Decision, is_open: Callable[[pa.ChunkedArray], Mask]
 ) -> Decision:
     alive = _both_rows(older, newer)
     filled = dict(decision.filled)
