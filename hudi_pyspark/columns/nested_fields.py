@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
 
 def narrow_type(kind: pa.DataType, wanted: pa.DataType) -> pa.DataType:
-    """Return a type without the nested fields that the type ``wanted`` does not have.
-
-    Where it has no field of a struct, all of them remain.
-    """
+    """Return a type without nested fields that ``wanted`` lacks; all of a struct if it has none."""
     if pa.types.is_struct(kind) and pa.types.is_struct(wanted):
         chosen = [
             field.with_type(narrow_type(field.type, wanted.field(field.name).type))

@@ -28,10 +28,7 @@ def repairable_columns(schema: pa.Schema) -> pa.Schema:
 
 
 def repair_timestamps(table: pa.Table, columns: Iterable[pa.Field]) -> pa.Table:
-    """Return a table as read from a file, with the types that its values really have.
-
-    ``columns`` are the table's `repairable_columns`; the file may lack some of them.
-    """
+    """Return a file's table with its real types, for the table's `repairable_columns`."""
     for name, kind in mislabelled_columns(table.schema, columns).items():
         index = table.schema.get_field_index(name)
         column = pa.chunked_array([part.view(kind) for part in table.column(index).chunks], kind)

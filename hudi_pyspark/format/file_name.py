@@ -130,10 +130,7 @@ class LogFileName:
 
 
 def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
-    """Parse the name of a file in a partition's folder.
-
-    NotADataFile for partition markers, checksums, ``_SUCCESS``, archive files and all others.
-    """
+    """Parse a file's name in a partition's folder; NotADataFile for markers and all others."""
     if not name.startswith(".") and not is_native_log_name(name):
         return BaseFileName.parse(name)
     log = LogFileName.parse(name)

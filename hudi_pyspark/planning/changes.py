@@ -288,10 +288,8 @@ def _has_older_version(stat: WriteStat, time: str) -> bool:
 
 
 def _has_only_inserts(stat: WriteStat, time: str) -> bool:
-    """Return whether all rows of a base file are new, and the commit removed no others.
-
-    A delete that is among the inserts of a new file finds nothing to remove.
-    """
+    """Return whether all rows of a base file are new, and the commit removed no others."""
+    # A delete that is among the inserts of a new file finds nothing to remove.
     removes = stat.num_deletes and _has_older_version(stat, time)
     return not removes and not stat.num_update_writes and stat.num_writes == stat.num_inserts
 

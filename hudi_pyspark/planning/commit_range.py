@@ -33,10 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
-    """Resolve the commits that an incremental query covers.
-
-    IncrementalRangeError: commits of the range are no longer known, or not completed yet.
-    """
+    """Resolve the commits that an incremental query covers; they must be known and complete."""
     if not view.config.populate_meta_fields:
         raise UnsupportedTableError(
             "incremental queries need the column _hoodie_commit_time, which the table does not "
@@ -74,12 +71,10 @@ def range_slices(
     options: IncrementalOptions,
     choice: PartitionChoice | None = None,
 ) -> tuple[CommitRange, list[FileSlice]]:
-    """Return the slices to read, and the effective commit range.
-
-    Slices are made only of the files that the range's commits wrote. If such a file is gone, the
-    latest slices are read instead, with a warning: they hold the rows whose present version was
-    written in the range. IncrementalRangeError: the query must not fall back.
-    """
+    """Return the slices to read, and the effective commit range."""
+    # Slices are made only of the files that the range's commits wrote. If such a file is gone, the
+    # latest slices are read instead, with a warning: they hold the rows whose present version was
+    # written in the range. IncrementalRangeError: the query must not fall back.
     slices: list[FileSlice] = []
     while commit_range.commits and not commit_range.full_scan:
         try:

@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 
 def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -> pa.Schema:
-    """Return all columns that a scan may return, with the schema of an instant.
-
-    A folder made by the timestamp-based key generator is a formatted time, not the column's value:
-    taken from the path, the column is text, as in Apache Hudi. With the custom key generator it
-    keeps its type.
-    """
+    """Return all columns that a scan may return, with the schema of an instant."""
+    # A folder made by the timestamp-based key generator is a formatted time, not the column's
+    # value: taken from the path, the column is text, as in Apache Hudi. With the custom key
+    # generator it keeps its type.
     schema = resolve_schema(view, as_of)
     if not (values_from_path and view.config.key_generator == "TIMESTAMP"):
         return schema
@@ -74,10 +72,8 @@ def merge_schema(
     key_fields: Sequence[str] = (),
     merger: PayloadMerger | None = None,
 ) -> pa.Schema:
-    """Return the result's columns, and after them all others that merging log files needs.
-
-    A table without meta columns gets a record key column, to be made from its key fields.
-    """
+    """Return the result's columns, and after them all others that merging log files needs."""
+    # A table without meta columns gets a record key column, to be made from its key fields.
     missing = [n for n in rule.ordering_fields if _top_level(n, table_schema) is None]
     if missing:
         raise CorruptTableError(

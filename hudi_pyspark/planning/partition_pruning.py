@@ -109,10 +109,8 @@ class PartitionPruner:
         return narrow_by_path(values, self.predicate)[0]
 
     def _known(self, paths: Sequence[str]) -> list[bool | None]:
-        """Decide about all paths at once; None for those that have to be looked at singly.
-
-        Paths of plain text, whose values need no decoding, are the rule.
-        """
+        """Decide about all paths at once; None for those that have to be looked at singly."""
+        # Paths of plain text, whose values need no decoding, are the rule.
         depth = len(self.config.partition_fields)
         plain = self._plain(paths, depth)
         values = pa.table(self._plain_values([*plain.values()], depth))

@@ -75,10 +75,7 @@ def stored_partition_values(partition: PartitionValues) -> PartitionValues:
 def narrow_by_path(
     partition: PartitionValues, predicate: Predicate | None
 ) -> tuple[bool, Predicate | None]:
-    """Evaluate the parts of a filter that the path of a partition decides.
-
-    Returns whether rows of the partition can pass, and the parts that remain to evaluate.
-    """
+    """Return whether a partition's rows can pass a filter, and what is left to evaluate."""
     known = {n: value for n, value in partition.path_values if n in partition.from_path}
     bounds = partial(_bounds, partition)
     remaining = []

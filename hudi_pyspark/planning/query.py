@@ -169,10 +169,8 @@ class RangeQuery(Query):
     def _merged_slices(
         self, commit_range: CommitRange, slices: Sequence[FileSlice]
     ) -> Mapping[tuple[str, str], FileSlice]:
-        """Return the merged slices on top of which the range's log files may be.
-
-        Only tables from version 8 on have partial updates in their log files.
-        """
+        """Return the merged slices on top of which the range's log files may be."""
+        # Only tables from version 8 on have partial updates in their log files.
         config = self.view.config
         if not config.is_merge_on_read or not config.has_partial_updates:
             return {}

@@ -87,10 +87,8 @@ class SlicePlanner:
         return slices
 
     def _indexes(self, *, by_key: bool) -> frozenset[Index]:
-        """Return the indexes of the metadata table that may decide which slices are read.
-
-        With a schema on read, files may have other names for the columns.
-        """
+        """Return the indexes of the metadata table that may decide which slices are read."""
+        # With a schema on read, files may have other names for the columns.
         options = self.options
         if not options.use_metadata_table or self.context.schema_on_read is not None:
             return frozenset()

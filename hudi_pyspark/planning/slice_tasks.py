@@ -144,11 +144,9 @@ def plan(
 def admitted_record_keys(
     predicate: Predicate | None, context: PlanContext, merger: PayloadMerger | None
 ) -> tuple[str, ...] | None:
-    """Return the only record keys that can pass a filter before records are merged; None for any.
-
-    A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files do
-    not hold the key, delete blocks encode the key differently.
-    """
+    """Return the only record keys that can pass a filter before a merge; None for any."""
+    # A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files
+    # do not hold the key, delete blocks encode the key differently.
     if merger is not None or context.key_fields:
         return None
     return wanted_record_keys(predicate, context.config, context.table_schema)

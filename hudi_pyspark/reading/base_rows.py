@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 def read_base_rows(
     task: ScanTask, storage: Storage, predicate: Predicate | None = None
 ) -> Iterator[pa.Table]:
-    """Read the rows of a task's base file, in its working schema and in file order.
-
-    Row groups, and pages, in which ``predicate`` cannot be true are left out.
-    """
+    """Read a task's base rows in file order; a predicate leaves out row groups and pages."""
     base = task.file_slice.base_file
     if base is None:
         return
@@ -103,10 +100,8 @@ def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None
 
 
 def _part_to_read(task: ScanTask) -> tuple[int, int] | None:
-    """Return the bytes of a task; the last part of a file goes on to its end, whatever its size.
-
-    The size was recorded by the writer, where files come from the metadata table.
-    """
+    """Return the bytes of a task; the last part of a file goes on to its end, whatever its size."""
+    # The size was recorded by the writer, where files come from the metadata table.
     base = task.file_slice.base_file
     if task.byte_range is None or base is None or task.byte_range[1] < base.size:
         return task.byte_range

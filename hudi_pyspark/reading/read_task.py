@@ -34,10 +34,7 @@ def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
 
 
 def _lost_file(storage: Storage) -> MissingFileError | None:
-    """Return the error for a file that the table of this moment needs and does not have.
-
-    Of a read that the cleaner overtook there is none.
-    """
+    """Return the error for a file that the table needs now and lacks; None after a clean."""
     from hudi_pyspark.table.view import open_table  # noqa: PLC0415  (workers rarely need it)
 
     try:

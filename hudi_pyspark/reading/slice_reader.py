@@ -142,12 +142,10 @@ def _is_written(commit_range: CommitRange, rows: pa.Table) -> npt.NDArray[np.boo
 
 
 def _load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Storage) -> _MergeSides:
-    """Choose how log records find their base rows, and load them accordingly.
-
-    Base rows are left out by their keys only. Those that the predicate rules out otherwise may
-    still beat a log record, lend it values, or, where a base file has a key twice, be the one of
-    the two that is replaced.
-    """
+    """Choose how log records find their base rows, and load them accordingly."""
+    # Base rows are left out by their keys only. Those that the predicate rules out otherwise may
+    # still beat a log record, lend it values, or, where a base file has a key twice, be the one of
+    # the two that is replaced.
     if task.shared.record_keys is not None and _has_positions(task, blocks, any):
         # Positions identify one of several rows with the same key, and keys do not. Where no key
         # occurs twice, both identify the same row.

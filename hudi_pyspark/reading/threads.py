@@ -19,11 +19,9 @@ _Task = TypeVar("_Task")
 def read_in_parallel(
     tasks: Sequence[_Task], read: Callable[[_Task], Iterable[pa.Table]], threads: int
 ) -> Iterator[pa.Table]:
-    """Yield the rows of all tasks, in mixed order; the first error of any ends it.
-
-    Threads help, since Arrow and numpy release the interpreter lock. At most two tables per thread
-    wait to be taken.
-    """
+    """Yield the rows of all tasks, in mixed order; the first error of any ends it."""
+    # Threads help, since Arrow and numpy release the interpreter lock. At most two tables per
+    # thread wait to be taken.
     count = min(threads, len(tasks))
     if count <= 1:
         for task in tasks:

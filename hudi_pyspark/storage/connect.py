@@ -30,10 +30,7 @@ _WEBHDFS_PORT = 9870
 
 
 def connect(location: Location, arguments: Mapping[str, Value]) -> FileSystem:
-    """Return the file system of a location; most connect with the first request.
-
-    Raises InvalidOptionError, ImportError without the package that reaches it, or StorageError.
-    """
+    """Return the file system of a location; most connect with the first request."""
     make = _MAKERS.get(location.kind, _fsspec)
     return make(location, dict(arguments))
 

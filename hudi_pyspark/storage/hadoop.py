@@ -59,10 +59,8 @@ class HdfsNativeFileSystem(FsspecFileSystem):
         return FileOfRanges(lambda begin, end: file.read_range(begin, end - begin), len(file))
 
     def _ask(self, path: str, request: Callable[[], _T]) -> _T:
-        """Make a request to the name node; OSError where it refuses.
-
-        StorageError: it does not answer; hdfs-native has repeated the request for minutes.
-        """
+        """Make a request to the name node; OSError where it refuses."""
+        # StorageError: it does not answer; hdfs-native has repeated the request for minutes.
         try:
             return request()
         except FileNotFoundError as error:

@@ -100,10 +100,7 @@ class ArrowStorage:
 
     @classmethod
     def on(cls, filesystem: object, path: str) -> ArrowStorage:
-        """Return storage on a file system of the caller; executors get a pickled copy.
-
-        The path, inside of it, may have a scheme.
-        """
+        """Return storage on a file system of the caller; executors get a pickled copy."""
         scheme, separator, rest = path.partition("://")
         if isinstance(filesystem, pafs.FileSystem):
             files: FileSystem = ArrowFileSystem(filesystem)

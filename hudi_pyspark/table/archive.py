@@ -113,10 +113,8 @@ def load_archived_commits(
 def load_archived_bodies(
     storage: Storage, instants: Sequence[ArchivedInstant]
 ) -> tuple[Mapping[str, Any], ...]:
-    """Read the decoded content of each instant's completed file, in order; {} if empty.
-
-    Each archive file is read once, however many of its instants are asked for.
-    """
+    """Read the decoded content of each instant's completed file, in order; {} if empty."""
+    # Each archive file is read once, however many of its instants are asked for.
     by_path: dict[str, dict[tuple[str, str], ArchivedInstant]] = {}
     for instant in instants:
         by_path.setdefault(instant.path, {})[instant.requested_time, instant.action] = instant

@@ -129,10 +129,8 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
 
 
 def locate_sources(storage: Storage, recorded: str) -> str:
-    """Return the recorded folder, or a sibling of the table if only that is there.
-
-    So a table that was copied together with its source folder is read without any option.
-    """
+    """Return the recorded folder, or a sibling of the table if only that is there."""
+    # So a table that was copied together with its source folder is read without any option.
     if _is_folder(storage, recorded):
         return recorded
     name = posixpath.basename(recorded.rstrip("/"))

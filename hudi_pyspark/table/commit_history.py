@@ -75,10 +75,7 @@ class CommitHistory:
         return self.archived_between()
 
     def archived_between(self, since: str = "", until: str = "") -> tuple[ArchivedInstant, ...]:
-        """Return all archived instants between two requested times, and maybe others.
-
-        Loads no more of the archive than needed.
-        """
+        """Return all archived instants between two requested times, and maybe others."""
         if "archived" in self.__dict__:
             return self.archived
         config = self.config
@@ -128,10 +125,8 @@ class CommitHistory:
         return next((i for i in pending if not self.is_clustering(i)), None)
 
     def is_clustering(self, instant: Instant) -> bool:
-        """Decide whether an instant is a clustering, which completes as a replacecommit.
-
-        Before layout 2 it begins as one, too, so that its plan decides.
-        """
+        """Decide whether an instant is a clustering, which completes as a replacecommit."""
+        # Before layout 2 it begins as one, too, so that its plan decides.
         if instant.action is not Action.REPLACE_COMMIT:
             return instant.action is Action.CLUSTERING
         if instant.is_completed:

@@ -180,10 +180,7 @@ def has_completion_times(version: int) -> bool:
 
 
 def load_table_config(storage: Storage) -> TableConfig:
-    """Read ``hoodie.properties``, or its backup while a writer replaces the file.
-
-    Raises FileNotFoundError without both, CorruptTableError, or UnsupportedTableError.
-    """
+    """Read ``hoodie.properties``, or its backup while a writer replaces the file."""
     problem = ""
     for path in (PROPERTIES_FILE, f"{PROPERTIES_FILE}.backup"):
         try:
@@ -247,11 +244,9 @@ def _key_generator(properties: Mapping[str, str]) -> str:
 
 
 def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return all partition columns, and those whose folder is, or may be, a formatted time.
-
-    The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0
-    it recorded the columns alone.
-    """
+    """Return all partition columns, and those whose folder is, or may be, a formatted time."""
+    # The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0
+    # it recorded the columns alone.
     entries = _names(properties.get("hoodie.table.partition.fields"))
     names = tuple(entry.partition(":")[0] for entry in entries)
     kinds = tuple(entry.partition(":")[2].upper() for entry in entries)

@@ -42,11 +42,9 @@ class LogFile:
 
     @property
     def apply_order(self) -> tuple[str, int, str, bool]:
-        """Log files are merged in ascending order of this key.
-
-        The version is a number (10 after 9), the write token is text ("10-0-1" before "2-0-1") and
-        a missing one comes first. Deletes of a commit follow its records.
-        """
+        """Log files are merged in ascending order of this key."""
+        # The version is a number (10 after 9), the write token is text ("10-0-1" before "2-0-1")
+        # and a missing one comes first. Deletes of a commit follow its records.
         return (self.instant_time, self.version, self.write_token, self.is_deletes)
 
 

@@ -70,10 +70,8 @@ class FileGroups:
         return committed_files(metadata.of(times))
 
     def _recorded_commits(self, until: str) -> Collection[str]:
-        """Return the commits whose files the listing has as they committed them.
-
-        An earlier state may need files that a clean has removed from the listing since then.
-        """
+        """Return the commits whose files the listing has as they committed them."""
+        # An earlier state may need files that a clean has removed from the listing since then.
         is_latest = until >= max(self.history.commit_metadata, default="")
         if not is_latest or not self.config.log_file_has_one_commit:
             return frozenset()
@@ -208,10 +206,7 @@ _UNKNOWN_FILE = CommittedFile(0, "", "", 0)
 def committed_files(
     commits: Mapping[str, CommitMetadata],
 ) -> Mapping[str, Mapping[str, CommittedFile]]:
-    """Map partition path and file name to what commits record of the file, CDC files included.
-
-    ``commits`` are by requested time, oldest first.
-    """
+    """Map partition and file name to what commits, oldest first, record of each file."""
     files: dict[str, dict[str, CommittedFile]] = {}
     for time, metadata in commits.items():
         for partition, stat in metadata.all_stats():

@@ -33,10 +33,8 @@ class FileSlices:
 
     @cached_property
     def _base_instants(self) -> CommittedTimes:
-        """Instants that may start a file slice: also compactions that are only planned.
-
-        Writers attach log files to a planned compaction's slice from the moment it is planned.
-        """
+        """Instants that may start a file slice: also compactions that are only planned."""
+        # Writers attach log files to a planned compaction's slice from the moment it is planned.
         timeline = self.history.timeline
         planned = timeline.pending_compactions if self.config.is_merge_on_read else ()
         return CommittedTimes.of(
@@ -94,10 +92,7 @@ class FileSlices:
         ]
 
     def checked(self, make: Callable[[], Iterable[FileSlice]]) -> list[FileSlice]:
-        """Return slices that have all their files, else raise MissingFileError.
-
-        ``make`` is called again where the listing lacked a file and was completed.
-        """
+        """Return slices with all files; ``make`` is called again if the listing was completed."""
         slices = self.completed(make)
         for file_slice in slices:
             if file_slice.lacks_files:
@@ -122,10 +117,8 @@ class FileSlices:
         return self.groups.relist(file_slice.partition_path, missing[0])
 
     def all(self) -> list[FileSlice]:
-        """Return every slice that was or will be part of the table, by partition and file id.
-
-        Superseded and replaced slices, which only wait for the cleaner, are among them.
-        """
+        """Return every slice that was or will be part of the table, by partition and file id."""
+        # Superseded and replaced slices, which only wait for the cleaner, are among them.
         return [
             file_slice
             for group in self.groups.all()
@@ -154,11 +147,9 @@ class FileSlices:
         return not log.is_listed and log.committed_by >= time
 
     def merged(self, group: FileGroup, until: str) -> FileSlice | None:
-        """Return a group's newest visible slice; None if it has none.
-
-        A slice that a planned compaction started comes together with the slice before. Files that
-        are gone and that only later commits wrote are left out.
-        """
+        """Return a group's newest visible slice; None if it has none."""
+        # A slice that a planned compaction started comes together with the slice before. Files that
+        # are gone and that only later commits wrote are left out.
         file_slice = self._newest(group, until)
         if file_slice is None or all(log.is_listed for log in file_slice.log_files):
             return file_slice
@@ -186,11 +177,9 @@ class FileSlices:
         return previous.with_logs((*previous.log_files, *latest.log_files))
 
     def _logs_of_later_slices(self, group: FileGroup, until: str) -> list[LogFile]:
-        """Return log files of commits up to an instant, in slices that began later.
-
-        Of a commit that was in progress when a compaction was planned, log files belong to the
-        slice of the compaction, which began later than the commit.
-        """
+        """Return log files of commits up to an instant, in slices that began later."""
+        # Of a commit that was in progress when a compaction was planned, log files belong to the
+        # slice of the compaction, which began later than the commit.
         return [
             log
             for later in group.slices

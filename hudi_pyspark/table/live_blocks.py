@@ -82,11 +82,9 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
 
 
 def _without_compacted(by_instant: dict[str, list[LogBlock]]) -> list[str]:
-    """Return the instants to apply, oldest first.
-
-    A log compaction replaces the blocks that it was made from and takes the place of the newest of
-    them; it may itself have been folded into a later one.
-    """
+    """Return the instants to apply, oldest first."""
+    # A log compaction replaces the blocks that it was made from and takes the place of the newest
+    # of them; it may itself have been folded into a later one.
     final: dict[str, str] = {}  # instant to the log compaction that holds its records now
     order: list[str] = []
     for time in reversed(by_instant):
@@ -156,10 +154,8 @@ class SliceBlocks:
             _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
 
     def _check_presence(self, scan: LogScan, storage: Storage) -> None:
-        """Refuse a slice without the blocks of a file that a commit names and no listing has.
-
-        Where a file system can append, the blocks are in the file that they were appended to.
-        """
+        """Refuse a slice without the blocks of a file that a commit names and no listing has."""
+        # Where a file system can append, the blocks are in the file that they were appended to.
         for file in self.log_files:
             is_seen = not file.is_listed and file.committed_by <= self.block_filter.until
             if is_seen and file.committed_by not in scan.instants:

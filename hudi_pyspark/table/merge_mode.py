@@ -98,10 +98,7 @@ class MergeRule:
 
 
 def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
-    """Refuse a rule by which log records cannot be merged correctly.
-
-    ``has_merger``: a user registered a function for the payload class.
-    """
+    """Refuse a rule that cannot merge log records correctly; a user's merger can."""
     if rule.partial_update_mode not in ("", *PARTIAL_UPDATE_MODES):
         raise UnsupportedMergeError(
             f"hoodie.table.partial.update.mode is {rule.partial_update_mode!r}; known: "
@@ -126,10 +123,7 @@ def resolve_merge_rule(
     delete_marker: str,
     column_defaults: Mapping[str, pa.Scalar] = MappingProxyType({}),
 ) -> MergeRule:
-    """Return the merge rule of a table; "" takes the table's delete field and marker.
-
-    Raises CorruptTableError for half a delete marker, or a merge mode that Hudi does not have.
-    """
+    """Return the merge rule of a table; "" takes the table's delete field and marker."""
     payload = _own_name(config.payload_class)
     mode = _mode(config, payload)
     custom = mode is RecordMergeMode.CUSTOM

@@ -23,11 +23,9 @@ _DATE_FOLDERS = re.compile(r"(\d{4})/(\d{2})/(\d{2})")
 
 
 def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str | None]:
-    """Return the text of each partition column in a path; None where the value is null.
-
-    One column may span several folders (a value with slashes); otherwise folders and columns must
-    agree in number.
-    """
+    """Return the text of each partition column in a path; None where the value is null."""
+    # One column may span several folders (a value with slashes); otherwise folders and columns must
+    # agree in number.
     names = config.partition_fields
     if not names:
         return {}

@@ -81,11 +81,9 @@ def in_microseconds(field: pa.Field) -> pa.Field:
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:
-    """Return the defaults of the table schema's columns that are neither null nor missing.
-
-    Only numbers, booleans and text: the payload classes that look at defaults compare by equality,
-    and Java objects of other types are never equal to what the schema's JSON holds.
-    """
+    """Return the defaults of the table schema's columns that are neither null nor missing."""
+    # Only numbers, booleans and text: the payload classes that look at defaults compare by
+    # equality, and Java objects of other types are never equal to what the schema's JSON holds.
     text = _committed_schema(view, as_of) or view.config.create_schema
     if not text:
         return {}
@@ -137,10 +135,8 @@ def _with_dropped_partition_columns(schema: pa.Schema, view: TableView) -> pa.Sc
 
 
 def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema | None:
-    """Return the internal schema of the last commit up to an instant that carries one.
-
-    None where columns were never changed with schema on read: then they match by name.
-    """
+    """Return the internal schema of the last commit up to an instant that carries one."""
+    # None where columns were never changed with schema on read: then they match by name.
     has_history = bool(_history_files(view))
     for commit in reversed(view.commits):
         time = commit.requested_time
@@ -158,11 +154,9 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
 
 
 def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
-    """Return all known versions, oldest first; one per version id.
-
-    The newest history file of a completed commit holds every version up to it. Commit metadata
-    fills in where the history was not written.
-    """
+    """Return all known versions, oldest first; one per version id."""
+    # The newest history file of a completed commit holds every version up to it. Commit metadata
+    # fills in where the history was not written.
     versions: dict[int, InternalSchema] = {}
     known = view.commit_metadata.of(view.commit_metadata)
     for commit in view.commits:

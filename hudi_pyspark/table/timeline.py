@@ -124,11 +124,9 @@ class CommittedTimes:
 
 
 def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
-    """List the active timeline, without opening any file.
-
-    A long one is listed at least twice, from layout 2 on, since no storage lists it in one step.
-    MissingFileError: a writer archives or rolls back faster than that.
-    """
+    """List the active timeline, without opening any file."""
+    # A long one is listed at least twice, from layout 2 on, since no storage lists it in one step.
+    # MissingFileError: a writer archives or rolls back faster than that.
     instants = _listed_instants(storage, config)
     if not config.has_completion_times or len(instants) <= _LISTED_AT_ONCE:
         return Timeline.collapse(instants)

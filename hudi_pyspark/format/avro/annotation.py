@@ -39,10 +39,8 @@ def avro_schema_text(schema: pa.Schema) -> str | None:
 
 
 def annotated_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a file's schema with the timestamps that its footer's Avro schema declares.
-
-    Casting the file's int64 columns to it changes no value.
-    """
+    """Return a file's schema with the timestamps that its footer's Avro schema declares."""
+    # Casting the file's int64 columns to it changes no value.
     text = avro_schema_text(schema)
     if text is None or "timestamp" not in text:
         return schema

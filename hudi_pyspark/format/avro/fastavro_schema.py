@@ -26,11 +26,7 @@ _SCHEMA, _CODEC = "avro.schema", "avro.codec"
 
 
 def read_container(body: bytes) -> Iterator[Any]:
-    """Yield the records of an Avro container file.
-
-    Raises ValueError for a compressed file, which Hudi never writes, and for a schema that
-    `load_schema` refuses. Other exceptions of fastavro propagate.
-    """
+    """Yield the records of an Avro container file, which Hudi never compresses."""
     try:
         reader = fastavro.reader(io.BytesIO(body))
     except (TypeError, AttributeError, SchemaParseException) as error:

@@ -64,10 +64,8 @@ class BlockIndex:
         return [self.places[i] for i in sorted(touched)]
 
     def _searches(self, wanted: Sequence[bytes]) -> Iterator[tuple[list[bytes], list[bytes]]]:
-        """Yield bounds and wanted keys, both sorted, in each order that the file may have.
-
-        Both orders agree unless both texts contain characters from U+E000 on.
-        """
+        """Yield bounds and wanted keys, both sorted, in each order that the file may have."""
+        # Both orders agree unless both texts contain characters from U+E000 on.
         if self._is_sorted:
             yield self.keys, sorted(wanted)
             wanted = list(filter(_AMBIGUOUS.search, wanted))
@@ -78,10 +76,7 @@ class BlockIndex:
 def parse_root_index(
     content: bytes | memoryview, count: int, offset: int
 ) -> tuple[list[bytes], list[Place]]:
-    """Parse keys and places of a root index or of the index of meta blocks.
-
-    A key of data follows its length, see `row_of`.
-    """
+    """Parse keys and places of a root or meta index; `row_of` takes a key of data apart."""
     keys: list[bytes] = []
     places: list[Place] = []
     position = 0
@@ -118,11 +113,9 @@ def parse_lower_index(content: bytes | memoryview, offset: int) -> BlockIndex:
 
 
 def _touched(bounds: list[bytes], keys: list[bytes]) -> list[int]:
-    """Return the blocks that may hold one of some keys, which ascend.
-
-    A block may hold keys from its own bound to the bound of the next block, both included. Each
-    round takes the blocks of one key and passes over the keys that need no other block.
-    """
+    """Return the blocks that may hold one of some keys, which ascend."""
+    # A block may hold keys from its own bound to the bound of the next block, both included. Each
+    # round takes the blocks of one key and passes over the keys that need no other block.
     touched: list[int] = []
     covered, i = 0, 0
     while i < len(keys):
@@ -146,10 +139,7 @@ def _ascends(keys: Sequence[bytes]) -> bool:
 
 
 def _parse_vint(content: bytes | memoryview, position: int) -> tuple[int, int]:
-    """Parse a number as Hadoop's WritableUtils writes it; returns it and the offset after it.
-
-    The number is -1 if it is negative or does not fit.
-    """
+    """Parse a number of Hadoop's WritableUtils, else -1; returns the offset after it too."""
     first = content[position]
     if first <= 0x7F:
         return first, position + 1

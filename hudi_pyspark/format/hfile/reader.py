@@ -112,10 +112,7 @@ class HFileReader:
         return self.trailer.entry_count
 
     def find(self, keys: Keys) -> HFile:
-        """Read the entries of some keys, all that a key has, in file order.
-
-        Only the data blocks that may hold them are read, neighbours by one read.
-        """
+        """Read all entries of some keys, in file order, from the blocks that may hold them."""
         wanted = _encoded(keys)
         values = pa.array(wanted, pa.binary())
         blocks = self._fetch(self._data_places(wanted), DATA_MAGIC)
@@ -126,11 +123,9 @@ class HFileReader:
         return concat_hfiles(parts, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
-        """Yield every entry, in parts of about ``part_size`` inflated bytes.
-
-        The data blocks are walked in file order, which needs no index; the trailer's entry count
-        proves that no entry is missed.
-        """
+        """Yield every entry, in parts of about ``part_size`` inflated bytes."""
+        # The data blocks are walked in file order, which needs no index; the trailer's entry count
+        # proves that no entry is missed.
         found = 0
         for part in self._decode(self._data_blocks(), part_size):
             found += len(part.keys)

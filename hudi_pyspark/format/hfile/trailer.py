@@ -63,10 +63,7 @@ def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
 
 
 def parse_file_info(content: bytes | memoryview, offset: int, path: str) -> dict[str, bytes]:
-    """Parse a block of pairs, each in field 1 of a message: field 1 its key, field 2 its value.
-
-    UnsupportedTableError where entries have tags, which HBase alone writes.
-    """
+    """Parse pairs, each in field 1 of a message; HBase alone writes tags, which are refused."""
     found = bytes(content[: len(_FILE_INFO_PREFIX)])
     if found != _FILE_INFO_PREFIX:
         raise HFileError(f"expected {_FILE_INFO_PREFIX!r}, found {found!r}", offset)

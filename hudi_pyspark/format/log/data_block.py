@@ -110,10 +110,8 @@ def _decode_hfile_deletes(block: LogBlock) -> pa.Table:
 
 
 def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
-    """Decode the records before the first bad one, and say what is wrong with that, or "".
-
-    Only Avro blocks give a part of their records.
-    """
+    """Decode the records before the first bad one, and say what is wrong with that, or ""."""
+    # Only Avro blocks give a part of their records.
     try:
         return decode_data_block(block, None), ""
     except CorruptLogBlockError as error:
@@ -239,10 +237,8 @@ def decode_hfile_records(
 
 
 def _restore_keys(table: pa.Table, keys: pa.BinaryArray) -> pa.Table:
-    """Fill the blanks of the field that Hudi leaves to the HFile's keys, as the metadata table has.
-
-    Other tables may have a column of that name too: what is not blank stays.
-    """
+    """Fill the blanks of the field that Hudi leaves to the HFile's keys."""
+    # Other tables may have a column of that name too: what is not blank stays.
     position = table.schema.get_field_index(_KEY_FIELD)
     if position < 0 or not pa.types.is_string(table.schema.field(position).type):
         return table

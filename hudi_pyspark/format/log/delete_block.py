@@ -93,10 +93,8 @@ class DeleteRecords:
 
     @property
     def is_commit_time(self) -> pa.BooleanArray:
-        """For each record, whether it wins over all earlier ones, whatever their ordering value.
-
-        So it is without an ordering value, and with the int 0 that Hudi writes for "none".
-        """
+        """For each record, whether it wins over all earlier ones, whatever their ordering value."""
+        # So it is without an ordering value, and with the int 0 that Hudi writes for "none".
         by_ordering = np.zeros(len(self.record_keys), np.bool_)
         if self.array_ordering is not None:
             by_ordering[self.array_ordering.rows] = True
@@ -161,10 +159,7 @@ def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
 def _group_by_wrapper(
     members: Sequence[pa.StructArray], rows: npt.NDArray[np.int64]
 ) -> tuple[OrderingGroup, ...]:
-    """Group the members of a wrapper union, at most one of them set in each row, by wrapper.
-
-    ``members`` are in the order of OrderingWrapper; ``rows`` are ordinals in the block.
-    """
+    """Group the members of a wrapper union, one of them set in each row, by wrapper."""
     groups = []
     for wrapper, member in zip(OrderingWrapper, members, strict=False):
         present = member.is_valid()
@@ -281,10 +276,8 @@ def _record(name: str, **fields: object) -> dict[str, object]:
 
 @functools.cache
 def _delete_list_schema() -> AvroRecord:
-    """Return the schema of version 3 payloads, which is not in the block.
-
-    Releases have only added branches at the end of the unions, so that of 1.2.0 fits all blocks.
-    """
+    """Return the schema of version 3 payloads, which is not in the block."""
+    # Releases have only added branches at the end of the unions, so that of 1.2.0 fits all blocks.
     *scalars, local_date = (
         _record(wrapper.value, value=avro_type) for wrapper, avro_type in _AVRO_TYPES.items()
     )

@@ -72,10 +72,7 @@ def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[Salvag
 
 
 def _frame_native_log(data: bytes | BytesSource, name: LogFileName, *, path: str) -> LogBlock:
-    """Read the header of a native log and leave its records where they are.
-
-    UnsupportedTableError for a format that is not covered, or a newer version of the header.
-    """
+    """Read the header of a native log and leave its records where they are."""
     block_type = _BLOCK_TYPES.get((name.kind, name.native_extension))
     if block_type is None:
         raise UnsupportedTableError(

@@ -45,10 +45,7 @@ def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinal
 
 
 def decode_position_list(text: str, most: int, *, path: str) -> Ordinals | None:
-    """Decode the positions of a native log's records: a count, then unsigned LEB128 numbers.
-
-    Like `decode_positions`, but in the order of the records, which need not ascend.
-    """
+    """Decode a native log's positions, which need not ascend: a count, then LEB128 numbers."""
     try:
         reader = _OctetReader(base64.b64decode(text, validate=True))
         count = int.from_bytes(reader.read(_COUNT_BYTES), "big", signed=True)

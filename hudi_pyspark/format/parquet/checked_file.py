@@ -72,11 +72,9 @@ def _check_names(schema: pq.ParquetSchema, row_group: pq.RowGroupMetaData) -> No
 
 
 def _is_gzip(metadata: pq.FileMetaData) -> bool:
-    """Decide whether all column chunks are compressed with GZIP.
-
-    pyarrow 26 ends the process where its property of the codec finds an unknown one. So the codecs
-    are looked up in the bytes of the footer: each follows the path of its column.
-    """
+    """Decide whether all column chunks are compressed with GZIP."""
+    # pyarrow 26 ends the process where its property of the codec finds an unknown one. So the
+    # codecs are looked up in the bytes of the footer: each follows the path of its column.
     sink = pa.BufferOutputStream()
     metadata.write_metadata_file(sink)
     footer, position = sink.getvalue().to_pybytes(), 0

@@ -43,12 +43,10 @@ def slices_within_bounds(
     predicate: Predicate,
     fields: Mapping[str, pa.Field],
 ) -> list[FileSlice]:
-    """Return the slices whose rows can pass a filter by the statistics of their files.
-
-    Each value of a merged row is that of a record in the base file or in a log file. So a condition
-    on one column rules a slice out if it does so for each of its files. A file without statistics
-    keeps its slice.
-    """
+    """Return the slices whose rows can pass a filter by the statistics of their files."""
+    # Each value of a merged row is that of a record in the base file or in a log file. So a
+    # condition on one column rules a slice out if it does so for each of its files. A file without
+    # statistics keeps its slice.
     files, keys = _keys(sorted(fields), slices)
     wanted = [key for of_column in keys.values() for key in of_column if key]
     found = {
@@ -69,10 +67,8 @@ def slices_within_bounds(
 def _in_known_unit(
     statistics: Mapping[str, Any] | None, field: pa.Field
 ) -> Mapping[str, Any] | None:
-    """Return statistics, or None where a file may count milliseconds as microseconds.
-
-    See `timestamp_repair`: of such a file the statistics may be in either unit.
-    """
+    """Return statistics, or None where a file may count milliseconds as microseconds."""
+    # See `timestamp_repair`: of such a file the statistics may be in either unit.
     if statistics is None or not counts_milliseconds(field) or field.type.tz is None:
         return statistics
     ordinal = (statistics.get("valueType") or {}).get("typeOrdinal")
@@ -100,10 +96,7 @@ def is_base_alone(file_slice: FileSlice) -> bool:
 def _keys(
     names: Sequence[str], slices: Sequence[FileSlice]
 ) -> tuple[npt.NDArray[np.int64], dict[str, list[str]]]:
-    """Return the files of slices, by ordinal of the slice, and keys of each column's statistics.
-
-    The key is "" for a file without statistics of a column.
-    """
+    """Return the files' slices, by ordinal, and keys of statistics by column, "" for none."""
     columns = column_keys(names)
     partitions = partition_keys({s.partition_path for s in slices})
     files: list[int] = []

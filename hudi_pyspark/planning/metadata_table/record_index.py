@@ -23,10 +23,7 @@ _NO_FILE_INDEX = -1
 
 
 def locate(metadata: MetadataTable, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
-    """Return, by record key, the file groups that hold it; keys of no record are left out.
-
-    A *partitioned record index* gives one file group per partition.
-    """
+    """Return file groups by record key; a *partitioned record index* has one per partition."""
     found: dict[str, list[FileGroupId]] = {}
     for entries in metadata.find(RECORD_INDEX, keys):
         for key, group in _newest(entries).items():

@@ -62,10 +62,7 @@ class MetadataRecord:
 
 
 def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRecord]:
-    """Yield the merged records of readable metadata partitions, by partition and key.
-
-    InvalidOptionError: the table has no such metadata partition.
-    """
+    """Yield the merged records of readable metadata partitions, by partition and key."""
     known = sorted(view.config.metadata_partitions)
     if partition is not None and partition not in known:
         has = ", ".join(known) or "none"
@@ -85,10 +82,7 @@ def _slice_records(metadata_slice: MetadataSlice) -> Iterator[MetadataRecord]:
 
 
 def merged_values(found: Iterable[Entries]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Yield key, type and value of the merged records of one slice, by key.
-
-    Entries that apply first come first.
-    """
+    """Yield key, type and value of a slice's merged records, by key; oldest entries first."""
     state: dict[str, tuple[int, dict[str, Any]]] = {}
     for entries in found:
         if entries.hfile is None:

@@ -49,11 +49,9 @@ class IndexQuestion:
 def prune_slices(
     table: TableView, slices: Slices, question: IndexQuestion
 ) -> tuple[Slices, list[str]]:
-    """Return the slices of the latest state that can have rows of a query, and notes.
-
-    A note says what an index did, or why it could not. Indexes are used if files come from the
-    metadata table.
-    """
+    """Return the slices of the latest state that can have rows of a query, and notes."""
+    # A note says what an index did, or why it could not. Indexes are used if files come from the
+    # metadata table.
     notes: list[str] = []
     listing = table.listing
     if not isinstance(listing, MetadataListing):

@@ -61,10 +61,8 @@ class MetadataTable:
 
     @cached_property
     def missing_commits(self) -> list[str]:
-        """The requested times of the table's commits that it lacks, in order.
-
-        Each commit of the table is one of the metadata table, too, and completes there first.
-        """
+        """The requested times of the table's commits that it lacks, in order."""
+        # Each commit of the table is one of the metadata table, too, and completes there first.
         known = {instant.requested_time for instant in self.view.timeline.completed}
         # Commits before its own timeline are in its base files.
         first = min((time for time in known if not time.startswith(_INITIAL_INSTANTS)), default="")
@@ -91,10 +89,7 @@ class MetadataTable:
         return frozenset(own.intersection(c.requested_time for c in self.table.commits))
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
-        """Return the slices of one of its partitions, by file id.
-
-        With ``check_files``, files that its commits name and that are missing are refused.
-        """
+        """Return a partition's slices, by file id; ``check_files`` refuses missing ones."""
         slices = self._checked(partition) if check_files else self._listed(partition)
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
 
@@ -137,11 +132,9 @@ class MetadataTable:
         return slices
 
     def _check_files(self, file_slice: FileSlice) -> None:
-        """Refuse a slice that lacks a file written since the partition was last rebuilt.
-
-        A partition that is dropped leaves its commits behind. Up to table version 7 a missing log
-        file may have been appended to another one.
-        """
+        """Refuse a slice that lacks a file written since the partition was last rebuilt."""
+        # A partition that is dropped leaves its commits behind. Up to table version 7 a missing log
+        # file may have been appended to another one.
         base = file_slice.base_file
         logs = file_slice.log_files if self.view.config.log_file_has_one_commit else ()
         missing = [(log.path, log.instant_time) for log in logs if not log.is_listed]
@@ -165,11 +158,9 @@ class MetadataTable:
         )
 
     def _valid_among(self, times: Collection[str]) -> CommittedTimes:
-        """Return the valid instants, given those that are asked about.
-
-        It is written before the table commits. Instants that the table rolled back since count,
-        too, since the rollback itself follows; they are looked up only where they matter.
-        """
+        """Return the valid instants, given those that are asked about."""
+        # It is written before the table commits. Instants that the table rolled back since count,
+        # too, since the rollback itself follows; they are looked up only where they matter.
         if all(time in self._valid for time in times):
             return self._valid
         rolled_back: set[str] = set()

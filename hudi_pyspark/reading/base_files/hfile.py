@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 def read_hfile_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Read a whole HFile and decode some columns; see `read_base_file`.
-
-    The blocks of an HFile are compressed rows, so it cannot be read in part.
-    """
+    """Read a whole HFile and decode some columns; see `read_base_file`."""
+    # The blocks of an HFile are compressed rows, so it cannot be read in part.
     place = storage.describe(path)
     try:
         hfile = read_hfile(storage.read_bytes(path), path=path)

@@ -106,10 +106,8 @@ class RowGroupFilter:
 
 
 def _keys_in_range(keys: Sequence[str], footer: Mapping[bytes, bytes]) -> list[str]:
-    """Return the record keys between the first and the last one of a file, as Hudi wrote them.
-
-    Only ASCII keys are left out: Java does not sort other strings by bytes.
-    """
+    """Return the record keys between the first and the last one of a file, as Hudi wrote them."""
+    # Only ASCII keys are left out: Java does not sort other strings by bytes.
     first, last = footer.get(_FIRST_KEY, b""), footer.get(_LAST_KEY, b"")
     if not (first and last and first.isascii() and last.isascii()):
         return list(keys)

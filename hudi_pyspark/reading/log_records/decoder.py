@@ -95,10 +95,7 @@ class LogDecoder:
         return repairable_columns(self.schema)
 
     def decode(self, block: LogBlock) -> LogRecords:
-        """Decode the records of one block.
-
-        PositionsMissing: the schema has no record key, and the block no usable positions.
-        """
+        """Decode one block; PositionsMissing if neither keys nor positions identify its records."""
         if block.block_type is LogBlockType.DELETE_BLOCK:
             return self._decode_deletes(block)
         instant = block.instant_time or ""
@@ -162,10 +159,8 @@ class LogDecoder:
         return replace(deleted.take(np.flatnonzero(is_wanted)), positions=None)
 
     def _column_set(self, block: LogBlock, stored: Mapping[str, str]) -> int:
-        """Return the number of the set of columns that a block's rows have.
-
-        A block of partial updates has the columns of its own schema; any other counts as whole.
-        """
+        """Return the number of the set of columns that a block's rows have."""
+        # A block of partial updates has the columns of its own schema; any other counts as whole.
         if not block.is_partial:
             return ALL_COLUMNS
         names = {f.name for f in block_schema(block).fields}

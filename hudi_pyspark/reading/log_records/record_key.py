@@ -29,11 +29,9 @@ def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
 
 
 def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
-    """Return the record key of each row, as Hudi's key generators make it.
-
-    The key of one field is its text. Several fields are ``field:text`` joined by commas, with null
-    and empty text spelt out. CorruptTableError: all of a row are null or empty.
-    """
+    """Return the record key of each row, as Hudi's key generators make it."""
+    # The key of one field is its text. Several fields are ``field:text`` joined by commas, with
+    # null and empty text spelt out. CorruptTableError: all of a row are null or empty.
     texts = [_java_text(field_array(table, name, role="record key field")) for name in key_fields]
     if len(texts) == 1:
         _check_named(pc.is_null(texts[0]), key_fields)

@@ -146,10 +146,8 @@ class LogRecords:
 
     @classmethod
     def concat(cls, parts: Sequence[LogRecords]) -> LogRecords:
-        """Join parts of one slice, at least one.
-
-        Positions count only if all records have them: otherwise all are merged by key.
-        """
+        """Join parts of one slice, at least one."""
+        # Positions count only if all records have them: otherwise all are merged by key.
         first = parts[0]
         starts = np.cumsum([0, *(part.rows.num_rows for part in parts[:-1])])
         positions = [part.positions for part in parts if part.positions is not None]

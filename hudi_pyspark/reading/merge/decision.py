@@ -94,10 +94,8 @@ def _fill(
 def fill_missing_columns(
     older: Records, newer: Records, decision: Decision, sets: ColumnSets
 ) -> Decision:
-    """Fill the columns that the winner's block lacks, as MERGE INTO and UPDATE write them.
-
-    A column that the block has sets null where it is null.
-    """
+    """Fill the columns that the winner's block lacks, as MERGE INTO and UPDATE write them."""
+    # A column that the block has sets null where it is null.
     alive = _both_rows(older, newer)
     winner = np.where(decision.newer_wins, newer.marks.columns, older.marks.columns)
     filled = {
@@ -115,10 +113,8 @@ def fill_defaults(older: Records, newer: Records, decision: Decision) -> Decisio
 
 
 def fill_unavailable(older: Records, newer: Records, decision: Decision, marker: str) -> Decision:
-    """Fill text of the winner that equals the marker (``FILL_UNAVAILABLE``).
-
-    Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast).
-    """
+    """Fill text of the winner that equals the marker (``FILL_UNAVAILABLE``)."""
+    # Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast).
     return _fill_where(older, newer, decision, lambda column: _text_equals(column, marker))
 
 

@@ -90,10 +90,7 @@ def changed_rows(
 def unmerged(
     base: Iterable[pa.Table], log: Iterable[LogRecords], *, batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Chain all base rows and all rows of data blocks, including those that mark deletes.
-
-    This is what ``skip_merge`` reads; tables and blocks are consumed one at a time.
-    """
+    """Chain base rows and rows of data blocks, deletes too, as ``skip_merge`` reads them."""
     yield from base
     for records in log:
         for start in range(0, records.rows.num_rows, batch_rows):
@@ -232,10 +229,8 @@ class BaseRowMatcher:
         self.is_met = np.zeros(len(winners), np.bool_)  # per log record, so far
 
     def match(self, table: pa.Table) -> Match:
-        """Match the next base table.
-
-        A log record meets one base row only: of duplicate keys in a base file, the first.
-        """
+        """Match the next base table."""
+        # A log record meets one base row only: of duplicate keys in a base file, the first.
         if self._positions is not None:
             rows, winners = self._match_positions(self._positions, table.num_rows)
             if self._takes_part is not None:

@@ -67,12 +67,10 @@ def commit_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
 
 
 def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """Decide by EVENT_TIME_ORDERING: the greater ordering value wins, the newer record on a tie.
-
-    A delete without ordering value beats what is older and is beaten by any newer row; a delete-
-    block record behind it changes nothing. A delete-block record whose ordering value has another
-    Java class beats what is older.
-    """
+    """Decide by EVENT_TIME_ORDERING: the greater ordering value wins, the newer record on a tie."""
+    # A delete without ordering value beats what is older and is beaten by any newer row; a delete-
+    # block record behind it changes nothing. A delete-block record whose ordering value has another
+    # Java class beats what is older.
     wins = ~newer.marks.ordering.older_than(older.marks.ordering)
     wins |= newer.marks.is_commit_time_delete | newer.marks.has_other_class
     wins = np.where(older.marks.is_commit_time_delete, newer.has_row, wins)
@@ -123,10 +121,7 @@ def _is_unordered(records: Records, rule: MergeRule) -> Mask:
 
 
 def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """Decide like OverwriteNonDefaultsWithLatestAvroPayload.
-
-    The newer record wins; where it has a column's default, it takes the older value.
-    """
+    """Decide like OverwriteNonDefaultsWithLatestAvroPayload: defaults take older values."""
     decision = overwrite_with_latest(older, newer, rule)
     kept = ~newer.marks.is_delete & newer.has_row
     filled = {
@@ -138,11 +133,9 @@ def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> D
 
 
 def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """Decide like PartialUpdateAvroPayload.
-
-    The greater ordering value wins, and takes the other value where it has null. A newer delete
-    deletes whatever its ordering value; meta columns are always those of the newer record.
-    """
+    """Decide like PartialUpdateAvroPayload."""
+    # The greater ordering value wins, and takes the other value where it has null. A newer delete
+    # deletes whatever its ordering value; meta columns are always those of the newer record.
     deletes = newer.marks.is_delete | ~newer.has_row
     wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
     wins |= _of_other_class(older, newer) | _is_unordered(older, rule)
@@ -185,12 +178,10 @@ def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision
 
 
 def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """Decide like PostgresDebeziumAvroPayload.
-
-    The greater LSN wins, and takes the older values where TOAST left out its own. Apache Hudi 1.1
-    and later leave the marker text of such values in the result on tables before version 9; here
-    they are filled, as by 0.15 and on version 9.
-    """
+    """Decide like PostgresDebeziumAvroPayload."""
+    # The greater LSN wins, and takes the older values where TOAST left out its own. Apache Hudi 1.1
+    # and later leave the marker text of such values in the result on tables before version 9; here
+    # they are filled, as by 0.15 and on version 9.
     fields = (POSTGRES_LSN_FIELD,)
     older_lsn = comparable_ordering(older.rows, fields)
     newer_lsn = comparable_ordering(newer.rows, fields)

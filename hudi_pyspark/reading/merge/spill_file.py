@@ -155,9 +155,6 @@ class Buckets:
 
 
 def key_buckets(keys: pa.Array) -> npt.NDArray[np.int64]:
-    """Return numbers below BUCKETS, equal for equal keys and spread evenly over different ones.
-
-    Null counts as the empty text.
-    """
+    """Return numbers below BUCKETS, equal for equal keys and evenly spread; null is ""."""
     texts = keys.cast(pa.binary()).fill_null(b"").to_pylist()
     return (xxhash64(texts, 0) >> _TO_BUCKET).astype(np.int64)
