@@ -32,21 +32,22 @@ class Kind(Generic[_T_co]):
     values: str  # for docs/options.md, as Markdown
     # Takes the option's key, for errors, and a value, typed or as text; returns it typed.
     parse: Callable[[str, object], _T_co]
+    default: _T_co  # of options that name no other one
+    is_secret: bool = False  # no error shows a value
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option; see `option` for the fields that are not explained here."""
+    """One option; texts are Markdown for docs/options.md."""
 
     key: str  # Apache Hudi's, or the field's name if Apache Hudi does not have the option
     kind: Kind[object]
     default: object
     meaning: str
-    short_name: str  # the field's name beside a key of Apache Hudi; "" for none
-    default_text: str | None
-    other_keys: tuple[str, ...]
-    in_streams: bool
-    is_secret: bool
+    default_text: str | None  # None to show the default itself
+    other_keys: tuple[str, ...]  # older keys, or those of hudi-rs 0.1 to 0.5, that mean the same
+    in_streams: bool  # whether a stream takes it
+    short_name: str = ""  # the field's name beside a key of Apache Hudi
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,36 +59,29 @@ def option(
     meaning: str,
     kind: Kind[_T],
     *,
-    default: _T,
+    default: _T | None = None,
     key: str = "",
-    has_short_name: bool = True,
     default_text: str | None = None,
     other_keys: tuple[str, ...] = (),
     in_streams: bool = True,
-    is_secret: bool = False,
 ) -> _T:
-    """Define a field of a dataclass that is an option; texts are Markdown for docs/options.md.
-
-    Without a ``key`` of Apache Hudi the field's name is the only name. ``other_keys`` are an older
-    key, or keys of hudi-rs, releases 0.1 to 0.5, that mean the same. ``default_text`` is None to
-    show the default itself; values of an option that ``is_secret`` are never in errors.
-    """
-    short = "short" if has_short_name else ""  # `options_of` puts the field's name
-    found = Option(
-        key, kind, default, meaning, short, default_text, other_keys, in_streams, is_secret
-    )
-    return field(default=default, metadata={_OPTION: found})
+    """Define a field of a dataclass that is an option; see `Option`."""
+    value = kind.default if default is None else default
+    defined = Option(key, kind, value, meaning, default_text, other_keys, in_streams)
+    return field(default=value, metadata={_OPTION: defined})
 
 
 def options_of(kind: type[DataclassInstance]) -> dict[str, Option]:
     """Return the options among the fields of a class, by the field's name, in their order."""
-    found: dict[str, Option] = {}
-    for f in fields(kind):
-        defined = f.metadata.get(_OPTION)
-        if isinstance(defined, Option):
-            short = f.name if defined.key and defined.short_name else ""
-            found[f.name] = replace(defined, key=defined.key or f.name, short_name=short)
-    return found
+    defined = {f.name: f.metadata[_OPTION] for f in fields(kind) if _OPTION in f.metadata}
+    return {
+        name: replace(
+            option,
+            key=option.key or name,
+            short_name=name if option.key.startswith(("hoodie.", "as.of.")) else "",
+        )
+        for name, option in defined.items()
+    }
 
 
 def as_text(value: object) -> str:
@@ -106,7 +100,7 @@ def word(
     true: _E | None = None,
     false: _E | None = None,
 ) -> Kind[_E]:
-    """Make the kind of an enum's members, given by their values in any case.
+    """Make the kind of an enum's members, given by their values in any case; the first by default.
 
     ``true`` and ``false`` are what these words mean, where Apache Hudi has a switch.
     """
@@ -123,7 +117,8 @@ def word(
             raise error(f"{name} is {text!r}; known: {', '.join(words)}")
         return words[text.lower()]
 
-    return Kind("; ".join([shown, *([", ".join(switch)] if switch else [])]), parse)
+    values = "; ".join([shown, *([", ".join(switch)] if switch else [])])
+    return Kind(values, parse, next(iter(kind)))
 
 
 def whole_number(values: str = "", most: int | None = _MAX_INT) -> Kind[int]:
@@ -137,17 +132,17 @@ def whole_number(values: str = "", most: int | None = _MAX_INT) -> Kind[int]:
             raise InvalidOptionError(f"{name} is {text!r}; give a whole number from 1 {bound}")
         return number
 
-    return Kind(values or f"1 {bound}", parse)
+    return Kind(values or f"1 {bound}", parse, 0)
 
 
-def text(values: str) -> Kind[str]:
+def text(values: str, *, is_secret: bool = False) -> Kind[str]:
     """Make the kind of any text."""
-    return Kind(values, lambda _name, value: as_text(value))
+    return Kind(values, lambda _name, value: as_text(value), "", is_secret)
 
 
 def range_instant(values: str) -> Kind[str]:
     """Make the kind of the begin or the end of a range."""
-    return Kind(values, lambda _name, value: parse_range_instant(as_text(value)))
+    return Kind(values, lambda _name, value: parse_range_instant(as_text(value)), "")
 
 
 def _parse_boolean(name: str, value: object) -> bool:
@@ -166,7 +161,7 @@ def _parse_cdc(name: str, value: object) -> bool:
     return given in ("cdc", "true")
 
 
-def _parse_columns(name: str, value: object) -> tuple[str, ...]:
+def parse_columns(name: str, value: object) -> tuple[str, ...]:
     """Return the names out of a text with commas between them, or of a sequence as they are."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         names = tuple(part.strip() for part in as_text(value).split(",") if part.strip())
@@ -204,12 +199,14 @@ def _parse_start(_name: str, value: object) -> str:
     return given.lower() if given.lower() in ("earliest", "latest") else parse_range_instant(given)
 
 
-BOOLEAN = Kind("`true`, `false`", _parse_boolean)
-CDC = Kind("`latest_state` or `false`, `cdc` or `true`", _parse_cdc)
-COLUMNS = Kind("names with commas between", _parse_columns)
+BOOLEAN: Kind[bool] = Kind("`true`, `false`", _parse_boolean, default=False)
+BOOLEAN_OR_TABLE: Kind[bool | None] = Kind("`true`, `false`", _parse_boolean, None)
+CDC: Kind[bool] = Kind("`latest_state` or `false`, `cdc` or `true`", _parse_cdc, default=False)
+COLUMNS: Kind[tuple[str, ...] | None] = Kind("names with commas between", parse_columns, None)
 INDEXES = Kind(
     "`true`, `false`, or some of " + ", ".join(f"`{index.value}`" for index in Index),
     _parse_indexes,
+    frozenset(Index),
 )
-INSTANT = Kind("an instant, see below", _parse_as_of)
-START = Kind("`earliest`, `latest`, an instant", _parse_start)
+INSTANT: Kind[str | None] = Kind("an instant, see below", _parse_as_of, None)
+START = Kind("`earliest`, `latest`, an instant", _parse_start, "earliest")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
 from hudi_pyspark.options.option import (
     BOOLEAN,
+    BOOLEAN_OR_TABLE,
     CDC,
     COLUMNS,
     INDEXES,
@@ -16,6 +17,7 @@ from hudi_pyspark.options.option import (
     START,
     option,
     options_of,
+    parse_columns,
     range_instant,
     text,
     whole_number,
@@ -54,54 +56,35 @@ class TableOptions:
     path: str = option(
         "the folder that has `.hoodie` in it",
         text("one base path, no glob"),
-        default="",
         default_text="required",
     )
     table: str = option(
         "instead of a path, the name of the table in a [catalog](storage.md#catalogs)",
         text("`catalog.schema.table`"),
-        default="",
     )
     catalog_type: str = option(
-        "the kind of catalog",
-        text("`hive`, `glue`, `unity` or `polaris`"),
-        default="",
-        key="catalog.type",
-        has_short_name=False,
+        "the kind of catalog", text("`hive`, `glue`, `unity` or `polaris`"), key="catalog.type"
     )
-    catalog_uri: str = option(
-        "where it is", text("a URI"), default="", key="catalog.uri", has_short_name=False
-    )
+    catalog_uri: str = option("where it is", text("a URI"), key="catalog.uri")
     catalog_token: str = option(
         "bearer token for Unity Catalog or Polaris",
-        text("a secret"),
-        default="",
+        text("a secret", is_secret=True),
         key="catalog.token",
-        has_short_name=False,
-        is_secret=True,
     )
     catalog_credential: str = option(
         "exchanged for a token by Polaris",
-        text("`id:secret`"),
-        default="",
+        text("`id:secret`", is_secret=True),
         key="catalog.credential",
-        has_short_name=False,
-        is_secret=True,
     )
-    catalog_region: str = option(
-        "of Glue", text("a region"), default="", key="catalog.region", has_short_name=False
-    )
+    catalog_region: str = option("of Glue", text("a region"), key="catalog.region")
     credentials_provider: str = option(
-        "supplies [short-lived credentials](storage.md#short-lived-credentials) of the "
-        "storage, in every process",
+        "supplies [short-lived credentials](storage.md#short-lived-credentials)",
         text("`module:function`"),
-        default="",
     )
     inspect: str = option(
         "instead of its rows, a [table about the table](looking-inside.md); the arguments of "
         "its function are the options `inspect.instant`, `inspect.file` and so on",
         text("`timeline`, `commits`, …"),
-        default="",
     )
 
     @classmethod
@@ -118,7 +101,6 @@ class IncrementalOptions:
     begin: str = option(
         "incremental and CDC queries: what was written after it",
         range_instant("an instant, digits of any length, `earliest`"),
-        default="",
         key="hoodie.datasource.read.begin.instanttime",
         default_text="required",
         other_keys=("hoodie.read.start.timestamp", "hoodie.read.file_group.start_timestamp"),
@@ -128,7 +110,6 @@ class IncrementalOptions:
     end: str = option(
         "up to it, inclusive",
         range_instant("the same"),
-        default="",
         key="hoodie.datasource.read.end.instanttime",
         default_text="the latest",
         other_keys=("hoodie.read.end.timestamp", "hoodie.read.file_group.end_timestamp"),
@@ -138,63 +119,50 @@ class IncrementalOptions:
         "the rows of a range as they are at its end, or its changes with their images; `cdc` "
         "asks for an incremental query",
         CDC,
-        default=False,
         key="hoodie.datasource.query.incremental.format",
         default_text="`latest_state`",
     )
     cdc_format: CdcFormat = option(
-        "images of changes as JSON text, or as structs of the table's columns",
-        word(CdcFormat),
-        default=CdcFormat.JSON,
+        "images of changes as JSON text, or as structs of the table's columns", word(CdcFormat)
     )
     on_missing: OnMissing = option(
-        "if commits or files of the range are gone: the latest rows that were written in it, "
-        "with a warning; an error; or the range from where it can begin, with a warning. A "
-        "full scan cannot show changes: a CDC query fails, or begins at the earliest",
+        "if commits or files of the range are gone: its latest rows, an error, or what can still "
+        "be answered, the first and last with a warning. A CDC query cannot scan: it fails",
         word(OnMissing, true=OnMissing.FULL_SCAN, false=OnMissing.FAIL),
-        default=OnMissing.FULL_SCAN,
         key="hoodie.datasource.read.incr.fallback.fulltablescan.enable",
     )
     range_merge: RangeMerge = option(
-        "incremental query: merge the rows that the range wrote among themselves, as Apache "
-        "Hudi does, or with all rows that the table had at the end of the range; [which one "
-        "to take](incremental-and-cdc.md#rows-that-arrive-late)",
+        "incremental query: merge rows of the range among themselves, as Apache Hudi does, or with "
+        "all rows at its end; [which one to take](incremental-and-cdc.md#rows-that-arrive-late)",
         word(RangeMerge),
-        default=RangeMerge.RANGE,
     )
     incremental_path_glob: str = option(
         "incremental query: only file slices with a file whose full path ends like it",
         text("a glob"),
-        default="",
         key="hoodie.datasource.read.incr.path.glob",
         default_text="all",
     )
     skip_compaction: bool = option(
         "incremental query: leave out `commit` actions of a MERGE_ON_READ table",
         BOOLEAN,
-        default=False,
         key="hoodie.datasource.read.incr.skip_compact",
     )
     skip_clustering: bool = option(
         "incremental query: leave out clusterings",
         BOOLEAN,
-        default=False,
         key="hoodie.datasource.read.incr.skip_cluster",
     )
     # 0 for the table's own
     table_version: int = option(
         "incremental query: below 8 ranges compare requested times, from 8 on completion times",
         whole_number("a table version"),
-        default=0,
         key="hoodie.datasource.read.incr.table.version",
-        has_short_name=False,
         default_text="the table's",
         in_streams=False,
     )
     use_end_schema: bool = option(
         "incremental query: the schema at the end of the range, not the latest",
         BOOLEAN,
-        default=False,
         key="hoodie.datasource.read.schema.use.end.instanttime",
         in_streams=False,
     )
@@ -202,7 +170,6 @@ class IncrementalOptions:
         "incremental query before version 8, with a pending commit inside the range: refuse, "
         "end before it, or read on",
         word(HollowCommits),
-        default=HollowCommits.FAIL,
         key="hoodie.read.timeline.holes.resolution.policy",
     )
     # CDC ranges compare requested times; those of a stream compare its offsets.
@@ -242,7 +209,6 @@ class ReadOptions:
         "base files merged with their log files, the latest base files alone, or what a range "
         "of commits wrote",
         word(QueryType, UnknownQueryTypeError),
-        default=QueryType.SNAPSHOT,
         key="hoodie.datasource.query.type",
         other_keys=("hoodie.datasource.view.type", "hoodie.read.query.type"),
     )
@@ -250,7 +216,6 @@ class ReadOptions:
     as_of: str | None = option(
         "the table as it was, its schema included",
         INSTANT,
-        default=None,
         key="as.of.instant",
         default_text="now",
         other_keys=("hoodie.read.as.of.timestamp",),
@@ -259,7 +224,6 @@ class ReadOptions:
     columns: tuple[str, ...] | None = option(
         "columns to read, in this order; the others are neither read nor decoded",
         COLUMNS,
-        default=None,
         default_text="all",
     )
     # see sql_text.parse_filter
@@ -267,7 +231,6 @@ class ReadOptions:
         "rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS "
         "NULL`, `AND`, `OR`, `NOT`",
         text("a condition, as in a WHERE clause"),
-        default="",
         default_text="all rows",
     )
     include_meta_columns: bool = option(
@@ -280,9 +243,8 @@ class ReadOptions:
         other_keys=("hoodie.read.stream.batch_size",),
     )
     task_bytes: int = option(
-        "bytes that a Spark task should read: smaller file slices share a task, larger base "
-        "files without logs are read by several; tasks are larger where there would be more "
-        "than 100,000",
+        "bytes that a Spark task should read: small file slices share a task, large base files "
+        "without logs are read by several; there are never more than 100,000 tasks",
         whole_number(),
         default=64 << 20,
     )
@@ -291,37 +253,27 @@ class ReadOptions:
         "memory for the log records of a file slice while it is merged, for each of the "
         "slices that `to_batches` reads at a time; beyond it they go to local disk",
         whole_number("bytes, from 1 on", 2**63 - 1),
-        default=0,
         key="hoodie.memory.merge.max.size",
-        default_text="1 GiB, or a third of `spark.executor.pyspark.memory` per task if that is "
-        "less",
+        default_text="1 GiB, at most a third of `spark.executor.pyspark.memory` per task",
     )
     # "" for the worker's default
     spill_folder: str = option(
-        "where these records go; made if it does not exist. The file has no name and "
-        "disappears with the process",
+        "where these records go, in a file that disappears with the process",
         text("a local folder"),
-        default="",
         key="hoodie.memory.spillable.map.path",
         default_text="`SPARK_LOCAL_DIRS`, else the folder for temporary files",
     )
     on_damage: OnDamage = option(
-        "what to do about a log file that is shorter than its commit says, or that is corrupt "
-        "within committed blocks; `ignore` is what Apache Hudi does",
-        word(OnDamage),
-        default=OnDamage.FAIL,
+        "about a log file that lost committed records; Apache Hudi does `ignore`", word(OnDamage)
     )
     merge_type: MergeType = option(
-        "merge log records into base records, or return the rows of both side by side, where "
-        "deletes delete nothing",
+        "merge log records into base records, or return the rows of both, deletes ignored",
         word(MergeType),
-        default=MergeType.PAYLOAD_COMBINE,
         key="hoodie.datasource.merge.type",
     )
     payload_merger: str = option(
         "[merges the records](custom-mergers.md) of a payload class that Apache Hudi does not have",
         text("`module:function`"),
-        default="",
     )
     use_record_positions: bool = option(
         "merge by row position where the log blocks carry positions that can be used",
@@ -330,43 +282,36 @@ class ReadOptions:
         key="hoodie.merge.use.record.positions",
     )
     verify_checksums: bool = option(
-        "compare the pages of Parquet base files with their checksums; those of GZIP have "
-        "checksums of the codec, which are always compared",
+        "compare the pages of Parquet base files with their checksums; GZIP always does",
         BOOLEAN,
         default=True,
     )
     partition_values_from_path: bool = option(
         "take partition columns from the path even if the files hold them",
         BOOLEAN,
-        default=False,
         key="hoodie.datasource.read.extract.partition.values.from.path",
     )
     schema_on_read: bool | None = option(
-        "match columns by id where they were renamed or dropped with schema on read; `false` "
-        "matches them by name",
-        BOOLEAN,
-        default=None,
+        "match columns that schema on read changed by id; `false` matches them by name",
+        BOOLEAN_OR_TABLE,
         key="hoodie.schema.on.read.enable",
         default_text="the table decides",
     )
     delete_field: str = option(
         "the column that marks deletes; only together with the marker",
         text("a column"),
-        default="",
         key=DELETE_FIELD,
         default_text="the table's",
     )
     delete_marker: str = option(
         "its value in deleted records",
         text("a text"),
-        default="",
         key=DELETE_MARKER,
         default_text="the table's",
     )
     bootstrap_base_path: str = option(
         "the folder to use as `hoodie.bootstrap.base.path` of a bootstrapped table",
         text("a path or URI"),
-        default="",
         default_text="found, see below",
     )
     use_metadata_table: bool = option(
@@ -380,7 +325,6 @@ class ReadOptions:
         "all of them, by none, or by some; the record index finds one row of several with the "
         "same key",
         INDEXES,
-        default=frozenset(Index),
         key="hoodie.enable.data.skipping",
         default_text="`true`",
     )
@@ -406,7 +350,8 @@ class ReadOptions:
         for name, value in options.items():
             if name.lower() not in BY_NAME:
                 check_other_option(name.lower(), value, OPTIONS)
-        by_default = GivenOptions.of({k: v for k, v in (defaults or {}).items() if _is_key(k)})
+        keys = {k: v for k, v in (defaults or {}).items() if "." in k}  # of Hudi or hudi-rs
+        by_default = GivenOptions.of(keys)
         given = GivenOptions({**by_default.values, **GivenOptions.of(options).values})
         query_type = given.value("query_type")
         if (given.value("delete_field") == "") != (given.value("delete_marker") == ""):
@@ -427,27 +372,20 @@ class StreamOptions:
     """The options that only streams have; a batch ignores them."""
 
     start_offset: str = option(
-        "stream: where it starts, exclusive",
-        START,
-        default="earliest",
-        key="hoodie.datasource.streaming.startOffset",
+        "stream: where it starts, exclusive", START, key="hoodie.datasource.streaming.startOffset"
     )
     # 0 for no limit
     max_commits: int = option(
         "stream: most commits of one batch",
         whole_number("from 1 on", None),
-        default=0,
         key="maxCommitsPerTrigger",
-        has_short_name=False,
         default_text="all",
     )
     # 0 for no limit
     max_bytes: int = option(
         "stream: most bytes that the commits of one batch wrote, but one commit at least",
         whole_number("from 1 on", None),
-        default=0,
         key="maxBytesPerTrigger",
-        has_short_name=False,
         default_text="all",
     )
 
@@ -469,20 +407,14 @@ class StreamOptions:
         return given.parse(cls)
 
 
-# All options, in the order of the docs.
-OPTIONS: Final = tuple(
-    found
-    for kind in (TableOptions, ReadOptions, IncrementalOptions, StreamOptions)
-    for found in options_of(kind).values()
-)
-# Options by all their names, in lower case.
-BY_NAME: Final = {name.lower(): found for found in OPTIONS for name in found.names}
-# Options of one class by the names of its fields.
+# By the names of the fields, in the order of the docs.
 _BY_FIELD: Final = {
-    **options_of(TableOptions),
-    **options_of(ReadOptions),
-    **options_of(IncrementalOptions),
+    name: found
+    for kind in (TableOptions, ReadOptions, IncrementalOptions, StreamOptions)
+    for name, found in options_of(kind).items()
 }
+OPTIONS: Final = tuple(_BY_FIELD.values())
+BY_NAME: Final = {name.lower(): found for found in OPTIONS for name in found.names}  # all names
 
 
 def key_of(name: str) -> str:
@@ -506,7 +438,7 @@ class GivenOptions:
             if found is None or (found.key == query_type and value == ""):
                 continue
             if found.key in values and not _say_the_same(found, values[found.key], value):
-                shown = "" if found.is_secret else f", as {values[found.key]!r} and {value!r}"
+                shown = "" if found.kind.is_secret else f", as {values[found.key]!r} and {value!r}"
                 raise InvalidOptionError(f"option {found.key} is given twice{shown}")
             values[found.key] = value
         given = cls(values)
@@ -544,20 +476,15 @@ def _say_the_same(found: Option, one: object, other: object) -> bool:
 
 def columns_text(columns: object) -> str:
     """Return names of columns as the text of the option ``columns``, if that can hold them."""
-    names = COLUMNS.parse("columns", columns)
+    names = parse_columns("columns", columns)
     joined = ",".join(names)
-    if COLUMNS.parse("columns", joined) != names:
+    if parse_columns("columns", joined) != names:
         changed = [name for name in names if "," in name or name != name.strip()]
         raise UnsupportedQueryError(
             f"Spark cannot be handed the column name {changed[0]!r}: its option columns separates "
             "names by commas. Select the column from the DataFrame instead"
         )
     return joined
-
-
-def _is_key(name: str) -> bool:
-    """Return whether a read option has the name as its key in Hudi or hudi-rs."""
-    return name.lower() in BY_NAME and "." in name
 
 
 def _check_no_inspection(options: Mapping[str, object]) -> None:
