@@ -55,7 +55,7 @@ class ExplainedScan:
         found = {
             "table": f"{view.storage.describe('')} ({version})",
             "query": self.planner.options.query_type.value,
-            "instants": self.query.instants(self.tasks),
+            "instants": self.query.instants or _instants(self.changes),
         }
         if slices is None:
             found["changes"] = _changes(self.changes)
@@ -138,6 +138,11 @@ def _listing(scan: ExplainedScan) -> str:
     if partitions and not scan.planner.options.use_metadata_table:
         return f"{line}; the metadata table ({', '.join(partitions)}) is turned off"
     return line if partitions else f"{line}; the table has no metadata table that may be read"
+
+
+def _instants(tasks: Sequence[CdcTask]) -> str:
+    times = sorted({task.instant for task in tasks})
+    return f"commits {times[0]} to {times[-1]}, both inclusive" if times else "no commit"
 
 
 def _changes(tasks: Sequence[CdcTask]) -> str:

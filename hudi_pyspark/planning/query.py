@@ -17,7 +17,7 @@ from hudi_pyspark.planning.commit_range import (
     resolve_range,
 )
 from hudi_pyspark.planning.slice_tasks import plan
-from hudi_pyspark.tasks import CdcTask, cdc_schema
+from hudi_pyspark.tasks import cdc_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
-    from hudi_pyspark.tasks import CommitRange, ReadTask, ScanTask
+    from hudi_pyspark.tasks import CdcTask, CommitRange, ReadTask, ScanTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +56,14 @@ class Query(ABC):
         return None
 
     @property
-    @abstractmethod
     def slices(self) -> Sequence[FileSlice] | None:
         """File slices that the answer is made of; None if it is made of changes."""
+        return None
+
+    @property
+    def instants(self) -> str:
+        """Which instants the answer covers, in words; "" if its tasks decide."""
+        return ""
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return all columns that the answer may have."""
@@ -69,10 +74,6 @@ class Query(ABC):
         self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
     ) -> Sequence[ReadTask]:
         """Plan the query; changes ignore ``result`` and have all of their columns."""
-
-    @abstractmethod
-    def instants(self, tasks: Sequence[ReadTask]) -> str:
-        """Return which instants the answer covers, in words."""
 
 
 def resolve_query(view: TableView, options: ReadOptions) -> Query:
@@ -121,7 +122,8 @@ class SnapshotQuery(Query):
         slices = planner.with_sources(slices)
         return plan(slices, planner.context, result=result, until=until, predicate=predicate)
 
-    def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
+    @property
+    def instants(self) -> str:
         if self.as_of:
             return f"up to {self.as_of}, inclusive (requested times)"
         last = self.view.last_instant
@@ -159,7 +161,8 @@ class RangeQuery(Query):
             merged_slices=self._merged_slices(commit_range, slices),
         )
 
-    def instants(self, tasks: Sequence[ReadTask]) -> str:  # noqa: ARG002  (others need them)
+    @property
+    def instants(self) -> str:
         return str(self._range_and_slices[0])
 
     @cached_property
@@ -186,10 +189,6 @@ class ChangesQuery(Query):
     options: IncrementalOptions
     is_ordered: ClassVar[bool] = True
 
-    @property
-    def slices(self) -> None:
-        return None
-
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         return cdc_schema(table_schema, as_struct=self.options.cdc_format is CdcFormat.STRUCT)
 
@@ -206,7 +205,3 @@ class ChangesQuery(Query):
         schema = planner.table_schema
         tasks = plan_changes(self.view, self.options, schema, plan_whole)
         return [replace(task, predicate=predicate) for task in tasks]
-
-    def instants(self, tasks: Sequence[ReadTask]) -> str:
-        times = sorted({task.instant for task in tasks if isinstance(task, CdcTask)})
-        return f"commits {times[0]} to {times[-1]}, both inclusive" if times else "no commit"

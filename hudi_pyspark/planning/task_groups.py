@@ -37,11 +37,12 @@ def group_tasks(tasks: Sequence[ReadTask], target: int) -> list[tuple[ReadTask, 
     costs = np.fromiter((cost(piece) for piece in pieces), np.int64, len(pieces))
     count = min(len(pieces), max(1, -(-int(costs.sum()) // target)))
     groups: list[list[ReadTask]] = [[] for _ in range(count)]
-    # Longest first, each to the group that has least so far: load * count + number of the group.
-    loads = list(range(count))
+    # Longest first, each to the group that has least so far.
+    loads = [(0, number) for number in range(count)]
     for row in np.argsort(-costs, kind="stable").tolist():
-        groups[loads[0] % count].append(pieces[row])
-        heapq.heapreplace(loads, loads[0] + int(costs[row]) * count)
+        load, number = loads[0]
+        groups[number].append(pieces[row])
+        heapq.heapreplace(loads, (load + int(costs[row]), number))
     return [tuple(group) for group in groups]
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import io
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from hudi_pyspark.errors import HudiError
-from hudi_pyspark.storage.byte_ranges import coalesce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from hudi_pyspark.storage.byte_ranges import Span
     from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
 
+Span: TypeAlias = "tuple[int, int]"  # begin and end, in bytes
+
+HOLE: Final = 1 << 20  # bytes that are read faster than skipped, where a read is a request
 _THREADS = 8  # requests at a time of one file
 _MOST_AT_ONCE = 8 << 20  # bytes of a request of `prefetch`
 
@@ -38,8 +40,7 @@ class RemoteFile(io.RawIOBase):
         self._size = opened.size()
         self._position = 0
         self._ranges: list[tuple[int, bytes]] = []  # begins, and what was fetched from there
-        # Why a read failed; C++ code between it and the caller may pass on the text alone.
-        self.failure: Exception | None = None
+        self.failure: Exception | None = None  # why a read failed
 
     def readable(self) -> bool:
         return True
@@ -112,12 +113,35 @@ class RemoteFile(io.RawIOBase):
                 self._opened = None
 
 
-def failure_of(file: object) -> Exception | None:
-    """Return why a read of a file failed: the storage, and not its content; None if none did."""
-    return file.failure if isinstance(file, RemoteFile) else None
+@contextmanager
+def failures_of(file: object) -> Iterator[None]:
+    """Raise what the storage of a file raised: C++ code between may pass on the text alone."""
+    try:
+        yield
+    except Exception:
+        if isinstance(file, RemoteFile) and file.failure is not None:
+            raise file.failure from None
+        raise
 
 
 def prefetch(file: object, spans: Iterable[Span]) -> None:
     """Fetch ranges of a file in parallel where that saves time: where reads are requests."""
     if isinstance(file, RemoteFile):
         file.prefetch(spans)
+
+
+def coalesce(spans: Iterable[Span], *, hole: int = HOLE, most: int | None = None) -> list[Span]:
+    """Return the ranges to request, in order and without overlaps.
+
+    Up to ``hole`` bytes between two are requested along, but no request grows past ``most`` bytes.
+    """
+    ranges: list[Span] = []
+    for begin, end in sorted(spans):
+        if ranges:
+            last_begin, last_end = ranges[-1]
+            is_near = begin - last_end <= hole
+            if begin < last_end or (is_near and (most is None or end - last_begin <= most)):
+                ranges[-1] = (last_begin, max(last_end, end))
+                continue
+        ranges.append((begin, end))
+    return ranges

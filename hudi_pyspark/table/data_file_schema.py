@@ -18,7 +18,7 @@ from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS
 from hudi_pyspark.format.log.log_file import frame_log_file
-from hudi_pyspark.storage.remote_file import failure_of
+from hudi_pyspark.storage.remote_file import failures_of
 from hudi_pyspark.table.log_file import LogFiles
 
 if TYPE_CHECKING:
@@ -54,23 +54,19 @@ def _cheapest_first(stats: Iterable[WriteStat]) -> list[WriteStat]:
 
 def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
     path = stat.path
-    opened: object = None
     try:
         if is_log_file_name(stat.file_name):
             with closing(LogFiles(storage)) as files:
                 return _log_file_schema(files.open(path), path)
         read_schema = _FOOTER_READERS.get(posixpath.splitext(path)[1])
         if read_schema is not None:
-            with storage.open_input(path) as opened:
-                return _footer_schema(read_schema(opened))
+            with storage.open_input(path) as file, failures_of(file):
+                return _footer_schema(read_schema(file))
         if path.endswith(".hfile"):
             return _hfile_schema(storage.read_bytes(path), path)
     except (StorageError, MemoryError):
         raise  # a guess would make a failure of the storage change the columns
     except (OSError, HudiError, pa.ArrowException, ValueError):  # ValueError: of HFiles and UTF-8
-        failure = failure_of(opened)  # pyarrow's reader of ORC files raises another error for it
-        if isinstance(failure, StorageError):
-            raise failure from None
         # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
         return None
     return None

@@ -10,8 +10,7 @@ from hudi_pyspark import HudiTable, StorageAccessError, StorageError
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage.attempts import Attempts
-from hudi_pyspark.storage.byte_ranges import coalesce
-from hudi_pyspark.storage.remote_file import prefetch
+from hudi_pyspark.storage.remote_file import coalesce, prefetch
 from tests.storage.faulty_proxy import FAULTS, NONE, always, fail_between, sometimes
 from tests.storage.s3_server import serve
 

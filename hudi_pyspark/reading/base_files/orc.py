@@ -12,7 +12,7 @@ from pyarrow import orc
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
 from hudi_pyspark.format.avro.annotation import annotated_schema
 from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
-from hudi_pyspark.storage.remote_file import failure_of
+from hudi_pyspark.storage.remote_file import failures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,10 +33,8 @@ def read_orc_file(
     # so the instant is known, whatever the time zone of this machine. Apache Hudi reads the same in
     # a JVM that runs in the writer's zone.
     place = storage.describe(path)
-    opened: object = None
     try:
-        with storage.open_input(path) as file:
-            opened = file
+        with storage.open_input(path) as file, failures_of(file):
             source = orc.ORCFile(file)
             wanted = [name for name in columns if name in source.schema.names]
             if not wanted:
@@ -58,9 +56,6 @@ def read_orc_file(
     except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        failure = failure_of(opened)
-        if failure is not None:
-            raise failure from None
         raise CorruptBaseFileError(place, f"not readable as ORC: {error}") from error
 
 

@@ -16,8 +16,7 @@ from hudi_pyspark.columns.arrays import is_true
 from hudi_pyspark.format.parquet.checked_file import check_row_count
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
-from hudi_pyspark.storage.byte_ranges import HOLE, coalesce
-from hudi_pyspark.storage.remote_file import RemoteFile, prefetch
+from hudi_pyspark.storage.remote_file import HOLE, RemoteFile, coalesce, prefetch
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from hudi_pyspark.format.parquet.pages import ColumnPages, Mask, Rows
-    from hudi_pyspark.storage.byte_ranges import Span
+    from hudi_pyspark.storage.remote_file import Span
 
     File: TypeAlias = pa.NativeFile | IO[bytes]
 
