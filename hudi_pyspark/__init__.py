@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hudi_pyspark.errors import (
     CatalogError,
@@ -38,9 +38,10 @@ from hudi_pyspark.errors import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
+    from polars import LazyFrame
     from pyspark.sql import DataFrame, SparkSession
 
     from hudi_pyspark.custom_mergers import register_payload
@@ -83,6 +84,7 @@ __all__ = [
     "read",
     "register",
     "register_payload",
+    "scan_polars",
     "storage_options_from_spark",
 ]
 
@@ -159,6 +161,38 @@ def register(spark: SparkSession) -> None:
     from hudi_pyspark.spark import session  # noqa: PLC0415  (imports pyspark)
 
     session.register(spark)
+
+
+def scan_polars(
+    path: str | os.PathLike[str] | HudiTable,
+    columns: Sequence[str] | None = None,
+    *,
+    storage_options: Mapping[str, str | bool | float] | None = None,
+    limit: int | None = None,
+    **options: Any,  # noqa: ANN401  (of `HudiTable.scan`)
+) -> LazyFrame:
+    """Return a LazyFrame of polars, which reads only what a query needs (extra ``polars``).
+
+    Polars passes on columns, filters and row limits. The table stays as it was opened.
+
+    Args:
+        path: base path of the table, or a table that is open.
+        columns: names of those that the frame has; all by default.
+        storage_options: as for `HudiTable`.
+        limit: most rows of the frame.
+        options: any other option of `HudiTable.scan`, e.g. ``as_of`` or ``begin``.
+
+    Raises:
+        HudiError: the table cannot be opened, or an option is invalid.
+    """
+    from hudi_pyspark.frames.polars import lazy_frame  # noqa: PLC0415  (imports polars)
+    from hudi_pyspark.hudi_table import HudiTable  # noqa: PLC0415  (loaded when it is needed)
+
+    if not isinstance(path, HudiTable):
+        path = HudiTable(path, storage_options=storage_options)
+    scan = path.scan(columns, **options)
+    frame = lazy_frame(scan, scan.title)
+    return frame if limit is None else frame.limit(limit)
 
 
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:

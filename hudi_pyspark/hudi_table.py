@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -26,7 +25,7 @@ from hudi_pyspark.options.values import CdcFormat, QueryType
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.table import FILES
 from hudi_pyspark.planning.stream_offsets import range_options
-from hudi_pyspark.scan import Scan
+from hudi_pyspark.scan import Scan, from_wheel
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import (
     CREDENTIALS_PROVIDER,
@@ -45,12 +44,15 @@ from hudi_pyspark.table.timeline import load_timeline
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
+
+    from duckdb import DuckDBPyConnection
 
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.description import Description
     from hudi_pyspark.doctor.finding import Finding
+    from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.inspection import Inspection
     from hudi_pyspark.plot import Plots
     from hudi_pyspark.storage import Storage
@@ -237,6 +239,28 @@ class HudiTable:
         given = {name: value for name, value in named.items() if value is not None}
         return self.scan_with({**options, **given}, limit=limit)
 
+    def dataset(self, columns: Sequence[str] | None = None, **options: Any) -> HudiDataset:  # noqa: ANN401  (of `scan`)
+        """Return a dataset of pyarrow, from which engines read only what a query needs.
+
+        Args:
+            columns: names of those that it has; all by default.
+            options: other options of `scan`, e.g. ``as_of``, ``begin`` or ``filter``.
+
+        Raises:
+            HudiError: as for `scan`.
+        """
+        return self.scan(columns, **options).to_dataset()
+
+    def to_duckdb(
+        self, table_name: str, connection: DuckDBPyConnection | None = None
+    ) -> DuckDBPyConnection:
+        """Register the table as a view of DuckDB; see `Scan.to_duckdb`."""
+        return self.scan().to_duckdb(table_name, connection)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Stream all rows to any library that takes Arrow's streams."""
+        return self.scan().__arrow_c_stream__(requested_schema)
+
     def lookup(
         self, keys: str | int | Iterable[str | int], columns: Sequence[str] | None = None
     ) -> pa.Table:
@@ -310,7 +334,7 @@ class HudiTable:
             UnsupportedQueryError: the table has no record key to identify rows by.
             SchemaEvolutionError: a column's old values do not fit its new type.
         """
-        with _from_wheel():
+        with from_wheel():
             from hudi_pyspark.snapshot_diff import diff_snapshots  # noqa: PLC0415  (few need it)
 
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
@@ -348,7 +372,7 @@ class HudiTable:
         Args:
             deep: also decode every record and every column.
         """
-        with _from_wheel():
+        with from_wheel():
             from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415  (few need it)
 
         return tuple(examine(self._view, deep=deep))
@@ -363,7 +387,7 @@ class HudiTable:
     @property
     def plot(self) -> Plots:
         """Pictures of the table (extra ``plot``)."""
-        with _from_wheel():
+        with from_wheel():
             from hudi_pyspark.plot import Plots  # noqa: PLC0415  (few need it)
 
         return Plots(f"{self.config.name} ({self.config.table_type.value})", self.inspect)
@@ -468,19 +492,6 @@ class HudiTable:
 
     def _repr_html_(self) -> str:
         return self.description.to_html()
-
-
-@contextmanager
-def _from_wheel() -> Iterator[None]:
-    """Say what to install where the zip that Spark sends lacks a tool."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("hudi_pyspark."):
-            raise
-        raise ImportError(
-            f"{error.name} is not in the zip for Spark: install the wheel of hudi-pyspark"
-        ) from error
 
 
 def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.options.read_options import ReadOptions
     from hudi_pyspark.planning.query import Query
     from hudi_pyspark.storage import Storage
@@ -105,6 +106,11 @@ class Scan:
         return self._result
 
     @property
+    def title(self) -> str:
+        """The query in a few words, e.g. ``snapshot of /table``."""
+        return self._query.title
+
+    @property
     def storage(self) -> Storage:
         """Where the tasks read from; picklable."""
         return self._planner.view.storage
@@ -119,6 +125,11 @@ class Scan:
         query = self._query.choosing(self._planner.partition_choice(both))
         # Without Spark's options, which do not contain the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
+
+    def select(self, columns: Sequence[str]) -> Scan:
+        """Return the same scan of some of its columns, in this order."""
+        schema = pa.schema([self._result.field(name) for name in columns])
+        return replace(self, _result=schema, _spark_options=None)
 
     def plan(
         self, columns: Sequence[str] | None = None, *, fields: pa.Schema | None = None
@@ -198,6 +209,25 @@ class Scan:
         """
         return pa.Table.from_batches(self._batches(), schema=self._result)
 
+    def to_dataset(self) -> HudiDataset:
+        """Return a dataset of pyarrow, from which engines read only what a query needs.
+
+        DuckDB finds it by the name of its variable; `polars.scan_pyarrow_dataset` and DataFusion's
+        `register_dataset` take it. The table stays as it was opened.
+
+        Raises:
+            UnsupportedQueryError: the scan has a limit.
+        """
+        with from_wheel():
+            from hudi_pyspark.frames.dataset import HudiDataset  # noqa: PLC0415  (few need it)
+
+        if self._limit is not None:
+            raise UnsupportedQueryError(
+                f"the scan has a limit of {self._limit} rows, and an engine filters rows before it "
+                "counts them: leave out the limit here, and give it to the engine"
+            )
+        return HudiDataset(self)
+
     def to_pandas(self, **options: object) -> pd.DataFrame:
         """Return the whole answer as a pandas DataFrame (extra ``pandas``).
 
@@ -212,34 +242,34 @@ class Scan:
     def to_polars(self) -> pl.DataFrame:
         """Return the whole answer as a polars DataFrame (extra ``polars``).
 
+        `hudi_pyspark.scan_polars` returns a LazyFrame.
+
         Raises:
             HudiError: the table cannot be read.
         """
         import polars  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
-        frame = polars.from_arrow(self.to_arrow())
-        assert isinstance(frame, polars.DataFrame)  # a table never gives a Series
-        return frame
+        return polars.DataFrame(self.to_arrow())
 
     def to_duckdb(
         self, table_name: str, connection: DuckDBPyConnection | None = None
     ) -> DuckDBPyConnection:
-        """Register the whole answer as a table of DuckDB (extra ``duckdb``).
+        """Register the scan as a view of DuckDB, which reads what a query needs (extra ``duckdb``).
 
         Args:
-            table_name: of the table in DuckDB.
+            table_name: of the view in DuckDB; it lasts as long as the connection.
             connection: to register it with; by default a new one in memory.
 
         Returns:
             The connection.
 
         Raises:
-            HudiError: the table cannot be read.
+            UnsupportedQueryError: the scan has a limit.
         """
         import duckdb  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
         database = duckdb.connect(":memory:") if connection is None else connection
-        database.register(table_name, self.to_arrow())
+        database.register(table_name, self.to_dataset())
         return database
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
@@ -303,8 +333,12 @@ class Scan:
         read = partial(read_task, storage=self.storage)
         return read_in_parallel(tasks, read, threads or usual)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Stream the answer to any library that takes Arrow's streams."""
+        return self.to_batches().__arrow_c_stream__(requested_schema)
+
     def __repr__(self) -> str:
-        return f"Scan({self._query.title})"
+        return f"Scan({self.title})"
 
     def _repr_html_(self) -> str:
         """Show the columns, the filter and the cost in notebooks; lists files."""
@@ -317,6 +351,19 @@ class Scan:
             shown = {"error": str(error)}
         types = [f"{field.name} {type_text(field.type)}" for field in self._result]
         return html_table(f"Scan of {self._query.title}", {**shown, "columns": ", ".join(types)})
+
+
+@contextmanager
+def from_wheel() -> Iterator[None]:
+    """Say what to install where the zip that Spark sends lacks a tool."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("hudi_pyspark."):
+            raise
+        raise ImportError(
+            f"{error.name} is not in the zip for Spark: install the wheel of hudi-pyspark"
+        ) from error
 
 
 @contextmanager

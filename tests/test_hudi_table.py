@@ -397,14 +397,16 @@ def test_every_module_of_the_zip_is_imported_without_those_that_it_leaves_out(sp
         if file.suffix == ".py" and file.parts[1] != "spark"
     ]
     assert "hudi_pyspark.inspection.inspection" in modules
-    assert not {"cli", "doctor", "plot", "snapshot_diff.py"} & {file.parts[1] for file in files}
+    assert not {"cli", "doctor", "frames", "plot", "snapshot_diff.py"} & {
+        file.parts[1] for file in files
+    }
     code = (
         f"{BLOCK}\nfrom importlib import import_module as im\nprint(len([*map(im, {modules!r})]))"
     )
     assert python(code, pythonpath=spark_zip, cwd=tmp_path) == str(len(modules))
 
 
-@pytest.mark.parametrize("call", ["doctor()", "plot", "diff('2020', '2021')"])
+@pytest.mark.parametrize("call", ["doctor()", "plot", "dataset()", "diff('2020', '2021')"])
 def test_tool_that_the_zip_lacks_says_what_to_install(call, spark_zip, path, tmp_path):
     code = (
         f"from hudi_pyspark import HudiTable; table = HudiTable({path!r}); print(table)\n"

@@ -25,7 +25,7 @@ SPARK = "spark"
 OLDEST_PYTHON = (3, 10)
 # Lowest supported versions, as in the dependencies and extras of the project.
 NEEDED = {"pyarrow": "19.0.1", "numpy": "1.26", "fastavro": "1.9"}
-OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "1.0", "typer": "0.26", "rich": "14.3"}
+OPTIONAL = {"pyspark": "4.0", "pandas": "2.0", "polars": "2.0", "typer": "0.26", "rich": "14.3"}
 OLDEST_JAVA = 17
 OPTIMIZER = "spark.hudi-py.optimizer.enabled"
 PRUNING = "column pruning"

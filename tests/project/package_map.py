@@ -37,6 +37,7 @@ PLACES = {
     "inspection": (1, 3, "tables about the table"),
     "description": (4, 3, "a table in a few lines"),
     "scan": (1, 4, "one query: plan and read"),
+    "frames": (3, 4, "for other engines"),
     "planning": (1, 5, "a question becomes tasks"),
     "planning/metadata_table": (1, 6, "files and their bounds"),
     "reading": (3, 5, "a task becomes batches"),

@@ -33,8 +33,9 @@ MAY_IMPORT = {
     "tasks": {"storage", "table", "columns", "filter", "custom_mergers"},
     "planning": {*SHARED, "options"},
     "reading": SHARED,
+    "frames": {*SHARED, "reading"},
     "short_name": set(),
-    "scan": {*PIPELINE, "short_name", "description"},
+    "scan": {*PIPELINE, "short_name", "description", "frames"},
     "inspection": PIPELINE,
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},
@@ -49,12 +50,14 @@ MAY_IMPORT = {
         "doctor",
         "snapshot_diff",
         "catalogs",
+        "frames",
     },
     "cli": {*PIPELINE, "scan", "description", "plot", "doctor", "hudi_table", ""},
     "spark": {*PIPELINE, "short_name", "scan", "inspection", "hudi_table", "spark"},
     "": {
         "errors",
         "custom_mergers",
+        "frames",
         "hudi_table",
         "options",
         "scan",
@@ -227,7 +230,7 @@ def test_session_that_looks_for_data_sources_loads_next_to_nothing():
 def test_planning_process_of_spark_loads_what_plans():
     loaded = modules_after("hudi_pyspark.spark.planner", "import hudi_pyspark.spark.planner")
     assert "hudi_pyspark.scan" in loaded
-    others = ("inspection", "doctor", "plot", "description", "snapshot_diff")
+    others = ("inspection", "doctor", "plot", "description", "snapshot_diff", "frames")
     assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)
 
 

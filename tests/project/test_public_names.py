@@ -33,6 +33,7 @@ PUBLIC_NAMES = {
     "read",
     "register",
     "register_payload",
+    "scan_polars",
     "storage_options_from_spark",
     "CatalogError",
     "StorageAccessError",

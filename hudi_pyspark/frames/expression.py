@@ -1,0 +1,197 @@
+"""Conditions of other engines, and what a scan may leave out for them before rows are read.
+
+The engine's own evaluation decides which rows remain. So all that counts here is that no row is
+lost for which a condition is true; what is not understood leaves out nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from hudi_pyspark.columns.arrays import any_of
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.filter.predicate import (
+    IsNull,
+    Like,
+    Operator,
+    Or,
+    compare,
+    conjunction,
+    field_type,
+    is_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hudi_pyspark.filter.predicate import Literal as PythonLiteral
+    from hudi_pyspark.filter.predicate import Predicate
+
+_SIGNS = {
+    "equal": Operator.EQUAL,
+    "not_equal": Operator.NOT_EQUAL,
+    "less": Operator.LESS,
+    "less_equal": Operator.LESS_OR_EQUAL,
+    "greater": Operator.GREATER,
+    "greater_equal": Operator.GREATER_OR_EQUAL,
+}
+_COMPARED_ALIKE = (
+    (pa.types.is_string, any_of(pa.types.is_large_string, pa.types.is_string_view)),
+    (pa.types.is_binary, any_of(pa.types.is_large_binary, pa.types.is_binary_view)),
+    (any_of(pa.types.is_integer, pa.types.is_floating), pa.types.is_float64),
+    (pa.types.is_floating, pa.types.is_floating),
+)
+_MOST_LISTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column, or a field of a struct by the names that lead to it."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value, or the values of a list."""
+
+    value: pa.Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function by its name in pyarrow, with arguments and options."""
+
+    name: str
+    arguments: Sequence[Expression]
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+Expression: TypeAlias = Field | Literal | Call
+
+
+def fields_of(expression: Expression) -> Iterator[Field]:
+    """Yield all fields that an expression looks at."""
+    if isinstance(expression, Field):
+        yield expression
+    elif isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from fields_of(argument)
+
+
+def pruning(expression: Expression, schema: pa.Schema) -> Predicate | None:
+    """Return a predicate that is true wherever the expression is; None for all rows.
+
+    Args:
+        expression: a condition, with the meaning that pyarrow or polars gives it.
+        schema: columns that it may name.
+    """
+    return _implied(expression, schema, when=True)
+
+
+def _implied(expression: Expression, schema: pa.Schema, *, when: bool) -> Predicate | None:
+    """Return what holds wherever the expression is true, or where it is false; None for nothing."""
+    match expression:
+        case Call("invert", [inner]):
+            return _implied(inner, schema, when=not when)
+        case Call("and" | "and_kleene" | "or" | "or_kleene" as name, arguments):
+            parts = [_implied(argument, schema, when=when) for argument in arguments]
+            known = [part for part in parts if part is not None]
+            if name.startswith("and") is when:
+                return conjunction(known)
+            return Or(tuple(known)) if len(known) == len(parts) else None
+    columns = [_resolved(column, schema) for column in fields_of(expression)]
+    if len(columns) != 1 or columns[0] is None:
+        return None
+    try:
+        return _of_column(*columns[0], expression, when=when)
+    except InvalidOptionError:
+        return None
+
+
+def _of_column(
+    name: str, kind: pa.DataType, condition: Expression, *, when: bool
+) -> Predicate | None:
+    """Return what holds of a column; see `_implied`."""
+    found: Predicate | None = None
+    match condition:
+        case Field():
+            found = _compared(name, kind, Operator.EQUAL, pa.scalar(when), when=True)
+        case Call(sign, [Field(), Literal(value)]) if sign in _SIGNS:
+            found = _compared(name, kind, _SIGNS[sign], value, when=when)
+        case Call(sign, [Literal(value), Field()]) if sign in _SIGNS:
+            found = _compared(name, kind, _SIGNS[sign].flipped, value, when=when)
+        case Call("is_null", [Field()], {"nan_is_null": False}):
+            found = IsNull(name, is_negated=not when)
+        case Call("is_valid", [Field()]):
+            found = IsNull(name, is_negated=when)
+        case Call("is_in", [Field()], {"value_set": pa.Array() as values}):
+            found = _listed(name, kind, values, when=when)
+        case Call("starts_with", [Field()], {"pattern": str() as prefix, "ignore_case": False}):
+            pattern = re.sub(r"([\\%_])", r"\\\1", prefix) + "%"
+            found = Like(name, pattern, not when) if pa.types.is_string(kind) else None
+    return found
+
+
+def _compared(
+    name: str, kind: pa.DataType, sign: Operator, value: pa.Scalar, *, when: bool
+) -> Predicate | None:
+    """Return the comparison with a literal, or the one that holds where it is false."""
+    literals = _literals(pa.repeat(value, 1), kind) if value.is_valid else None
+    # NaN > 1 is false for pyarrow, and true for Spark, polars and the predicates here.
+    is_unsure = not when and pa.types.is_floating(kind) and sign.value.startswith(">")
+    if literals is None or is_unsure:
+        return None
+    return compare(name, kind, sign if when else sign.negated, literals[0])
+
+
+def _listed(name: str, kind: pa.DataType, values: pa.Array, *, when: bool) -> Predicate | None:
+    # A list of floating-point numbers may tell 0.0 from -0.0.
+    is_unsure = len(values) > _MOST_LISTED or pa.types.is_floating(kind)
+    literals = None if is_unsure else _literals(values.drop_null(), kind)
+    if not literals:
+        return None
+    found = is_in(name, kind, literals)
+    # Whether a null is in a list, or not in it, depends on the engine: none is left out.
+    if when:
+        return Or((found, IsNull(name))) if values.null_count else found
+    return Or((found.negate(), IsNull(name)))
+
+
+def _resolved(column: Field, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
+    """Return the dotted name and the type of a field; None if it cannot be named."""
+    name = ".".join(column.path)
+    kind = field_type(schema, name)
+    is_plain = len(column.path) == 1 or not any("." in part for part in column.path)
+    is_own = (name in schema.names) is (len(column.path) == 1)
+    return (name, kind) if kind is not None and is_plain and is_own else None
+
+
+def _literals(values: pa.Array, kind: pa.DataType) -> list[PythonLiteral] | None:
+    """Return values that engines compare with a column as exactly as predicates do; else None."""
+    is_exact, other = pa.types.is_integer(kind) or pa.types.is_decimal(kind), values.type
+    if pa.types.is_decimal(other):
+        fits = is_exact and other.scale <= (kind.scale if pa.types.is_decimal(kind) else 0)
+    elif pa.types.is_integer(other):
+        fits = is_exact or pa.types.is_floating(kind)
+    elif pa.types.is_timestamp(other):
+        fits = pa.types.is_timestamp(kind) and (other.tz is None) is (kind.tz is None)
+    else:
+        fits = other == kind or any(
+            same(kind) and others(other) for same, others in _COMPARED_ALIKE
+        )
+    if not fits:
+        return None
+    try:
+        if pa.types.is_timestamp(kind):
+            values = values.cast(kind)  # fails where it would lose a part of a second
+        elif pa.types.is_floating(kind) and not values.cast(kind).cast(other).equals(values):
+            return None
+        literals: list[PythonLiteral] = values.to_pylist()
+    except (ValueError, OverflowError):
+        return None
+    return literals

@@ -1,0 +1,98 @@
+"""A read as a LazyFrame of polars (extra ``polars``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+from polars.io.plugins import register_io_source
+
+from hudi_pyspark.frames.expression import Call, Field, Literal, pruning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hudi_pyspark.frames.expression import Expression
+    from hudi_pyspark.frames.source import Source
+
+# How each function is written in polars; an expression is one of them if polars finds both equal.
+_FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
+    "equal": pl.Expr.__eq__,
+    "not_equal": pl.Expr.__ne__,
+    "less": pl.Expr.__lt__,
+    "less_equal": pl.Expr.__le__,
+    "greater": pl.Expr.__gt__,
+    "greater_equal": pl.Expr.__ge__,
+    "and": pl.Expr.__and__,
+    "or": pl.Expr.__or__,
+    "invert": pl.Expr.__invert__,
+    "is_null": pl.Expr.is_null,
+    "is_valid": pl.Expr.is_not_null,
+    "is_in": pl.Expr.is_in,
+    "between": pl.Expr.is_between,
+    "starts_with": lambda texts, prefix: texts.str.starts_with(prefix),
+}
+
+
+def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
+    """Return a frame whose queries read the columns, rows and file slices that they need.
+
+    Args:
+        source: what is read.
+        name: what `explain` calls it.
+    """
+
+    def read(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        rows: int | None,
+        _batch_rows: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        wanted = source if columns is None else source.select(columns)
+        if predicate is not None and rows is None:  # rows are counted before they are filtered
+            implied = pruning(parse_expression(predicate), source.schema)
+            wanted = wanted if implied is None else wanted.where(implied)
+        for batch in wanted.to_batches():
+            frame = pl.DataFrame(batch).slice(0, rows)
+            yield frame if predicate is None else frame.filter(predicate)
+            if rows is not None:
+                rows -= batch.num_rows
+                if rows <= 0:
+                    return
+
+    empty = pl.DataFrame(source.schema.empty_table())
+    return register_io_source(
+        read, schema=empty.schema, is_pure=True, explain_name="Hudi", explain_detail=name
+    )
+
+
+def parse_expression(expression: pl.Expr) -> Expression:
+    """Return the parts of an expression; those that have no name here are calls without one."""
+    meta = expression.meta
+    if meta.is_column():
+        return Field((meta.output_name(),))
+    if meta.is_literal():
+        return Literal(pl.select(expression).to_series().to_arrow()[0])
+    inputs = meta.pop()[::-1]  # the last one comes first
+    function = next((n for n, f in _FUNCTIONS.items() if _is_call(expression, f, inputs)), "")
+    arguments = [parse_expression(each) for each in inputs]
+    options: dict[str, object] = {}
+    match function, arguments:
+        case "between", [column, low, high]:
+            low, high = Call("greater_equal", [column, low]), Call("less_equal", [column, high])
+            function, arguments = "and", [low, high]
+        case "is_null", _:
+            options = {"nan_is_null": False}
+        case "is_in", [column, Literal(pa.ListScalar() as listed)]:
+            arguments, options = [column], {"value_set": listed.values}
+        case "starts_with", [column, Literal(prefix)]:
+            arguments, options = [column], {"pattern": prefix.as_py(), "ignore_case": False}
+    return Call(function, arguments, options)
+
+
+def _is_call(expression: pl.Expr, function: Callable[..., pl.Expr], inputs: list[pl.Expr]) -> bool:
+    try:
+        return bool(expression.meta.eq(function(*inputs)))
+    except TypeError:  # of another number of arguments
+        return False

@@ -1,0 +1,277 @@
+"""Engines that plan on a table find the rows that Apache Hudi reads."""
+
+import gc
+import pickle
+from collections import Counter
+from random import Random
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hudi_pyspark
+from hudi_pyspark import HudiTable, MissingFileError, UnsupportedQueryError
+from hudi_pyspark.filter.predicate import holds
+from hudi_pyspark.frames.expression import pruning
+from hudi_pyspark.frames.polars import parse_expression
+from tests.conftest import GOLDEN
+from tests.frames.conditions import PYARROW, TABLE, Words, random_condition
+from tests.golden.case import load_case
+from tests.golden.compare import differences
+from tests.golden.filters import random_filter
+from tests.growing_table import table_at
+
+FIELD = pc.field
+POLARS = Words(
+    pl.col,
+    lambda values, listed: values.is_in(listed),
+    lambda values: values.is_not_null(),
+    lambda texts, prefix: texts.str.starts_with(prefix),
+)
+CASES = [
+    "v9_mor_all_types",
+    "v6_cow_all_types",
+    "v9_mor_mdt_indexes",
+    "v9_cow_keygen_slashes",
+    "v8_cow_schema_evolution",
+    "v9_mor_timestamp_ntz",
+]
+MOR = "v9_mor_compaction_inline"
+COUNT = settings().max_examples // 8  # conditions for each table; `make test-property`: 250
+
+
+def snapshot(case: str, schema: pa.Schema) -> pa.Table:
+    """What Apache Hudi reads, in the types of pyarrow that columns have here."""
+    query = next(q for q in load_case(GOLDEN / case).queries if q.name == "snapshot")
+    return query.expected_rows().select(schema.names).cast(schema)
+
+
+def bag(rows: pa.Table) -> Counter[str]:
+    return Counter(map(str, rows.to_pylist()))
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("case", CASES)
+def test_dataset_has_the_rows_for_which_an_expression_is_true(case, golden_table):
+    dataset = HudiTable(golden_table(case)).dataset()
+    known = snapshot(case, dataset.schema)
+    for seed in range(COUNT):
+        rng = Random(seed)
+        condition = random_condition(known, rng)(PYARROW)
+        columns = rng.sample(dataset.schema.names, 3)
+        try:
+            wanted = ds.InMemoryDataset(known).to_table(columns, filter=condition)
+        except pa.ArrowException as refused:
+            with pytest.raises(type(refused)):
+                dataset.to_table(columns, filter=condition)
+            continue
+        found = dataset.to_table(columns, filter=condition)
+        assert found.schema == wanted.schema
+        assert bag(found) == bag(wanted), condition
+        assert dataset.count_rows(filter=condition) == len(wanted)
+        assert dataset.filter(condition).head(2).num_rows == min(2, len(wanted))
+        parts = [p.to_table(columns=columns) for p in dataset.get_fragments(condition)]
+        assert bag(pa.concat_tables([found.slice(0, 0), *parts])) == bag(wanted)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("case", CASES)
+def test_duckdb_answers_as_on_the_rows_themselves(case, golden_table):
+    table = HudiTable(golden_table(case))
+    known = snapshot(case, table.scan().schema)
+    lazy, eager = table.to_duckdb("t"), duckdb.connect().register("t", known)
+    answered = 0
+    for seed in range(COUNT):
+        where = random_filter(known, Random(seed)).text.replace("`", '"')
+        try:
+            wanted = eager.execute(f"FROM t WHERE {where}").fetchall()
+        except duckdb.Error:  # X'00' for example
+            continue
+        answered += 1
+        found = lazy.execute(f"FROM t WHERE {where}").fetchall()
+        assert Counter(map(str, found)) == Counter(map(str, wanted)), where
+    assert answered >= COUNT // 2
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_polars_answers_as_on_the_rows_themselves(case, engine, golden_table):
+    table = HudiTable(golden_table(case))
+    known = pl.DataFrame(snapshot(case, table.scan().schema))
+    lazy = hudi_pyspark.scan_polars(table)
+    by_dataset = pl.scan_pyarrow_dataset(table.dataset())
+    for seed in range(COUNT):
+        rng = Random(seed)
+        condition = random_condition(known.to_arrow(), rng)(POLARS)
+        columns = rng.sample(known.columns, 3)
+        query = known.lazy().filter(condition).select(columns)
+        try:
+            wanted = query.collect().rows()
+        except pl.exceptions.PolarsError:
+            continue
+        for frame in (lazy, by_dataset):
+            found = frame.filter(condition).select(columns).collect(engine=engine).rows()
+            assert Counter(map(str, found)) == Counter(map(str, wanted)), condition
+        first = lazy.head(5).filter(condition).collect(engine=engine)
+        assert set(map(str, first.select(columns).rows())) <= set(map(str, wanted))
+        assert len(lazy.filter(condition).head(2).collect(engine=engine)) == min(2, len(wanted))
+
+
+@pytest.mark.property
+@given(st.integers(0, 2**32))
+def test_no_row_is_left_out_for_which_an_expression_of_polars_is_true(seed):
+    expression = random_condition(TABLE, Random(seed))(POLARS)
+    frame = pl.DataFrame(TABLE).with_row_index("row")
+    try:
+        wanted = frame.filter(expression)["row"].to_numpy()
+    except pl.exceptions.PolarsError:
+        return
+    predicate = pruning(parse_expression(expression), TABLE.schema)
+    assert predicate is None or holds(predicate, TABLE)[wanted].all(), expression
+
+
+@pytest.fixture
+def table(golden_table):
+    return HudiTable(golden_table(MOR))
+
+
+def test_duckdb_view_joins_groups_and_outlives_the_call(table):
+    database = duckdb.connect()
+
+    def register() -> None:
+        table.to_duckdb("orders", database)
+        table.scan(["id", "region"]).to_duckdb("regions", database)
+
+    register()
+    gc.collect()
+    query = """
+        SELECT region, count(*), round(sum(amount), 2)
+        FROM orders JOIN regions USING (id, region) WHERE qty > 10 GROUP BY 1 ORDER BY 1"""
+    lazy = database.execute(query).fetchall()
+    known = duckdb.connect().register("orders", snapshot(MOR, table.schema))
+    known.register("regions", snapshot(MOR, table.schema).select(["id", "region"]))
+    assert lazy == known.execute(query).fetchall() != []
+
+
+def test_duckdb_passes_on_columns_and_filter(table):
+    database = table.to_duckdb("orders")
+    query = "EXPLAIN SELECT id FROM orders WHERE region = 'emea' AND qty > 2"
+    plan = database.execute(query).fetchall()
+    assert plan[0][1].count("╭") == 1  # the scan alone: nothing is filtered after it
+    assert "Projections: id" in plan[0][1]
+
+
+def test_plan_of_polars_shows_what_it_reads(table):
+    frame = hudi_pyspark.scan_polars(table, as_of=table.last_instant, limit=10)
+    plan = frame.filter(pl.col("qty") > 1).select("id").explain()
+    assert "PYTHON[Hudi] SCAN" in plan
+    assert f"snapshot of {table.path} as of {table.last_instant}" in plan
+
+
+def test_streaming_engine_of_polars_writes_a_table(table, tmp_path):
+    hudi_pyspark.scan_polars(table).filter(pl.col("qty") > 10).sink_parquet(tmp_path / "out")
+    known = pl.DataFrame(snapshot(MOR, table.schema)).filter(pl.col("qty") > 10)
+    assert sorted(pl.read_parquet(tmp_path / "out").rows()) == sorted(known.rows())
+
+
+@pytest.mark.parametrize("case", [MOR, "v9_mor_cdc_data_before_after"])
+def test_every_kind_of_query_is_a_dataset(case, golden_table):
+    table = HudiTable(golden_table(case))
+    for query in load_case(GOLDEN / case).queries:
+        if query.rows is not None:
+            dataset = table.scan_with(query.options).to_dataset()
+            wanted = query.expected_rows(), query.expected_schema()
+            assert differences(dataset.to_table(), *wanted) == [], query.name
+            parts = [part.to_table() for part in dataset.get_fragments()]
+            rows = pa.concat_tables([dataset.schema.empty_table(), *parts])
+            assert differences(rows, *wanted) == [], query.name
+
+
+def test_frames_stay_as_the_table_was_and_say_if_their_files_are_gone(tmp_path):
+    table = table_at(MOR, "20261121062703875", tmp_path)
+    opened = HudiTable(table.path)
+    frame, dataset = hudi_pyspark.scan_polars(opened), opened.dataset()
+    rows = dataset.to_table()
+    table.grow()
+    assert bag(HudiTable(table.path).dataset().to_table()) != bag(rows)
+    assert bag(opened.dataset().to_table()) == bag(dataset.to_table()) == bag(rows)
+    assert sorted(frame.collect().rows()) == sorted(pl.DataFrame(rows).rows())
+    for file in table.path.rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(MissingFileError, match="is not on the storage"):
+        dataset.to_table()
+    with pytest.raises(MissingFileError, match="is not on the storage"):
+        frame.collect()
+    with pytest.raises(duckdb.Error, match="is not on the storage"):
+        opened.to_duckdb("orders").execute("FROM orders").fetchall()
+
+
+def test_arrow_consumers_take_scans_tables_and_scanners(table):
+    known = bag(snapshot(MOR, table.schema))
+    scanner = table.dataset().scanner(columns=["id"])
+    for source in (table, table.scan(), table.dataset().scanner(limit=100)):
+        assert bag(pa.table(source)) == known
+        assert len(pl.DataFrame(source)) == 18
+    assert scanner.projected_schema.names == pa.table(scanner).schema.names == ["id"]
+
+
+def test_scanner_has_the_methods_of_pyarrow(table):
+    scanner = table.dataset().scanner({"twice": FIELD("qty") * 2}, FIELD("qty") > 10, batch_size=3)
+    known = snapshot(MOR, table.schema).filter(FIELD("qty") > 10)
+    twice = pa.table({"twice": pc.multiply(known["qty"], 2)})
+    assert scanner.dataset_schema == table.schema
+    assert bag(scanner.to_table()) == bag(scanner.to_reader().read_all()) == bag(twice)
+    assert max(batch.num_rows for batch in scanner.to_batches()) <= 3
+    assert scanner.count_rows() == len(known)
+    assert scanner.head(4).num_rows == scanner.take([0, 1, 2, 3]).num_rows == 4
+    assert table.dataset(["id"]).count_rows() == 18
+
+
+def test_fragments_travel_to_other_processes(table):
+    wanted = snapshot(MOR, table.schema).filter(FIELD("region") == "emea").select(["id"])
+    parts = [*table.dataset(task_bytes=1).get_fragments(FIELD("region") == "emea", ["id", "ts"])]
+    assert len(parts) == 2  # of five file slices
+    assert max(len(pickle.dumps(part)) for part in parts) < 10_000
+    moved = [pickle.loads(pickle.dumps(part)) for part in parts]
+    assert bag(pa.concat_tables([part.to_table(columns=["id"]) for part in moved])) == bag(wanted)
+    assert sum(part.count_rows() for part in moved) == len(wanted)
+    assert moved[0].physical_schema.names == ["id", "ts", "region"]  # the filter needs it
+
+
+def test_pyarrow_writes_a_dataset(table, tmp_path):
+    ds.write_dataset(table.dataset(), tmp_path / "all", format="parquet")
+    ds.write_dataset(table.dataset().scanner(["id"]), tmp_path / "ids", format="parquet")
+    known = snapshot(MOR, table.schema)
+    assert bag(ds.dataset(tmp_path / "all").to_table()) == bag(known)
+    assert bag(ds.dataset(tmp_path / "ids").to_table()) == bag(known.select(["id"]))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda dataset: dataset.sort_by("id"),
+        lambda dataset: dataset.join(dataset, "id"),
+        lambda dataset: ds.InMemoryDataset(pa.table({"id": ["a"]})).join(dataset, "id"),
+        lambda dataset: ds.dataset([dataset, dataset]).to_table(),
+        lambda dataset: dataset.replace_schema(dataset.schema).to_table(),
+    ],
+    ids=["sort_by", "join", "join from the left", "union", "replace_schema"],
+)
+def test_code_of_pyarrow_that_reads_files_itself_says_what_to_give_it(table, use):
+    with pytest.raises(FileNotFoundError, match=r"give pyarrow .* to_table\(\)"):
+        use(table.dataset())
+
+
+def test_mistakes_are_refused(table):
+    with pytest.raises(pa.ArrowInvalid, match="nope"):
+        table.dataset().scanner(columns=["nope"])
+    with pytest.raises(TypeError, match="no argument 'filters'"):
+        table.dataset().scanner(filters=FIELD("qty") > 1)
+    with pytest.raises(UnsupportedQueryError, match="limit of 5 rows"):
+        table.scan(limit=5).to_dataset()
