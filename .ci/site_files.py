@@ -1,4 +1,4 @@
-"""Hooks of mkdocs that add the files of the project that the pages in docs/ link to.
+"""Hooks of mkdocs: files that the pages in docs/ link to, and names that break well.
 
 The links work in a checkout and on Git hosts. On the site docs/ is the root folder, so links lose
 their ``docs/`` or ``../``.
@@ -12,6 +12,8 @@ from mkdocs.structure.files import File, Files
 
 PROJECT = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"\]\((\.\./)?(docs/)?")
+_CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
+_CODE = re.compile(r"(?<=<code>)[^<]*(?=</code>)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -32,3 +34,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Convert links to those of the site."""
     return _LINK.sub(lambda link: "](../" if link[1] and link[2] else "](", markdown)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Let long names in tables break after dots and underscores."""
+
+    def breakable(name: re.Match[str]) -> str:
+        return re.sub(r"(?<=[._/=])(?=\w)", "<wbr>", name[0])
+
+    return _CELL.sub(lambda cell: _CODE.sub(breakable, cell[0]), html)

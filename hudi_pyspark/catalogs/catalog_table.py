@@ -96,5 +96,5 @@ def import_client(module: str, extra: str) -> Any:  # noqa: ANN401  (clients hav
     except ImportError as error:
         raise ImportError(
             f"catalog.type={extra} needs a package that is not installed: "
-            f"pip install 'hudi-pyspark[{extra}]'"
+            f"pip install {module.partition('.')[0]}"
         ) from error

@@ -6,8 +6,7 @@ import importlib.util
 import sys
 
 _MISSING = (
-    "hudi-py needs the packages typer and rich, which the extra 'cli' installs:\n"
-    "    pip install 'hudi-pyspark[cli]'\n"
+    "hudi-py needs two packages that are not installed (extra 'cli'):\n    pip install typer rich\n"
 )
 
 

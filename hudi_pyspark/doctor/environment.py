@@ -76,7 +76,7 @@ def examine_environment(
             yield _check_package(machine, package, floor, is_needed=False)
     if machine.version_of("pyspark") is None:
         message = "pyspark is not installed: tables can only be read without Spark"
-        yield Finding(Severity.NOTE, SPARK, "pyspark", message, "pip install 'hudi-pyspark[spark]'")
+        yield Finding(Severity.NOTE, SPARK, "pyspark", message, "pip install 'pyspark>=4.0'")
         return
     yield from _check_pandas(machine)
     yield _check_java(machine)

@@ -117,6 +117,7 @@ def _converter() -> ModuleType:
         import vl_convert  # noqa: PLC0415  (an optional extra)
     except ImportError as error:
         raise ImportError(
-            "pictures need the extra plot: pip install 'hudi-pyspark[plot]'"
+            "pictures need a package that is not installed (extra 'plot'): "
+            "pip install vl-convert-python"
         ) from error
     return vl_convert

@@ -121,7 +121,7 @@ def _hdfs_native(location: Location, place: dict[str, Any], problem: str) -> Fil
     except ImportError:
         problem = (
             f"{problem}. hdfs:// needs libhdfs and Java on every machine (ARROW_LIBHDFS_DIR, "
-            "JAVA_HOME, CLASSPATH), or pip install 'hudi-pyspark[hdfs]'; webhdfs:// needs neither"
+            "JAVA_HOME, CLASSPATH), or pip install hdfs-native; webhdfs:// needs neither"
         )
         raise StorageError(uri, problem, 1) from None
     unknown = sorted(place.keys() - {"host", "port"})
@@ -160,10 +160,9 @@ def _import_fsspec_class(location: Location) -> Callable[..., Any]:
             location.kind
         )
     except ImportError as error:
-        extra = "oss" if location.kind == "oss" else "fsspec"
+        packages = "ossfs" if location.kind == "oss" else "fsspec requests"
         raise ImportError(
-            f"{location.scheme}:// needs a package that is not installed: "
-            f"pip install 'hudi-pyspark[{extra}]'"
+            f"{location.scheme}:// needs a package that is not installed: pip install {packages}"
         ) from error
     return found
 

@@ -12,7 +12,7 @@ _LANCE = ".lance"
 _READABLE = (PARQUET, ".orc", ".hfile", _LANCE)
 LANCE_MISSING = (
     "Lance base files are read with the library pylance, which is not installed; install it with "
-    "pip install 'hudi-pyspark[lance]', on every Spark executor too"
+    "pip install pylance (extra 'lance'), on every Spark executor too"
 )
 
 

@@ -47,3 +47,9 @@ def test_api_page_has_the_docstrings(site):
     assert "no data file is touched" in page  # HudiTable
     assert "Base of all errors" in page  # an error
     assert 'id="hudi_pyspark.Scan.to_arrow"' in page
+
+
+def test_names_in_tables_break_after_dots_and_underscores(site):
+    page = (site / "options.html").read_text(encoding="utf-8")
+    assert "<code>hoodie.<wbr>datasource.<wbr>query.<wbr>type</code>" in page
+    assert "<wbr>" not in (site / "quickstart.html").read_text(encoding="utf-8")
