@@ -73,10 +73,6 @@ def _quoted(texts: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise('"', texts, '"', "")
 
 
-def _date(values: pa.Array) -> pa.Array:
-    return _quoted(values.cast(pa.string()))
-
-
 def _timestamp(values: pa.Array) -> pa.Array:
     zone = "Z" if values.type.tz else ""
     plain = values.cast(pa.timestamp("us"))
@@ -133,7 +129,7 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
     (pa.types.is_floating, _number),
     (pa.types.is_decimal, _decimal),
     (pa.types.is_string, _string),
-    (pa.types.is_date, _date),
+    (pa.types.is_date, lambda values: _quoted(values.cast(pa.string()))),
     (pa.types.is_timestamp, _timestamp),
     (pa.types.is_binary, _binary),
     (pa.types.is_struct, _struct),

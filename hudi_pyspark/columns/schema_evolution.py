@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -132,14 +133,6 @@ def _promote_scalar(array: pa.Array, target: pa.DataType) -> pa.Array:
     raise _NoPromotion("no rule of schema evolution")
 
 
-def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
-    return pc.cast(array, target)
-
-
-def _cast_rounding(array: pa.Array, target: pa.DataType) -> pa.Array:
-    return pc.cast(array, target, safe=False)
-
-
 def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
     # Instants and wall-clock times share their representation, so no zone is applied; finer than
     # microseconds comes only from INT96, where Hudi and Spark drop the rest too.
@@ -172,10 +165,6 @@ def _is_local_timestamp(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is None and kind.unit in ("ms", "us")
 
 
-def _number(array: pa.Array, target: pa.DataType) -> pa.Array:
-    return array.view(target)
-
-
 def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Convert fixed bytes, the little-endian elements of a vector, to lists of elements."""
     element = target.value_type.to_pandas_dtype()
@@ -198,24 +187,24 @@ def _is_vector(kind: pa.DataType) -> bool:
 
 # Tests of the stored type and of the target, and the conversion. The first rule that fits is used.
 _SCALAR_RULES = (
-    (_is_bytes, _is_bytes, _cast),
+    (_is_bytes, _is_bytes, pc.cast),
     (_is_bytes, _is_vector, _vector),
     (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
-    (pa.types.is_integer, pa.types.is_integer, _cast),
+    (pa.types.is_integer, pa.types.is_integer, pc.cast),
     # In Avro a local timestamp is a long with a name. Instants that became numbers are refused:
     # Apache Hudi reads them in microseconds from Avro, and in seconds from Parquet.
-    (_is_local_timestamp, pa.types.is_int64, _number),
-    (pa.types.is_time, pa.types.is_integer, _cast),  # Spark has no type for a time of day
-    (pa.types.is_integer, pa.types.is_floating, _cast_rounding),
+    (_is_local_timestamp, pa.types.is_int64, lambda array, target: array.view(target)),
+    (pa.types.is_time, pa.types.is_integer, pc.cast),  # Spark has no type for a time of day
+    (pa.types.is_integer, pa.types.is_floating, partial(pc.cast, safe=False)),
     (pa.types.is_floating, pa.types.is_floating, _floating),
     (pa.types.is_integer, pa.types.is_decimal, _integer_to_decimal),
-    (pa.types.is_floating, pa.types.is_decimal, _cast),  # unsafe, it would turn overflows into 0
-    (pa.types.is_decimal, pa.types.is_decimal, _cast),
-    (pa.types.is_date, pa.types.is_date, _cast),
-    (pa.types.is_integer, pa.types.is_string, _cast),
-    (pa.types.is_boolean, pa.types.is_string, _cast),
-    (pa.types.is_date, pa.types.is_string, _cast),
-    (pa.types.is_decimal, pa.types.is_string, _cast),
+    (pa.types.is_floating, pa.types.is_decimal, pc.cast),  # unsafe, it would turn overflows into 0
+    (pa.types.is_decimal, pa.types.is_decimal, pc.cast),
+    (pa.types.is_date, pa.types.is_date, pc.cast),
+    (pa.types.is_integer, pa.types.is_string, pc.cast),
+    (pa.types.is_boolean, pa.types.is_string, pc.cast),
+    (pa.types.is_date, pa.types.is_string, pc.cast),
+    (pa.types.is_decimal, pa.types.is_string, pc.cast),
     (pa.types.is_float64, pa.types.is_string, lambda array, _: java_double_text(array)),
     (pa.types.is_float32, pa.types.is_string, lambda array, _: java_float_text(array)),
 )

@@ -301,13 +301,10 @@ def _number(kind: pa.DataType, literal: Literal) -> pa.Scalar:
     if isinstance(literal, float) or pa.types.is_floating(kind):
         return pa.scalar(float(literal), pa.float64())
     exact = Decimal(literal)
-    if pa.types.is_integer(kind) and exact == exact.to_integral_value() and _is_long(exact):
+    is_long = exact == exact.to_integral_value() and -(2**63) <= exact < 2**63
+    if pa.types.is_integer(kind) and is_long:
         return pa.scalar(int(exact), pa.int64())
     return pa.scalar(exact, _decimal_type(exact, kind))
-
-
-def _is_long(number: Decimal) -> bool:
-    return -(2**63) <= number < 2**63
 
 
 def _decimal_type(literal: Decimal, kind: pa.DataType) -> pa.DataType:
@@ -429,12 +426,6 @@ def _bracketed(part: Predicate) -> str:
 def _text(value: pa.Scalar) -> str:
     shown = value.as_py()
     return f"'{shown}'" if isinstance(shown, str | date) else str(shown)
-
-
-def field_type(schema: pa.Schema, name: str) -> pa.DataType | None:
-    """Return the type of a column, or of a nested field by its dotted name; None if absent."""
-    field = find_field(schema, name)
-    return None if field is None else field.type
 
 
 def find_field(schema: pa.Schema, name: str) -> pa.Field | None:

@@ -19,7 +19,7 @@ from hudi_pyspark.filter.predicate import (
     Or,
     Predicate,
     compare,
-    field_type,
+    find_field,
     is_in,
     parse_time,
 )
@@ -196,9 +196,7 @@ class _Parser:
                 f"filter {self._text!r}: the table has no column {written!r}; it has "
                 f"{', '.join(self._schema.names)}"
             )
-        kind = field_type(self._schema, column)
-        assert kind is not None  # `_resolve` has looked it up
-        return column, kind
+        return column
 
     def _begins_literal(self) -> bool:
         token = self._peek()
@@ -259,16 +257,15 @@ class _Parser:
 
     def _function(self, name: str) -> InvalidOptionError:
         argument = self._tokens[self._next + 1].text.strip("`")
-        column = _resolve(argument, self._schema) or self._schema.names[0]
-        kind = field_type(self._schema, column)
-        assert kind is not None  # `_resolve` has looked it up
+        column, kind = _resolve(argument, self._schema) or next(
+            (field.name, field.type) for field in self._schema
+        )
         begin, end = "1", "10"
         if pa.types.is_date(kind):
             begin, end = "DATE '1998-01-01'", "DATE '1999-01-01'"
         elif pa.types.is_timestamp(kind):
             zone = "Z" if kind.tz else ""
-            begin = f"TIMESTAMP '1998-01-01 00:00:00{zone}'"
-            end = f"TIMESTAMP '1999-01-01 00:00:00{zone}'"
+            begin, end = (f"TIMESTAMP '{year}-01-01 00:00:00{zone}'" for year in (1998, 1999))
         elif pa.types.is_string(kind):
             begin, end = "'a'", "'b'"
         return InvalidOptionError(
@@ -290,16 +287,15 @@ def null_safe_equal(column: str, kind: pa.DataType, literal: Literal) -> Predica
     return And((IsNull(column, is_negated=True), compare(column, kind, Operator.EQUAL, literal)))
 
 
-def _resolve(written: str, schema: pa.Schema) -> str | None:
-    """Return the column's own spelling; None if no column, or more than one, has that name."""
-    if field_type(schema, written) is not None:
-        return written
+def _resolve(written: str, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
+    """Return a column's own spelling and type; None if none, or more than one, has that name."""
     head, dot, rest = written.partition(".")
+    spellings = [written]
     for name, tail in ((written, ""), (head, dot + rest)):
         columns = [n for n in schema.names if n.lower() == name.lower()]
-        if len(columns) == 1 and field_type(schema, columns[0] + tail) is not None:
-            return str(columns[0] + tail)
-    return None
+        spellings += [columns[0] + tail] if len(columns) == 1 else []
+    fields = ((spelling, find_field(schema, spelling)) for spelling in spellings)
+    return next(((spelling, field.type) for spelling, field in fields if field is not None), None)
 
 
 def _number(text: str) -> int | float | Decimal:

@@ -90,7 +90,8 @@ def range_slices(
     if commit_range.full_scan:
         slices = view.file_slices(choice=choice)
     _announce(commit_range)
-    return commit_range, _matching(view, slices, options.incremental_path_glob)
+    glob = options.incremental_path_glob
+    return commit_range, [s for s in slices if matches_glob(view, slice_paths(s), glob)]
 
 
 def merged_slices(
@@ -236,11 +237,6 @@ def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: Hol
             "or end the range before it (hollow_commits=block does)"
         )
     return end
-
-
-def _matching(view: TableView, slices: Sequence[FileSlice], glob: str) -> list[FileSlice]:
-    """Return the slices with a file whose path matches Hudi's path glob."""
-    return [s for s in slices if matches_glob(view, slice_paths(s), glob)]
 
 
 def matches_glob(view: TableView, paths: Sequence[str], glob: str) -> bool:

@@ -81,7 +81,8 @@ def narrow_by_path(
     remaining = []
     for part in conjuncts(predicate):
         if columns_of(part) <= known.keys():
-            if not holds(part, _one_row(known, columns_of(part))).all():
+            row = pa.table({name: repeat(known[name], 1) for name in columns_of(part)})
+            if not holds(part, row).all():
                 return False, None
         elif may_match(part, bounds):
             remaining.append(part)
@@ -140,7 +141,3 @@ def path_type(field: pa.Field) -> pa.DataType:
     if pa.types.is_timestamp(field.type) and counts_milliseconds(field):
         return pa.timestamp("ms", field.type.tz)
     return field.type
-
-
-def _one_row(values: dict[str, pa.Scalar], names: Iterable[str]) -> pa.Table:
-    return pa.table({name: repeat(values[name], 1) for name in names})

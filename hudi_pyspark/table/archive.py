@@ -265,7 +265,11 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
     if version is None:
         return []
     path = f"{folder}/manifest_{version}"
-    manifest = read_body(_read_named(storage, path, _VERSION_FILE), path=path)
+    try:
+        manifest = read_body(storage.read_bytes(path), path=path)
+    except FileNotFoundError as error:
+        problem = f"{_VERSION_FILE} names this file, but it is gone"
+        raise CorruptTimelineError(path, problem) from error
     with undecodable_as_corrupt(path):
         return [
             f"{folder}/{required(file, 'fileName', str)}" for file in records(manifest, "files")
@@ -299,10 +303,3 @@ def _read_history_rows(
         raise
     except (pa.ArrowException, OSError) as error:
         raise CorruptTimelineError(path, str(error)) from error
-
-
-def _read_named(storage: Storage, path: str, by: str) -> bytes:
-    try:
-        return storage.read_bytes(path)
-    except FileNotFoundError as error:
-        raise CorruptTimelineError(path, f"{by} names this file, but it is gone") from error

@@ -75,7 +75,11 @@ class DirectoryListing:
                         self._files[folder] = [e for e in entries if not e.is_directory]
                     # A marker in the base path, left by a writer without partitions, hides nothing.
                     if folder == "" or not is_partition:
-                        below = [path_in(folder, e.name) for e in entries if _is_descended(e)]
+                        below = [
+                            path_in(folder, e.name)
+                            for e in entries
+                            if e.is_directory and e.name != METADATA_FOLDER
+                        ]
                         level += below
                 level = level if choice is None else choice.containing(level)
         return sorted(partitions if choice is None else choice.choose(partitions))
@@ -102,10 +106,6 @@ class DirectoryListing:
     def summary(self) -> str:
         """Say how many folders have been listed so far."""
         return f"folders of the storage, {self._folders} listed"
-
-
-def _is_descended(entry: FileInfo) -> bool:
-    return entry.is_directory and entry.name != METADATA_FOLDER
 
 
 def path_in(folder: str, name: str) -> str:

@@ -127,7 +127,9 @@ def resolve_merge_rule(
     payload = _own_name(config.payload_class)
     mode = _mode(config, payload)
     custom = mode is RecordMergeMode.CUSTOM
-    implied_field, implied_marker = _implied_delete_marker(config, payload)
+    # Version 9 writes the delete marker of a payload class into the properties.
+    implied = _MARKER_OF_PAYLOAD.get(payload) if config.version < 9 else None
+    implied_field, implied_marker = implied or ("", "")
     field = delete_field or _table_property(config, DELETE_FIELD) or implied_field
     marker = delete_marker or _table_property(config, DELETE_MARKER) or implied_marker
     if bool(field) != bool(marker):
@@ -155,11 +157,6 @@ def _own_name(payload_class: str) -> str:
     if payload_class.startswith(_PACKAGES):
         return payload_class.rpartition(".")[2]
     return payload_class
-
-
-def _implied_delete_marker(config: TableConfig, payload: str) -> tuple[str, str]:
-    """Return the delete marker of a payload class; version 9 writes it into the properties."""
-    return _MARKER_OF_PAYLOAD.get(payload, ("", "")) if config.version < 9 else ("", "")
 
 
 def _mode(config: TableConfig, payload: str) -> RecordMergeMode:

@@ -148,7 +148,10 @@ class UnionReader(BranchReader):
             for ordinal in range(len(self.branches))
             if ordinal != self.null_branch
         ]
-        present = None if self.null_branch is None else _bitmap(chosen != self.null_branch)
+        present = None
+        if self.null_branch is not None:
+            bits = np.packbits(chosen != self.null_branch, bitorder="little")
+            present = pa.py_buffer(bits)
         return pa.Array.from_buffers(self.arrow, len(cursor), [present], children=children)
 
 
@@ -334,10 +337,6 @@ def _places(rows: Int64s, counts: Int64s, first_ordinal: int, begins: Int64s) ->
 def _join(found: list[_Places]) -> _Places:
     rows, ordinals, begins = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return rows, ordinals, begins
-
-
-def _bitmap(present: Flags) -> pa.Buffer:
-    return pa.py_buffer(np.packbits(present, bitorder="little"))
 
 
 def _spread(array: pa.Array, present: Flags) -> pa.Array:

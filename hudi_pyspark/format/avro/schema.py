@@ -464,9 +464,10 @@ class _Parser:
     def _enum(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroEnum:
         name, _ = _full_name(schema, namespace, path)
         symbols = schema.get("symbols")
-        if not isinstance(symbols, list) or len(_texts(symbols)) != len(symbols):
+        texts = [s for s in symbols if isinstance(s, str)] if isinstance(symbols, list) else []
+        if texts != symbols:
             raise CorruptAvroError(f"expected the symbols of an enum, found {symbols!r}", 0, path)
-        enum = AvroEnum(name, _texts(symbols))
+        enum = AvroEnum(name, tuple(texts))
         self.named[name] = enum
         return enum
 
@@ -509,9 +510,9 @@ def _fixed_logical(size: int, schema: dict[str, JsonValue]) -> LogicalType | Non
     if name == "uuid" and size == 16:
         return LogicalType("uuid")
     decimal = _decimal(schema) if name == "decimal" else None
-    if decimal is None or decimal.precision > _decimal_digits(size):
-        return None
-    return decimal
+    # So many digits always fit a two's complement number of that size.
+    digits = math.floor((8 * size - 1) * math.log10(2)) if size else 0
+    return None if decimal is None or decimal.precision > digits else decimal
 
 
 def _decimal(schema: dict[str, JsonValue]) -> LogicalType | None:
@@ -521,19 +522,8 @@ def _decimal(schema: dict[str, JsonValue]) -> LogicalType | None:
     return LogicalType("decimal", precision, scale)
 
 
-def _decimal_digits(size: int) -> int:
-    """Return how many decimal digits always fit a two's complement number of ``size`` bytes."""
-    return math.floor((8 * size - 1) * math.log10(2)) if size else 0
-
-
 def _is_int(value: JsonValue) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _texts(values: JsonValue) -> tuple[str, ...]:
-    if not isinstance(values, list):
-        return ()
-    return tuple(value for value in values if isinstance(value, str))
 
 
 def counts_milliseconds(field: pa.Field) -> bool:

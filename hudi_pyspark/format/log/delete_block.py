@@ -145,15 +145,11 @@ def _decode_avro(payload: memoryview, path: str, offset: int) -> DeleteRecords:
     except CorruptAvroError as error:
         problem = f"delete block cannot be decoded: {error.reason()}"
         raise CorruptLogBlockError(problem, path, offset) from error
-    deletes = _only_chunk(table.column("deleteRecordList")).flatten()
+    deletes = pa.concat_arrays(table.column("deleteRecordList").chunks).flatten()
     record_keys, _, wrappers = deletes.flatten()
     *scalars, arrays = wrappers.flatten()
     rows = np.arange(len(deletes), dtype=np.int64)
     return DeleteRecords(record_keys, _group_by_wrapper(scalars, rows), _array_ordering(arrays))
-
-
-def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks)
 
 
 def _group_by_wrapper(

@@ -72,8 +72,8 @@ def _parse_array(
 
 def _read_key(reader: _KryoReader) -> KryoDelete:
     # Kryo writes fields in the order of their names.
-    reader.read_shared(_read_text)  # the partition path
-    return KryoDelete(reader.read_shared(_read_text), None)
+    reader.read_shared(_KryoReader.read_string)  # the partition path
+    return KryoDelete(reader.read_shared(_KryoReader.read_string), None)
 
 
 def _read_delete(reader: _KryoReader) -> KryoDelete:
@@ -95,10 +95,6 @@ def _read_ordering(reader: _KryoReader) -> KryoOrdering | None:
     return None if value is None else KryoOrdering(java_class, value)
 
 
-def _read_text(reader: _KryoReader) -> str:
-    return reader.read_string()
-
-
 def _read_decimal(reader: _KryoReader) -> Decimal:
     size = reader.read_varint() - 1
     if not 0 < size <= _MOST_DECIMAL_BYTES:
@@ -111,7 +107,8 @@ def _read_decimal(reader: _KryoReader) -> Decimal:
 
 
 def _read_date(reader: _KryoReader) -> int:
-    return _as_signed_long(reader.read_varint())
+    number = reader.read_varint()
+    return number - (1 << 64) if number >= 1 << 63 else number
 
 
 _ORDERING_READERS: dict[str, Callable[[_KryoReader], KryoValue | None]] = {
@@ -120,7 +117,7 @@ _ORDERING_READERS: dict[str, Callable[[_KryoReader], KryoValue | None]] = {
     "float": lambda reader: reader.read_float(">f"),
     "double": lambda reader: reader.read_float(">d"),
     "boolean": lambda reader: reader.read_bytes(1) != b"\0",
-    "String": lambda reader: reader.read_shared(_read_text),
+    "String": lambda reader: reader.read_shared(_KryoReader.read_string),
     "java.math.BigDecimal": lambda reader: reader.read_shared(_read_decimal),
     "java.sql.Date": lambda reader: reader.read_shared(_read_date),
 }
@@ -246,7 +243,3 @@ class _KryoReader:
         start = self.position
         self.position += length
         return bytes(self.payload[start : self.position])
-
-
-def _as_signed_long(number: int) -> int:
-    return number - (1 << 64) if number >= 1 << 63 else number

@@ -172,12 +172,14 @@ class ParquetPages:
                     values += _values(page)
                 out += page
             if len(chunks) == 1 and len(meta.list(_PATH).items) == 1:
-                _check_values(values, int(pages.row_counts[chosen].sum()))
+                rows = int(pages.row_counts[chosen].sum())
+                if values != rows:
+                    raise ParquetPagesError(f"pages of {rows} rows have {values} values")
             written.append(_chunk(meta, begin, data_page, len(out), values))
-        rows = {int(pages.row_counts[chosen].sum()) for pages, chosen in chunks.values()}
-        if len(rows) != 1:
+        counts = {int(pages.row_counts[chosen].sum()) for pages, chosen in chunks.values()}
+        if len(counts) != 1:
             raise ParquetPagesError("the leaf columns' pages do not hold the same rows")
-        footer = struct_bytes(self._footer_of(column, written, rows.pop(), len(out)))
+        footer = struct_bytes(self._footer_of(column, written, counts.pop(), len(out)))
         out += footer
         out += _LENGTH.pack(len(footer)) + MAGIC
         return bytes(out)
@@ -244,11 +246,6 @@ def _values(page: memoryview) -> int:
         raise ParquetPagesError("a page has another size than the offset index says")
     version = _HEADER_V1 if _HEADER_V1 in header else _HEADER_V2
     return header.struct(version).integer(_PAGE_VALUES)
-
-
-def _check_values(values: int, rows: int) -> None:
-    if values != rows:
-        raise ParquetPagesError(f"pages of {rows} rows have {values} values")
 
 
 def _sorted(fields: Mapping[int, tuple[ThriftType, ThriftValue]]) -> ThriftStruct:

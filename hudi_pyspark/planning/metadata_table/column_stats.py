@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.columns.arrays import any_of
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
@@ -179,13 +180,12 @@ def _counts(statistics: Mapping[str, Any], kind: pa.DataType) -> tuple[bool, boo
     """Return whether a column may have a null, and whether it may have a value."""
     nulls, values = statistics["nullCount"], statistics["valueCount"]
     # Of log records Hudi counts values that it does not compare as nulls, bytes among them.
-    is_compared = not (pa.types.is_decimal(kind) or _is_bytes(kind))
+    is_compared = not _is_uncompared(kind)
     has_only_nulls = is_compared and nulls is not None and bool(values) and nulls == values
     return nulls != 0, not has_only_nulls
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind))
+_is_uncompared = any_of(pa.types.is_decimal, pa.types.is_binary, pa.types.is_fixed_size_binary)
 
 
 def _are_defaults(statistics: Mapping[str, Any]) -> bool:

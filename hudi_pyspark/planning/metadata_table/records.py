@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,14 +155,10 @@ def _merged_range(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
     merged = dict(after)
     for name, choose in (("minValue", min), ("maxValue", max)):
         bounds = [v for v in (before[name], after[name]) if v is not None]
-        merged[name] = choose(bounds, key=_unwrapped) if bounds else None
+        merged[name] = choose(bounds, key=itemgetter("value")) if bounds else None
     for name in ("valueCount", "nullCount", "totalSize", "totalUncompressedSize"):
         merged[name] = (before[name] or 0) + (after[name] or 0)
     return merged
-
-
-def _unwrapped(wrapper: Mapping[str, Any]) -> Any:  # noqa: ANN401  (a value of any column type)
-    return wrapper["value"]
 
 
 def listed_files(view: TableView) -> dict[str, int]:

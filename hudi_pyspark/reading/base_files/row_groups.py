@@ -12,7 +12,7 @@ import pyarrow as pa
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
 from hudi_pyspark.filter.bounds import Bounds, may_match
 from hudi_pyspark.filter.keys_of_predicate import keys_array
-from hudi_pyspark.filter.predicate import field_type, find_field
+from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics
 from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
@@ -84,13 +84,13 @@ class RowGroupFilter:
             stored = self._stored_name(name)
             if stored is None or stored not in columns:
                 return None
-            kind = field_type(file.schema_arrow, stored)
+            field = find_field(file.schema_arrow, stored)
             wanted = None if self.types is None else find_field(self.types, name)
             # A column that is promoted on the way may be ordered in another way afterwards.
-            if kind is None or wanted is None or not is_as_declared(kind, wanted):
+            if field is None or wanted is None or not is_as_declared(field.type, wanted):
                 return None
             statistics = chunk_statistics(file.metadata, group, columns[stored])
-            return statistics and _bounds(statistics, rows, kind)
+            return statistics and _bounds(statistics, rows, field.type)
 
         return may_match(predicate, bounds_of)
 

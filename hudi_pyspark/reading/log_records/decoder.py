@@ -253,15 +253,12 @@ def delete_ordering(
         kind = ordering_field(schema.empty_table(), name).type
         values = pa.nulls(length, kind)
         for group in groups:
-            if group.wrapper is not None and group.wrapper not in _wrappers(kind):
+            decimal = (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(kind) else ()
+            if group.wrapper is not None and group.wrapper not in _WRAPPERS.get(kind, decimal):
                 has_other_class[np.asarray(group.rows)] = True
             values = _scatter(values, group, kind)
         fields.append(comparable(values, name))
     return OrderingValues(tuple(fields), length), has_other_class
-
-
-def _wrappers(kind: pa.DataType) -> tuple[OrderingWrapper, ...]:
-    return (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(kind) else _WRAPPERS.get(kind, ())
 
 
 def _scatter(values: pa.Array, group: OrderingGroup, kind: pa.DataType) -> pa.Array:

@@ -98,14 +98,11 @@ def comparable(values: pa.Array, name: str) -> pa.Array:
 
 def _floating_order(values: pa.Array) -> pa.Array:
     """Convert doubles to integers in the order of ``Double.compareTo``: -0.0 < 0.0, NaN last."""
-    numbers = np.where(np.isnan(filled := _numbers(values)), np.nan, filled)
+    filled = np.asarray(pc.fill_null(values, 0.0), np.float64)
+    numbers = np.where(np.isnan(filled), np.nan, filled)
     bits = numbers.view(np.int64)
     ordered = np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
     return pa.array(ordered, mask=is_null(values))
-
-
-def _numbers(values: pa.Array) -> npt.NDArray[np.float64]:
-    return np.asarray(pc.fill_null(values, 0.0), np.float64)
 
 
 def _rank(values: pa.Array) -> npt.NDArray[np.int64]:
