@@ -16,7 +16,7 @@ FIND_JAVA := $(PYTHON) .ci/java.py --install
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-storage test-property test-lowest golden index-combinations histories live-writer fuzz damage mutants \
+.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-storage test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage mutants \
 	check lint types format bench bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -117,6 +117,14 @@ index-combinations: $(VENV)/.group-test ## prove that indexes lose no rows (COUN
 	@$(PYTHON) -m verification.index_combinations --seed $(SEED) --count $(COUNT)
 
 index-combinations: COUNT = 100000
+
+# Over Spark Connect, and with the optimizer's rule in a classic session: MODE=classic.
+random-plans: $(VENV)/.group-test ## prove that narrowed queries lose no rows (COUNT=2000 SEED=1 MODE=connect)
+	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTHON) -m verification.random_plans \
+		--mode $(MODE) --seed $(SEED) --count $(COUNT)
+
+random-plans: COUNT = 2000
+MODE ?= connect
 
 # PySpark 3.5, for which Apache Hudi has bundles, and PySpark 4 need an environment each.
 HISTORIES := .venv-histories

@@ -81,6 +81,7 @@ __all__ = [
     "UnsupportedTypeError",
     "UnsupportedVersionError",
     "__version__",
+    "explain",
     "read",
     "register",
     "register_payload",
@@ -109,6 +110,17 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LOADED_WHEN_NAMED})
+
+
+def explain(df: DataFrame) -> str:
+    """Say what each scan of a DataFrame reads: columns, conditions and the limit, as text.
+
+    Args:
+        df: of a classic session, or of one of Spark Connect.
+    """
+    from hudi_pyspark.spark import explain as explaining  # noqa: PLC0415  (imports pyspark)
+
+    return explaining.explain(df)
 
 
 def read(
@@ -151,9 +163,9 @@ def register(spark: SparkSession) -> None:
     """Make ``format("hudi-py")`` known to a session, and let its scans read what queries need.
 
     You need it with Spark Connect, and wherever Spark does not look for Python data sources itself;
-    it does no harm elsewhere. In classic sessions Spark's optimizer then passes on columns,
-    conditions and limits (``spark.hudi-py.optimizer.enabled``), and local workers run this Python
-    unless ``PYSPARK_PYTHON`` or ``spark.pyspark.python`` names another one.
+    it does no harm elsewhere. Spark's optimizer, or the client of Spark Connect, then passes on
+    columns, conditions and limits (``spark.hudi-py.optimizer.enabled``). Local workers of a classic
+    session run this Python unless ``PYSPARK_PYTHON`` or ``spark.pyspark.python`` names another one.
 
     Raises:
         UnsupportedQueryError: this Spark cannot be given the registered payload mergers.

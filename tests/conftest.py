@@ -79,6 +79,15 @@ def spark_environment() -> None:
 
 
 @pytest.fixture(scope="session")
+def connect_port(spark_environment: None) -> Iterator[str]:  # noqa: ARG001
+    """The port of a Connect server that all tests share; each makes sessions of its own."""
+    from tests.spark.deployment import connect_server
+
+    with connect_server() as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A classic local session without any jar, shared by all tests."""
     from pyspark.sql import SparkSession

@@ -189,17 +189,13 @@ def _check_pruning(machine: Machine, settings: Mapping[str, str]) -> Finding:
     """Say whether a session that registers the source reads only the columns of a query."""
     advice = "Name the columns that a query needs: option columns, or .schema(...)"
     value = settings.get(OPTIMIZER, "true").strip().lower()
-    remote = machine.env.get("SPARK_REMOTE") or settings.get(_REMOTE)
     if value != "true":
-        reason = f"{OPTIMIZER} is {value}"
-    elif remote:
-        reason = f"Spark Connect ({remote}) gives no access to the optimizer"
-    elif settings.get(_API_MODE, "classic").strip().lower() == "connect":
-        reason = f"{_API_MODE} is connect, and Spark Connect gives no access to the optimizer"
-    else:
-        message = "on in sessions that call hudi_pyspark.register(spark) or hudi_pyspark.read"
-        return Finding(Severity.OK, SPARK, PRUNING, message)
-    return Finding(Severity.NOTE, SPARK, PRUNING, f"off: {reason}", advice)
+        return Finding(Severity.NOTE, SPARK, PRUNING, f"off: {OPTIMIZER} is {value}", advice)
+    remote = machine.env.get("SPARK_REMOTE") or settings.get(_REMOTE)
+    is_connect = remote or settings.get(_API_MODE, "classic").strip().lower() == "connect"
+    where = f" of Spark Connect{f' ({remote})' if remote else ''}" if is_connect else ""
+    message = f"on in sessions{where} that call hudi_pyspark.register(spark) or hudi_pyspark.read"
+    return Finding(Severity.OK, SPARK, PRUNING, message)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -1,12 +1,26 @@
-"""What the optimizer's rule writes into the metadata of the columns that it asks for."""
+"""What a query needs of a scan, beyond what Spark's API passes on.
+
+The optimizer's rule writes it into the metadata of the columns that it asks for, and a client of
+Spark Connect into an option of the read.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from hudi_pyspark.format.avro.schema import VARIANT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Path: TypeAlias = tuple[str, ...]  # names of a column and of nested fields, maybe after an alias
+
+OPTION = "hudi-py.hints"
 _FILTERS = "hudi-py.filters"
 _LIMIT = "hudi-py.limit"
 _PLACEHOLDER = "hudi-py.placeholder"
@@ -42,3 +56,88 @@ def read_hints(schema: StructType) -> Hints:
         limit=int(limit) if limit is not None else None,
         is_pinned=_PINNED in first,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientHints:
+    """What a client of Spark Connect says of a query.
+
+    Attributes:
+        paths: of the columns and fields that may be needed, in lower case, among other names; None
+            for all columns.
+        filters: as in `Hints`.
+        limit: as in `Hints`.
+        is_given: the client says so, even if everything is needed.
+    """
+
+    paths: frozenset[Path] | None = None
+    filters: tuple[str, ...] = ()
+    limit: int | None = None
+    is_given: bool = True
+
+    def to_option(self) -> str:
+        """Return the hints as a text, the same for the same hints."""
+        paths = None if self.paths is None else sorted(self.paths)
+        return json.dumps([paths, self.filters, self.limit])
+
+    @classmethod
+    def from_option(cls, text: str) -> ClientHints:
+        """Read what `to_option` returned; "" has no hints."""
+        if not text:
+            return cls(is_given=False)
+        paths, filters, limit = json.loads(text)
+        return cls(None if paths is None else frozenset(map(tuple, paths)), tuple(filters), limit)
+
+    def narrow(self, schema: pa.Schema) -> pa.Schema:
+        """Return the columns and fields that may be needed; one that is not, where none is."""
+        if self.paths is None:
+            return schema
+        narrowed = []
+        for field in schema:
+            rests = _after(field.name, self.paths)
+            if rests:
+                narrowed.append(field.with_type(_narrowed(field.type, rests)))
+        return pa.schema(narrowed or [min(schema, key=_width)])
+
+    def without_placeholder(self, schema: StructType) -> StructType:
+        """Return the columns whose values matter: not the one that is there for the others."""
+        if self.paths is None:
+            return schema
+        return StructType([field for field in schema if _after(field.name, self.paths)])
+
+
+def _after(name: str, paths: Iterable[Path]) -> set[Path]:
+    """Return what follows a name in paths; a part before it may be the alias of a table."""
+    return {
+        path[place + 1 :]
+        for path in paths
+        for place, part in enumerate(path)
+        if part == name.lower()
+    }
+
+
+def _narrowed(kind: pa.DataType, rests: set[Path]) -> pa.DataType:
+    """Return a type with the fields that paths go on with; whole where one of them ends."""
+    if () in rests or kind == VARIANT:
+        return kind
+    if pa.types.is_list(kind):
+        item = kind.value_field
+        return pa.list_(item.with_type(_narrowed(item.type, rests)))
+    if not pa.types.is_struct(kind):
+        return kind
+    names = {field.name.lower() for field in kind}
+    if not {rest[0] for rest in rests} <= names:
+        return kind
+    return pa.struct(
+        field.with_type(_narrowed(field.type, {r[1:] for r in rests if r[0] == field.name.lower()}))
+        for field in kind
+        if field.name.lower() in {rest[0] for rest in rests}
+    )
+
+
+def _width(field: pa.Field) -> int:
+    """Return the bits of a value; very many where they differ."""
+    try:
+        return int(field.type.bit_width)
+    except ValueError:
+        return 1 << 30

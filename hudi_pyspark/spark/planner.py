@@ -11,10 +11,11 @@ from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions
 from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, schema_options
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.hints import read_hints
+from hudi_pyspark.spark.hints import OPTION, ClientHints, read_hints
 from hudi_pyspark.spark.reader import HudiReader
 from hudi_pyspark.spark.schema import (
     arrow_schema_of,
+    comparable,
     requested_columns,
     spark_schema,
     unchanged_columns,
@@ -46,7 +47,8 @@ class Planner:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._options = dict(options)
+        self._options = {key: value for key, value in options.items() if key != OPTION}
+        self._client = ClientHints.from_option(options.get(OPTION, ""))
         self._opened: HudiTable | None = None
 
     def schema(self) -> StructType:
@@ -59,7 +61,8 @@ class Planner:
             return spark_schema(self._inspection().schema(self._table().view))
         # Spark calls this for batches and streams. A stream has no begin, but the columns do not
         # depend on it.
-        return spark_schema(self._table().scan_with(schema_options(self._options)).schema)
+        schema = self._table().scan_with(schema_options(self._options)).schema
+        return spark_schema(self._client.narrow(schema))
 
     def reader(self, schema: StructType, mergers: Mapping[str, PayloadMerger]) -> DataSourceReader:
         """Return the reader of a batch query.
@@ -77,17 +80,23 @@ class Planner:
             )
         hints = read_hints(schema)
         scan = self._table(is_pinned=hints.is_pinned).scan_with(self._options, mergers)
-        columns = requested_columns(hints.columns, scan.schema)
-        for predicate in _predicates(hints.filters, scan.schema, arrow_schema_of(hints.columns)):
+        wanted = self._client.without_placeholder(hints.columns)
+        columns = requested_columns(wanted, scan.schema)
+        asked = arrow_schema_of(wanted)
+        for predicate in (
+            *_predicates(hints.filters, scan.schema, asked),
+            *_predicates(self._client.filters, scan.schema, comparable(asked)),
+        ):
             scan = scan.where(predicate)
-        # By the optimizer's rule, by the option columns or by .schema(...).
+        limits = [limit for limit in (hints.limit, self._client.limit) if limit is not None]
+        # By the optimizer's rule, by a client, by the option columns or by .schema(...).
         is_narrowed = hints.is_pinned or len(columns) < len(self._table(is_pinned=True).schema)
         return HudiReader(
             scan,
             columns,
             arrow_schema_of(schema),
-            limit=hints.limit,
-            is_narrowed=is_narrowed,
+            limit=min(limits, default=None),
+            is_narrowed=is_narrowed or self._client.is_given,
         )
 
     def stream_reader(
@@ -107,7 +116,9 @@ class Planner:
             mergers=mergers,
             source=source,
             # The optimizer narrows the schema of the reader of a batch.
-            columns=requested_columns(read_hints(schema).columns, source),
+            columns=requested_columns(
+                self._client.without_placeholder(read_hints(schema).columns), source
+            ),
             schema=arrow_schema_of(schema),
         )
 

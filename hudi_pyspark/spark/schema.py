@@ -73,6 +73,19 @@ def unchanged_columns(table: pa.Schema, requested: pa.Schema) -> pa.Schema:
     return pa.schema([table.field(name) for name in same])
 
 
+def comparable(schema: pa.Schema) -> pa.Schema:
+    """Return the columns that a condition compares as a filter does before Spark resolves it.
+
+    A field of a struct may be a column of an alias, and Spark may convert wall-clock times.
+    """
+    return pa.schema(
+        field
+        for field in schema
+        if not pa.types.is_struct(field.type)
+        and not (pa.types.is_timestamp(field.type) and field.type.tz is None)
+    )
+
+
 def _check_scalars(available: pa.Schema, wanted: pa.Schema) -> None:
     """Convert one null of each type, since an empty column has no chunk to convert."""
     probe = pa.table([pa.nulls(1, field.type) for field in available], schema=_all_null(available))

@@ -14,7 +14,7 @@ from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.options.option import as_text
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource
-from hudi_pyspark.spark.optimizer import install_optimizer
+from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
 
 if TYPE_CHECKING:
     from datetime import date
@@ -29,7 +29,7 @@ def register(spark: SparkSession) -> None:
     queries. The workers of a local session run this Python, unless a setting names another one.
     """
     _use_this_python(spark)
-    install_optimizer(spark)
+    narrow_scans(spark)
     mergers = registered_payloads()
     if not mergers:
         _try_to_register(spark, HudiDataSource)
@@ -49,13 +49,34 @@ def register(spark: SparkSession) -> None:
         )
 
 
+def narrow_scans(spark: SparkSession) -> str:
+    """Let the scans of a session read what its queries need.
+
+    Returns:
+        Why they read everything, "" where they do not.
+    """
+    if is_classic(spark):
+        return install_optimizer(spark)
+    try:
+        from hudi_pyspark.spark.connect.session import switch_hook  # noqa: PLC0415  (needs grpc)
+
+        return switch_hook(spark, is_on=spark.conf.get(ENABLED, "true") == "true")
+    except (ImportError, AttributeError, TypeError) as error:  # a client of another make
+        return f"{type(error).__name__}: {error}"
+
+
+def is_classic(spark: object) -> bool:
+    """Return whether a session has a JVM in reach, unlike those of Spark Connect."""
+    return isinstance(spark, ClassicSession)
+
+
 def _use_this_python(spark: SparkSession) -> None:
     """Let the sources of a local session run in this Python, where the user chose none.
 
     Spark takes the first python3 on the PATH. A notebook or an IDE may run the Python of an
     environment that is not activated, and then that is another one, without this package.
     """
-    if "PYSPARK_PYTHON" in os.environ or not isinstance(spark, ClassicSession):
+    if "PYSPARK_PYTHON" in os.environ or not is_classic(spark):
         return
     context = spark.sparkContext
     if (context.master or "").startswith("local") and not context.getConf().get(

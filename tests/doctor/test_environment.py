@@ -138,9 +138,9 @@ def test_setting_of_the_session_beats_the_environment(commands):
         ({}, {}, "on in sessions that call hudi_pyspark.register(spark) or hudi_pyspark.read"),
         ({}, {"spark.api.mode": "classic"}, "on in sessions that call"),
         ({}, {OPTIMIZER: "false"}, f"off: {OPTIMIZER} is false"),
-        ({"SPARK_REMOTE": "sc://x"}, {}, "off: Spark Connect (sc://x) gives no access"),
-        ({}, {"spark.remote": "local"}, "off: Spark Connect (local) gives no access"),
-        ({}, {"spark.api.mode": "connect"}, "off: spark.api.mode is connect"),
+        ({"SPARK_REMOTE": "sc://x"}, {}, "on in sessions of Spark Connect (sc://x) that call"),
+        ({}, {"spark.remote": "local"}, "on in sessions of Spark Connect (local) that"),
+        ({}, {"spark.api.mode": "connect"}, "on in sessions of Spark Connect that call"),
     ],
 )
 def test_column_pruning(commands, env, settings, text):

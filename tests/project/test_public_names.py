@@ -30,6 +30,7 @@ PUBLIC_NAMES = {
     "UnsupportedTypeError",
     "UnsupportedVersionError",
     "__version__",
+    "explain",
     "read",
     "register",
     "register_payload",

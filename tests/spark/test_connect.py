@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
-from tests.spark.deployment import client, connect_server
+from tests.spark.deployment import client
 
 pytestmark = pytest.mark.spark
 
@@ -64,10 +64,9 @@ CASE = "v9_mor_compaction_inline"
 
 
 @pytest.fixture(scope="module")
-def answers(spark_environment, golden_table):  # noqa: ARG001
+def answers(connect_port, golden_table):
     """What a Connect client in a process of its own is answered."""
-    with connect_server() as port:
-        return client(CLIENT, port, str(golden_table(CASE)))
+    return client(CLIENT, connect_port, str(golden_table(CASE)))
 
 
 def expected(query: str):

@@ -1,0 +1,139 @@
+"""Names of columns in the expressions of a plan."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from hudi_pyspark.spark.connect.sql_text import UnclearError, scan_sql, unquoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hudi_pyspark.spark.hints import Path
+
+_PART = r"(?:`(?:[^`]|``)+`|[^.`]+)"
+_ATTRIBUTE = re.compile(rf"{_PART}(?:\.{_PART})*")
+_KNOWN = frozenset(
+    {
+        "alias", "call_function", "cast", "common_inline_user_defined_function",
+        "direct_shuffle_partition_id", "lambda_function", "literal", "merge_action",
+        "named_argument_expression", "sort_order", "subquery_expression",
+        "unresolved_extract_value", "unresolved_function", "unresolved_named_lambda_variable",
+        "update_fields", "window",
+    }
+)  # fmt: skip
+# Relations whose texts are names of columns.
+_NAMING = frozenset({"Deduplicate", "Join", "Rename", "WithColumnsRenamed", "WithWatermark"})
+
+
+class Names:
+    """Names that messages of protobuf use.
+
+    Attributes:
+        paths: of columns and fields; aliases and the like may be among them.
+        has_star: the messages also use every column of their input.
+    """
+
+    def __init__(self) -> None:
+        self.paths: set[Path] = set()
+        self.has_star = False
+
+    def add(self, message: Any, *, with_relations: bool = False) -> Names:  # noqa: ANN401
+        """Collect the names of a message.
+
+        Args:
+            message: an expression, or a message that has some.
+            with_relations: collect those of relations inside it, too.
+
+        Raises:
+            UnclearError: the message may use columns that it does not name.
+        """
+        kind = message.DESCRIPTOR.name
+        if kind == "SQL":
+            self._add_text(message.query)
+        if kind == "Expression" and self._add_expression(message):
+            return self
+        for field, value in message.ListFields():
+            for part in parts_of(value) if field.name != "common" else ():
+                if isinstance(part, str):
+                    self.paths |= {(part.lower(),)} if kind in _NAMING else set()
+                elif part.DESCRIPTOR.name != "Relation" or with_relations:
+                    self.add(part, with_relations=with_relations)
+        return self
+
+    def _add_expression(self, message: Any) -> bool:  # noqa: ANN401
+        """Collect the names of an expression; return False if they are those of its parts."""
+        kind = message.WhichOneof("expr_type")
+        path = attribute_path(message)
+        if path is not None:
+            self.paths.add(lowered(path))
+        elif kind == "expression_string":
+            self._add_text(message.expression_string.expression)
+        elif kind in ("unresolved_star", "unresolved_regex"):
+            self.has_star = True
+        elif kind not in _KNOWN:
+            raise UnclearError(f"unknown expression {kind}")
+        else:
+            return kind == "literal" or _counts_rows(message)
+        return True
+
+    def _add_text(self, text: str) -> None:
+        scanned = scan_sql(text)
+        self.paths |= scanned.paths
+        self.has_star |= scanned.has_star
+
+
+def parts_of(value: Any) -> Iterator[Any]:  # noqa: ANN401
+    """Yield the messages and texts in a field: one, several, or the keys and values of a map."""
+    if hasattr(value, "items"):
+        values = [*value.keys(), *value.values()]
+    elif hasattr(value, "append"):
+        values = value
+    else:
+        values = [value]
+    for part in values:
+        if isinstance(part, str) or hasattr(part, "DESCRIPTOR"):
+            yield part
+
+
+def attribute_path(expression: Any) -> Path | None:  # noqa: ANN401
+    """Return the path of a column or of its field; None for any other expression."""
+    kind = expression.WhichOneof("expr_type")
+    if kind == "unresolved_attribute":
+        return split_name(expression.unresolved_attribute.unparsed_identifier)
+    if kind == "unresolved_extract_value":
+        field = expression.unresolved_extract_value.extraction.literal
+        path = attribute_path(expression.unresolved_extract_value.child)
+        if path is not None and field.WhichOneof("literal_type") == "string":
+            return (*path, field.string)
+    return None
+
+
+def split_name(text: str) -> Path:
+    """Split a dotted name, whose parts may be in backticks.
+
+    Raises:
+        UnclearError: it is not such a name.
+    """
+    if not _ATTRIBUTE.fullmatch(text):
+        raise UnclearError(f"not a name: {text}")
+    return tuple(unquoted(part) for part in re.findall(_PART, text))
+
+
+def lowered(path: Path) -> Path:
+    """Return a path for comparisons: too many columns are right, so the case does not matter."""
+    return tuple(part.lower() for part in path)
+
+
+def _counts_rows(expression: Any) -> bool:  # noqa: ANN401
+    """Return whether an expression is ``count(*)``."""
+    function = expression.unresolved_function
+    if function.function_name.lower() != "count" or function.is_distinct:
+        return False
+    if len(function.arguments) != 1:
+        return False
+    (star,) = function.arguments
+    return star.WhichOneof("expr_type") == "unresolved_star" and not (
+        star.unresolved_star.ListFields()
+    )

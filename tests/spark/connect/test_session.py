@@ -1,0 +1,203 @@
+"""A client of Spark Connect that narrows its own plans, on a server of this machine.
+
+What the queries answer is compared by `verification.random_plans`; here is what they read.
+"""
+
+import pytest
+
+from tests.spark.deployment import client
+
+pytestmark = pytest.mark.spark
+
+CLIENT = """
+import json, sys
+import pyspark.sql.functions as sf
+from pyspark.sql import SparkSession
+import hudi_pyspark
+
+port, path, types, folder, queries = sys.argv[1:]
+spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+hudi_pyspark.register(spark)
+hook = spark.client._hudi_pyspark_hook
+sent, narrow = [], hook.narrow
+
+
+def spy(plan):
+    reads = narrow(plan)
+    sent.extend(json.loads(read.options.get("hudi-py.hints", "null")) for read in reads)
+    return reads
+
+
+hook.narrow = spy
+
+
+def load(where=path, **options):
+    return spark.read.format("hudi-py").options(**options).load(where)
+
+
+t = load()
+t.createOrReplaceTempView("orders")
+t.select("id", "ts").where("ts > 0").createOrReplaceTempView("chosen")
+spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW nested USING `hudi-py` OPTIONS (path '{types}')")
+answers = {}
+for query in json.loads(queries):
+    sent.clear()
+    try:
+        found = eval(query)
+        if hasattr(found, "collect"):  # what its plan becomes shows without running it
+            spy(found._plan.to_proto(spark.client))
+            found = "a plan"
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+    answers[query] = [found, list(sent)]
+print("ANSWERS", json.dumps(answers, default=str))
+spark.stop()
+"""
+COLUMNS = {"id", "name", "amount", "qty", "ts", "region"}
+ALL = None
+# Queries, and the columns that each of their reads may return.
+QUERIES = {
+    "t.agg(sf.sum('ts'))": [{"ts"}],
+    "t.agg(sf.count(sf.lit(1)))": [set()],
+    "t.groupBy('region').count()": [{"region"}],
+    "t.select('id').where('ts > 100')": [{"id", "ts"}],
+    "t.select(sf.col('ID')).orderBy('REGION')": [{"id", "region"}],
+    "t.withColumn('x', sf.upper('region')).select('x')": [{"region"}],
+    "t.withColumnRenamed('qty', 'q').select('q')": [{"qty"}],
+    "t.drop('name').select('id')": [{"id"}],
+    "t.dropDuplicates(['region']).select('region')": [{"region"}],
+    "t.join(t.select('id', 'name'), 'id').select('ts')": [{"id", "ts"}, {"id", "name", "ts"}],
+    "t.selectExpr('amount * qty AS total')": [{"amount", "qty"}],
+    "t.selectExpr('count(*)')": [set()],
+    "t.select('id').union(t.select('name'))": [{"id"}, {"name"}],
+    "t.where(t.ts == t.select(sf.max('ts')).scalar()).select('id')": [{"id", "ts"}, {"id", "ts"}],
+    "t.select('*').where('id > 1')": [ALL],
+    "t.select(t.colRegex('`i.*`'))": [ALL],
+    "t.distinct()": [ALL],
+    "t.union(t).select('id')": [ALL, ALL],
+    "t.toDF(*'abcdefghijk').select('k')": [ALL],
+    "t.where('id IN (SELECT id FROM orders)').select('name')": [{"id", "name"}],
+    "spark.table('orders').select('orders.id')": [{"id"}],
+    "spark.table('chosen').select('id')": [{"id", "ts"}],
+    "spark.sql('SELECT o.region, count(*) FROM Orders o GROUP BY 1')": [{"region"}],
+    "spark.sql('SELECT id FROM orders WHERE ts = (SELECT max(ts) FROM orders)')": [{"id", "ts"}],
+    "spark.sql('WITH x AS (SELECT qty FROM orders) SELECT max(qty) FROM x')": [{"qty"}],
+    "spark.sql('SELECT region FROM {t}', t=t).where('1 = 1')": [{"region"}],
+    "spark.sql('SELECT id FROM chosen')": [{"id", "ts"}],
+    "spark.sql('SELECT id FROM orders |> LIMIT 1')": [],
+    "spark.sql('SELECT * FROM orders')": [],
+    "spark.sql('WITH orders AS (SELECT 1 AS id) SELECT id FROM orders')": [],
+    "load(inspect='commits').select('action')": [],
+}
+
+
+@pytest.fixture(scope="module")
+def answers(connect_port, golden_table, tmp_path_factory):
+    import json
+
+    tables = [golden_table("v9_mor_compaction_inline"), golden_table("v9_mor_all_types")]
+    folder = tmp_path_factory.mktemp("written")
+    queries = json.dumps([*QUERIES, *HINTS, *OTHERS])
+    return client(CLIENT, connect_port, *map(str, tables), str(folder), queries)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_reads_have_the_columns_of_the_query(answers, query):
+    found, sent = answers[query]
+    assert found == "a plan"
+    assert [columns_of(hints) for hints in sent] == QUERIES[query]
+
+
+def columns_of(hints):
+    """The columns among the names that the hints have."""
+    if hints[0] is None:
+        return ALL
+    return {part for path in hints[0] for part in path} & COLUMNS
+
+
+# Queries, and the conditions and the limit that reach the read.
+HINTS = {
+    "t.where('ts > 100').where(sf.col('region').isin('emea', 'it\\'s'))": [
+        ["`region` IN ('emea', 'it\\'s')", "ts > 100"], None,
+    ],
+    "t.where((t.id == 'k1') & ~(t.amount > 1.5) | t.qty.isNull())": [
+        ["((`id` == 'k1') AND (NOT (`amount` > 1.5e0))) OR (`qty` IS NULL)"], None,
+    ],
+    "t.where('name LIKE \"n%\"').where(sf.rand() > 2)": [[], None],
+    "t.alias('o').select('id', 'ts').where(\"ts > 5\").sort('id')": [["ts > 5"], None],
+    "t.withColumn('ts', sf.lit(7)).where('ts > 5')": [[], None],
+    "t.limit(5).where('ts > 5')": [[], 5],
+    "t.select('id').limit(3)": [[], 3],
+    "t.select(sf.explode(sf.array('id'))).limit(3)": [[], None],
+    "t.orderBy('id').limit(3)": [[], None],
+    "t.show(2)": [[], 3],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("query", HINTS)
+def test_conditions_and_limits_are_hints(answers, query):
+    found, (sent,) = answers[query]
+    assert found in ("a plan", None)
+    assert sent[1:] == HINTS[query]
+
+
+def cached():
+    return "(t.cache(), t.select('id').count(), t.unpersist(), t.select('id').count())[1::2]"
+
+
+NESTED = "spark.table('nested').select('c_struct.f1', 'c_arr_s.b', sf.col('c_struct')['f3']['g2'])"
+EXPLAINED = "hudi_pyspark.explain(spark.table('nested').where('c_int > 5').select('c_struct.f1'))"
+WRITTEN = (
+    "[t.select('id').write.parquet(folder + '/rows'), spark.read.parquet(folder + '/rows').count()]"
+)
+SQL_WRITTEN = (
+    "[spark.sql(f'CREATE TABLE t USING parquet LOCATION \"{folder}/t\" AS SELECT id FROM orders'),"
+    " spark.table('t').count(), spark.sql('INSERT INTO t SELECT name FROM orders').count(),"
+    " spark.table('t').count()]"
+)
+STREAM = (
+    "(spark.readStream.format('hudi-py').load(path).select('id').writeStream.format('memory')"
+    ".queryName('s').trigger(availableNow=True).start().awaitTermination(90), "
+    "spark.table('s').count())"
+)
+REPLACED = (
+    "[spark.range(3).selectExpr('id AS ts').createOrReplaceTempView('chosen'), "
+    "spark.sql('SELECT max(ts) FROM chosen').first()[0], spark.catalog.dropTempView('chosen')]"
+)
+OFF = (
+    "[spark.conf.set('spark.hudi-py.optimizer.enabled', 'false'), hudi_pyspark.register(spark), "
+    "t.select('id').count(), hudi_pyspark.explain(t.select('id')).count('_hoodie')]"
+)
+OTHER_SESSION = "spark.newSession().read.format('hudi-py').load(path).select('id').count()"
+OTHERS = (cached(), NESTED, EXPLAINED, WRITTEN, SQL_WRITTEN, STREAM, REPLACED, OTHER_SESSION, OFF)
+
+
+def test_what_is_cached_is_not_changed(answers):
+    _, sent = answers[cached()]
+    assert sent == [None, [[["id"]], [], None]]
+
+
+def test_fields_of_structs_are_read_alone(answers):
+    text, _ = answers[EXPLAINED]
+    assert text.endswith("columns: c_int, c_struct struct<f1:int>\n  condition: c_int > 5")
+    _, ((paths, *_),) = answers[NESTED]
+    assert paths == [["c_arr_s", "b"], ["c_struct", "f1"], ["c_struct", "f3", "g2"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "counts"), [(WRITTEN, [None, 18]), (SQL_WRITTEN, [18, 0, 36]), (STREAM, [True, 18])]
+)
+def test_writes_and_streams_are_narrow(answers, query, counts):
+    found, sent = answers[query]
+    assert found[-len(counts) :] == counts
+    assert sent
+    assert {"name", "id"} >= set().union(*map(columns_of, sent))
+
+
+def test_view_that_is_replaced_is_read_as_it_is_now(answers):
+    assert answers[REPLACED] == [[None, 2, True], []]
+
+
+def test_setting_and_other_sessions_leave_plans_as_they_are(answers):
+    assert answers[OTHER_SESSION] == [18, []]
+    assert answers[OFF] == [[None, None, 18, 5], []]

@@ -1,0 +1,180 @@
+"""Compare random queries whose scans are narrowed with the same queries on copies of the rows.
+
+python -m verification.random_plans --mode connect --seed 1 --count 2000
+
+A query is made twice from the same seed: in a session that calls `hudi_pyspark.register`, over the
+tables, and in one of Spark alone, over Parquet files with their rows. Both must give the same rows
+or the same error. ``--reference source`` reads the tables on both sides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+import zipfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import hudi_pyspark
+from tests.conftest import GOLDEN, set_spark_environment
+from tests.spark.deployment import connect_server
+from verification.random_plans.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CASES = ("v9_mor_compaction_inline", "v9_mor_all_types", "v8_mor_keygen_complex_hive")
+NAMES = ("orders", "types", "complex")
+
+
+class Side:
+    """A session, and how it reads the tables."""
+
+    def __init__(self, spark: SparkSession, tables: dict[str, Table], *, is_source: bool) -> None:
+        self.spark = spark
+        self._tables = tables
+        self._is_source = is_source
+
+    def load(self, name: str) -> DataFrame:
+        """Read a table."""
+        table = self._tables[name]
+        if self._is_source:
+            return self.spark.read.format("hudi-py").load(table.path)
+        return self.spark.read.parquet(table.copy)
+
+    def make_views(self) -> None:
+        """Make a view of each table; of one as a user of SQL does it."""
+        for name, table in self._tables.items():
+            if self._is_source and name == "types":
+                self.spark.sql(
+                    f"CREATE OR REPLACE TEMPORARY VIEW {name} USING `hudi-py` "
+                    f"OPTIONS (path '{table.path}')"
+                )
+            else:
+                self.load(name).createOrReplaceTempView(name)
+
+    def answer(self, seed: int) -> tuple[str, Any]:
+        """Make a query, and return its text and its answer."""
+        from verification.random_plans.dataframes import random_frame
+        from verification.random_plans.sql import random_sql
+
+        dice = random.Random(seed)
+        text = ""
+        try:
+            if dice.random() < 0.5:
+                text = random_sql(dice, self._tables)
+                frame = self.spark.sql(text)
+                if dice.random() < 0.2:
+                    frame = frame.limit(100).where("1 = 1")
+            else:
+                query = random_frame(self.spark, dice, self._tables, self.load)
+                frame, text = query.frame, f"{query.table.name}: {' '.join(query.log)}"
+            return text, _rows(frame, dice)
+        except PySparkException as error:
+            return text, f"{type(error).__name__} {error.getCondition()}"
+
+
+def _rows(frame: DataFrame, dice: random.Random) -> Any:
+    way = dice.random()
+    if way < 0.1:
+        return frame.count()
+    if way < 0.2:
+        return frame.toArrow().num_rows
+    rows = frame.collect()
+    return frame.columns, sorted(repr(_plain(row)) for row in rows)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in which the last digits of sums do not matter."""
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return sorted((repr(_plain(k)), repr(_plain(v))) for k, v in value.items())
+    return value
+
+
+def _tables(spark: SparkSession, folder: Path) -> dict[str, Table]:
+    found = {}
+    for name, case in zip(NAMES, CASES, strict=True):
+        with zipfile.ZipFile(GOLDEN / case / "table.zip") as archive:
+            archive.extractall(folder)
+        path, copy = str(folder / case), str(folder / f"{case}.parquet")
+        frame = spark.read.format("hudi-py").load(path)
+        frame.coalesce(1).write.parquet(copy)
+        types = {each.name: each.dataType for each in frame.schema}
+        found[name] = Table(name, path, copy, types, frame.collect())
+    return found
+
+
+def compare(narrowed: Side, plain: Side, seeds: range, log: Any = None) -> list[dict[str, Any]]:
+    """Ask both sides and return the queries that they answer differently."""
+    narrowed.make_views()
+    plain.make_views()
+    different, errors = [], 0
+    for seed in seeds:
+        text, found = narrowed.answer(seed)
+        _, wanted = plain.answer(seed)
+        errors += isinstance(wanted, str)
+        if found != wanted:
+            different.append({"seed": seed, "query": text, "found": found, "wanted": wanted})
+            print(json.dumps(different[-1], default=str)[:3000], flush=True)
+        if log and seed % 50 == 0:
+            print(f"{seed}: {len(different)} different, {errors} errors", file=log, flush=True)
+    print("ERRORS", errors, flush=True)
+    return different
+
+
+def _sessions(mode: str, stack: ExitStack) -> tuple[SparkSession, SparkSession]:
+    if mode == "connect":
+        url = f"sc://127.0.0.1:{stack.enter_context(connect_server())}"
+        sessions = [SparkSession.builder.remote(url).create() for _ in range(2)]
+    else:
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.sql.shuffle.partitions", "2")
+        first = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
+        sessions = [first, first.newSession()]
+    for session in sessions:
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+        session.conf.set("spark.sql.shuffle.partitions", "2")
+    return sessions[0], sessions[1]
+
+
+def main() -> None:
+    """Run as described above; the exit code is 1 if an answer differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mode", choices=["connect", "classic"], default="connect")
+    parser.add_argument("--reference", choices=["copy", "source"], default="copy")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=2_000)
+    chosen = parser.parse_args()
+    os.environ["TZ"] = "UTC"
+    set_spark_environment()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        one, other = _sessions(chosen.mode, stack)
+        tables = _tables(other, folder)
+        hudi_pyspark.register(one)
+        seeds = range(chosen.seed, chosen.seed + chosen.count)
+        different = compare(
+            Side(one, tables, is_source=True),
+            Side(other, tables, is_source=chosen.reference == "source"),
+            seeds,
+            sys.stderr,
+        )
+        one.stop()
+    print("ANSWERS", json.dumps({"asked": len(seeds), "different": different}, default=str))
+    sys.exit(bool(different))
+
+
+if __name__ == "__main__":
+    main()
