@@ -17,7 +17,7 @@ BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
 .PHONY: help install demo test test-fast test-spark test-platform test-cluster test-storage test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage mutants \
-	check lint types format bench bench-full docs site build sbom audit zip matrix release-check
+	check lint types format bench bench-guard bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -185,6 +185,9 @@ bench: $(BENCH) ## compare with Apache Hudi and hudi-rs on small tables (BENCH_A
 	@$(PYTHON) benchmarks/avro_decoder.py 100000 3
 	@$(PYTHON) benchmarks/incremental_planning.py 200
 	@$(PYTHON) -m benchmarks.run --scale 0.02 --rounds 1 $(BENCH_ARGS)
+
+bench-guard: $(VENV)/.group-test ## fail if one of twelve queries takes 15 % more processor time or requests than recorded
+	@$(PYTHON) -m benchmarks.guard $(BENCH_ARGS)
 
 bench-full: $(BENCH) ## the same at full size: hours, 5 GB on disk, 16 GB of memory
 	@$(PYTHON) benchmarks/avro_decoder.py

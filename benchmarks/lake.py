@@ -18,7 +18,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
 import zipfile
@@ -28,10 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 
+from benchmarks.counted_storage import CountedStorage
 from hudi_pyspark import HudiTable
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.planning.metadata_table.table import FILES, RECORD_INDEX
-from hudi_pyspark.storage import ArrowStorage
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))  # for the tests' writer of HFiles
@@ -41,7 +40,6 @@ from tests.format.test_hfile import GZIP, block, entry, hfile, message, varint  
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import pyarrow as pa
 
 CASE = "v9_mor_mdt_indexes"
 FILES_PER_PARTITION = 20
@@ -140,56 +138,6 @@ def place(rng: random.Random, partition: str) -> dict[str, Any]:
     }
 
 
-class CountedFile(io.RawIOBase):
-    """A file whose reads are requests."""
-
-    def __init__(self, file: pa.NativeFile, request: Callable[[], None]) -> None:
-        super().__init__()
-        self._file, self._request = file, request
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return int(self._file.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def read(self, size: int = -1) -> bytes:
-        self._request()
-        return bytes(self._file.read(size if size >= 0 else None))
-
-
-class CountedStorage(ArrowStorage):
-    """A local storage that counts requests, each of which takes some time."""
-
-    requests = 0
-    latency = 0.0
-    _lock = threading.Lock()
-
-    @classmethod
-    def request(cls) -> None:
-        with cls._lock:
-            CountedStorage.requests += 1
-        time.sleep(cls.latency)
-
-    def list_directory(self, directory: str) -> list[Any]:
-        self.request()
-        return super().list_directory(directory)
-
-    def open_input(self, path: str) -> Any:
-        return CountedFile(super().open_input(path), self.request)
-
-    def at(self, location: str) -> ArrowStorage:
-        storage = super().at(location)
-        storage.__class__ = CountedStorage
-        return storage
-
-
 def plan(table: HudiTable, **options: Any) -> int:
     """Return the number of tasks."""
     return sum(len(group) for group in table.scan(**options).plan_groups())
@@ -229,8 +177,7 @@ def measure(path: str, name: str, files: int, keys: int, latency: float) -> None
     """Run one query in this process and print what it took."""
     CountedStorage.latency = latency
     table = HudiTable(path)
-    table.storage.inner.__class__ = CountedStorage  # what confines paths wraps it
-    CountedStorage.requests = 0
+    CountedStorage.count(table)
     started, cpu_started = time.perf_counter(), time.process_time()
     found = queries(files, keys)[name](table)
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu_started

@@ -84,15 +84,15 @@ def in_child(*arguments: str) -> dict[str, float]:
     return numbers
 
 
-def write_table(folder: Path, log_rows: int) -> None:
+def write_table(folder: Path, log_rows: int, rows: int = BASE_ROWS) -> None:
     """Write the table; print the number of merged rows and the sum of their ordering values."""
     timeline = folder / ".hoodie"
     timeline.mkdir()
     (timeline / "hoodie.properties").write_text(PROPERTIES)
     (folder / ".hoodie_partition_metadata").write_bytes(b"commitTime=0")
-    newest = np.full(max(log_rows, BASE_ROWS), -1.0)  # ordering value by key; -1 for no row
-    newest[:BASE_ROWS] = 0
-    pq.write_table(base_rows(), folder / BASE_FILE)
+    newest = np.full(max(log_rows, rows), -1.0)  # ordering value by key; -1 for no row
+    newest[:rows] = 0
+    pq.write_table(base_rows(rows), folder / BASE_FILE)
     random = np.random.default_rng(1)
     with (folder / LOG_FILE).open("wb") as file:
         for start in range(0, log_rows, BLOCK_ROWS):
@@ -112,10 +112,10 @@ def write_table(folder: Path, log_rows: int) -> None:
     print(json.dumps({"rows": len(alive), "ts": float(alive.sum())}))
 
 
-def base_rows() -> pa.Table:
-    zeros = pa.array(np.zeros(BASE_ROWS))
-    columns = {name: pa.array(["x"] * BASE_ROWS) for name in (*META_COLUMNS, *TEXTS)}
-    keys = [f"{number:024}" for number in range(BASE_ROWS)]
+def base_rows(rows: int) -> pa.Table:
+    zeros = pa.array(np.zeros(rows))
+    columns = {name: pa.array(["x"] * rows) for name in (*META_COLUMNS, *TEXTS)}
+    keys = [f"{number:024}" for number in range(rows)]
     columns |= {"_hoodie_record_key": pa.array(keys), **dict.fromkeys((*NUMBERS, "ts"), zeros)}
     return pa.table({name: columns[name] for name in COLUMNS})
 
