@@ -33,10 +33,7 @@ def narrow_type(kind: pa.DataType, wanted: pa.DataType) -> pa.DataType:
 def narrow_fields(
     schema: pa.Schema, wanted: pa.Schema, *, whole: Collection[str] = ()
 ) -> pa.Schema:
-    """Return the columns without nested fields that are not wanted.
-
-    Columns that ``wanted`` does not have, and those of ``whole``, remain as they are.
-    """
+    """Return columns without unwanted nested fields; ``whole`` and unlisted ones stay whole."""
     return pa.schema(
         field.with_type(narrow_type(field.type, wanted.field(field.name).type))
         if field.name in wanted.names and field.name not in whole

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 def conform(
     table: pa.Table, schema: pa.Schema, constants: Mapping[str, pa.Scalar], *, source: str
 ) -> pa.Table:
-    """Give a table exactly the columns and types of a schema.
-
-    Columns that the file lacks are null, or their constant; ``source`` names it in errors.
-    """
+    """Give a table exactly a schema; columns that the file lacks are null, or their constant."""
     if table.schema.equals(schema):
         return table
     columns = []

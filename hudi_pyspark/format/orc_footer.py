@@ -37,11 +37,7 @@ class OrcFooter:
 
 
 def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
-    """Parse the footer of an ORC file; ``compression`` is pyarrow's name of it.
-
-    Raises ValueError for bytes that are not a footer, and UnsupportedTypeError for a compression
-    that is not covered. Source: the ORC specification v1.
-    """
+    """Parse the footer of an ORC file (v1); ``compression`` is pyarrow's name of it."""
     fields = _fields(_decompress(stored, compression))
     stripes = [dict(_fields(value)) for number, value in fields if number == _STRIPES]
     statistics = [dict(_fields(value)) for number, value in fields if number == _STATISTICS]

@@ -21,7 +21,7 @@ from hudi_pyspark.filter.predicate import (
     Or,
     compare,
     conjunction,
-    field_type,
+    find_field,
     is_in,
 )
 
@@ -165,7 +165,8 @@ def _listed(name: str, kind: pa.DataType, values: pa.Array, *, when: bool) -> Pr
 def _resolved(column: Field, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
     """Return the dotted name and the type of a field; None if it cannot be named."""
     name = ".".join(column.path)
-    kind = field_type(schema, name)
+    field = find_field(schema, name)
+    kind = field.type if field is not None else None
     is_plain = len(column.path) == 1 or not any("." in part for part in column.path)
     is_own = (name in schema.names) is (len(column.path) == 1)
     return (name, kind) if kind is not None and is_plain and is_own else None

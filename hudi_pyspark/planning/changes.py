@@ -74,13 +74,11 @@ def check_changes(view: TableView, options: IncrementalOptions) -> None:
 def plan_changes(
     view: TableView, options: IncrementalOptions, table_schema: pa.Schema, plan: Plan
 ) -> list[CdcTask]:
-    """Make one task per commit and file group, in order of commits.
-
-    Begin and end are compared with requested times on every table version, except that the offsets
-    of a stream are completion times from version 8 on. ``plan`` makes scan tasks of all columns,
-    given file slices and the newest instant that counts. IncrementalRangeError: the range begins
-    before the active timeline, commits of it are still pending, or files are gone.
-    """
+    """Make one task per commit and file group, in order of commits."""
+    # Begin and end are compared with requested times on every table version, except that the
+    # offsets of a stream are completion times from version 8 on. ``plan`` makes scan tasks of all
+    # columns, given file slices and the newest instant that counts. IncrementalRangeError: the
+    # range begins before the active timeline, commits of it are still pending, or files are gone.
     by_completion = options.by_offset and view.config.has_completion_times
     times = commit_times(view, by_completion=by_completion)
     end = options.end or max(times.values(), default="")

@@ -67,10 +67,7 @@ class SlicePlanner:
     def pruned(
         self, slices: Sequence[FileSlice], predicate: Predicate | None, *, by_key: bool
     ) -> Sequence[FileSlice]:
-        """Return the slices of the latest state that can have rows which pass a filter.
-
-        ``by_key``: a key has rows in its latest file group only.
-        """
+        """Return the latest slices with rows that may pass; keys may be looked up if ``by_key``."""
         self.index_notes = []
         if predicate is None or not (indexes := self._indexes(by_key=by_key)):
             return slices

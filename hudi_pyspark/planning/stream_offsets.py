@@ -79,10 +79,7 @@ def first_offset(options: StreamOptions) -> str:
 def next_offset(
     view: TableView, start: str, options: StreamOptions, *, until: str, limited: bool
 ) -> str:
-    """Return the end of the batch after an offset (exclusive); the offset itself if nothing is new.
-
-    The stream ends at ``until`` (Trigger.AvailableNow); "" for never.
-    """
+    """Return the end of the batch after ``start``, at most ``until``; else ``start``."""
     offsets = commit_offsets(view)
     ahead = [o for o in offsets if start < o and (not until or o <= until)]
     if not ahead:

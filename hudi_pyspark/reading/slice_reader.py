@@ -61,11 +61,9 @@ def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
 
 
 def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
-    """Read the rows of a slice, with the columns that the task works on.
-
-    The record key column may be missing, and rows for which the task's predicate is not true may be
-    among them.
-    """
+    """Read the rows of a slice, with the columns that the task works on."""
+    # The record key column may be missing, and rows for which the task's predicate is not true may
+    # be among them.
     if not task.file_slice.log_files:
         yield from read_base_rows(task, storage, task.predicate)
     elif task.settings.skip_merge:

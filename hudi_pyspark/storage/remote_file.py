@@ -131,10 +131,7 @@ def prefetch(file: object, spans: Iterable[Span]) -> None:
 
 
 def coalesce(spans: Iterable[Span], *, hole: int = HOLE, most: int | None = None) -> list[Span]:
-    """Return the ranges to request, in order and without overlaps.
-
-    Up to ``hole`` bytes between two are requested along, but no request grows past ``most`` bytes.
-    """
+    """Return ranges to request, in order: holes up to ``hole`` bytes included, of ``most`` each."""
     ranges: list[Span] = []
     for begin, end in sorted(spans):
         if ranges:

@@ -83,11 +83,9 @@ class ArchivedInstant:
 def load_archive(
     storage: Storage, layout: int, folder: str, since: str = "", until: str = ""
 ) -> tuple[ArchivedInstant, ...]:
-    """Read the completed instants of the archive, without their metadata, ordered by time.
-
-    Files of the history (layout 2) without instants from ``since`` up to ``until`` are not read;
-    the answer has all within these bounds, and maybe others. Raises CorruptTimelineError.
-    """
+    """Read the completed instants of the archive, without their metadata, ordered by time."""
+    # Files of the history (layout 2) without instants from ``since`` up to ``until`` are not read;
+    # the answer has all within these bounds, and maybe others. Raises CorruptTimelineError.
     if layout >= 2:
         loaded = load_history_v2(storage, folder, since, until)
     else:

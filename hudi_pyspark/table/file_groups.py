@@ -40,10 +40,7 @@ CHECKED_COMMITS = 1_000
 
 @dataclass(eq=False)
 class FileGroups:
-    """Every file group of a table with all its slices, those of no use for a query included.
-
-    Groups that `find` has listed are kept.
-    """
+    """Every file group of a table with all its slices; those that `find` has listed are kept."""
 
     config: TableConfig
     history: CommitHistory
@@ -55,12 +52,10 @@ class FileGroups:
         return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
 
     def committed_until(self, until: str) -> Mapping[str, Mapping[str, CommittedFile]]:
-        """Return what the newest commits up to an instant record of their files, as above.
-
-        From table version 8 on these are as many as `CHECKED_COMMITS`, without those that the
-        listing has recorded itself. Files of older ones that are lost go unnoticed, as those of
-        archived commits do.
-        """
+        """Return what the newest commits up to an instant record of their files, as above."""
+        # From table version 8 on these are as many as `CHECKED_COMMITS`, without those that the
+        # listing has recorded itself. Files of older ones that are lost go unnoticed, as those of
+        # archived commits do.
         metadata = self.history.commit_metadata
         recorded = self._recorded_commits(until)
         times = [time for time in metadata if time <= until and time not in recorded]

@@ -50,11 +50,9 @@ class LogScan:
 
 
 def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogScan:
-    """Resolve rollbacks, uncommitted instants and log compactions.
-
-    ``blocks`` are of all log files of the slice, in apply order of the files, then in file order.
-    CorruptLogBlockError: a block without instant, or of a type that a slice cannot have.
-    """
+    """Resolve rollbacks, uncommitted instants and log compactions."""
+    # ``blocks`` are of all log files of the slice, in apply order of the files, then in file order.
+    # CorruptLogBlockError: a block without instant, or of a type that a slice cannot have.
     by_instant: dict[str, list[LogBlock]] = {}  # in order of first appearance
     corrupt = []
     for block in blocks:
@@ -109,11 +107,7 @@ class SliceBlocks:
     most_bytes_in_memory: int  # larger files are read piece by piece
 
     def read(self, storage: Storage, files: LogFiles) -> list[LogBlock]:
-        """Return the log blocks that the query sees, undecoded, in the order in which they apply.
-
-        Raises CorruptLogBlockError where `on_damage` says to fail, and MissingFileError where a log
-        file, or the blocks that a completed commit wrote, are gone.
-        """
+        """Return the log blocks that the query sees, undecoded, in the order of their merge."""
         scan = scan_blocks(self._frame(storage, files), self.block_filter)
         self._check_damage(scan, storage)
         self._check_presence(scan, storage)

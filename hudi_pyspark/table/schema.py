@@ -37,12 +37,10 @@ _HISTORY_FILE = re.compile(r"(\d+)(?:_\d+)?\.schemacommit")
 
 
 def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
-    """Return the meta columns, then the table's columns in their order, in types that Spark has.
-
-    The schema is the one of the last commit at or before ``as_of``; before the first commit it is
-    the latest. All timestamps are in microseconds; see `counts_milliseconds`.
-    UnsupportedTableError: the table has no schema yet.
-    """
+    """Return the meta columns, then the table's columns in their order, in types that Spark has."""
+    # The schema is the one of the last commit at or before ``as_of``; before the first commit it is
+    # the latest. All timestamps are in microseconds; see `counts_milliseconds`.
+    # UnsupportedTableError: the table has no schema yet.
     text = _committed_schema(view, as_of) or view.config.create_schema
     schema = _table_columns(text) if text else view.data_file_schema
     if schema is None:

@@ -29,10 +29,7 @@ _MOST_LISTINGS = 5
 
 @dataclass(frozen=True)
 class Timeline:
-    """Instants in order of requested time, one per (requested time, comparable action).
-
-    Times are compared as strings, as Hudi does.
-    """
+    """Instants in order of requested time, as text, one per time and comparable action."""
 
     instants: tuple[Instant, ...]
 

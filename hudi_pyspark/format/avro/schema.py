@@ -247,10 +247,8 @@ def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
 
 
 def column_type(avro: AvroType, path: str) -> pa.DataType | None:
-    """Return the type that a table shows for a column; None where it is the stored type.
-
-    A vector is a list of numbers, a variant the struct that Spark knows as one.
-    """
+    """Return the type that a table shows for a column; None where it is the stored type."""
+    # A vector is a list of numbers, a variant the struct that Spark knows as one.
     if isinstance(avro, AvroUnion):
         return column_type(avro.members[0], path) if len(avro.members) == 1 else None
     if isinstance(avro, AvroRecord) and avro.logical == "variant":

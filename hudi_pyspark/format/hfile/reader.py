@@ -49,11 +49,9 @@ _PART = 32 << 20  # inflated bytes that are decoded together
 
 
 def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
-    """Read every entry of an HFile, as HBase's or Hudi's own writer made it.
-
-    HFileError does not name the file: base files, log blocks and the bootstrap index are HFiles, so
-    the caller knows which of them is corrupt. The format is in Apache HBase's reference guide.
-    """
+    """Read every entry of an HFile, as HBase's or Hudi's own writer made it."""
+    # HFileError does not name the file: base files, log blocks and the bootstrap index are HFiles,
+    # so the caller knows which of them is corrupt. The format is in Apache HBase's reference guide.
     reader = HFileReader.open(memoryview(data), path=path)
     return concat_hfiles(list(reader.entries(part_size=len(data) << 11)), reader.file_info)
 

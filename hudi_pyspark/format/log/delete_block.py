@@ -111,12 +111,10 @@ def _group_of_column(values: pa.Array) -> OrderingGroup:
 
 
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:
-    """Decode the content of a delete block of any version.
-
-    Raises CorruptLogBlockError, and UnsupportedTableError for ordering values of unknown Java
-    classes. Only golden table v9_mor_payload_mysql_debezium has several ordering fields; versions 1
-    and 2 are checked by bytes of Hudi's serialiser alone.
-    """
+    """Decode the content of a delete block of any version."""
+    # Raises CorruptLogBlockError, and UnsupportedTableError for ordering values of unknown Java
+    # classes. Only golden table v9_mor_payload_mysql_debezium has several ordering fields; versions
+    # 1 and 2 are checked by bytes of Hudi's serialiser alone.
     if len(content) < _VERSION_AND_LENGTH.size:
         problem = f"expected version and length of a delete block, found {len(content)} bytes"
         raise CorruptLogBlockError(problem, path, offset)

@@ -167,11 +167,9 @@ class SalvagedBlock:
 
 
 def salvage_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[SalvagedBlock]:
-    """Cut a log file into blocks as far as possible, and pass over what `frame_blocks` refuses.
-
-    Where a block is whole by its lengths but cannot be understood, the next one begins after it;
-    everywhere else at the next magic.
-    """
+    """Cut a log file into blocks as far as possible, and pass over what `frame_blocks` refuses."""
+    # Where a block is whole by its lengths but cannot be understood, the next one begins after it;
+    # everywhere else at the next magic.
     file = memoryview(data) if isinstance(data, bytes) else data
     offset = 0
     while offset < len(file):

@@ -23,11 +23,9 @@ _GZIP_CODEC = b"\x15\x04\x16"
 def open_parquet(
     source: pa.NativeFile | IO[bytes], *, verify_checksums: bool = True, **options: object
 ) -> pq.ParquetFile:
-    """Open a file so that a changed byte in a page or a name is an error.
-
-    Pages of GZIP are not compared with Parquet's checksums: decompression has its own. Raises
-    pyarrow.ArrowInvalid, OSError or UnicodeDecodeError where the footer contradicts itself.
-    """
+    """Open a file so that a changed byte in a page or a name is an error."""
+    # Pages of GZIP are not compared with Parquet's checksums: decompression has its own. Raises
+    # pyarrow.ArrowInvalid, OSError or UnicodeDecodeError where the footer contradicts itself.
     file = pq.ParquetFile(source, **options)
     if file.num_row_groups:
         _check_names(file.schema, file.metadata.row_group(0))

@@ -88,10 +88,7 @@ class ColumnPages:
 
 @dataclass(frozen=True, slots=True)
 class ParquetPages:
-    """The footer of a Parquet file, for those who pick pages.
-
-    Its methods raise ParquetPagesError or ThriftError for a file that is not as they expect.
-    """
+    """The footer of a Parquet file; ParquetPagesError or ThriftError if it is not as expected."""
 
     footer: ThriftStruct
 

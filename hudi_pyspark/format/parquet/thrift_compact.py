@@ -51,10 +51,7 @@ class ThriftList:
 
 
 class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
-    """Fields by their numbers, in their order, each with its type.
-
-    The methods raise ThriftError where there is no field of that number and type.
-    """
+    """Fields by number, in order, with their types; ThriftError if one is not as asked for."""
 
     def integer(self, number: int) -> int:
         """Return the integer of a field."""

@@ -87,12 +87,10 @@ class Instant:
         return cls(requested_time, action, state, completion_time)
 
     def file_name(self, layout: int) -> str:
-        """Return the name that Hudi gives this instant's file; `parse` inverts it.
-
-        A completed compaction is named as the commit that it has become, and likewise the other
-        actions that complete under another name. ValueError: a requested savepoint, which has no
-        file.
-        """
+        """Return the name that Hudi gives this instant's file; `parse` inverts it."""
+        # A completed compaction is named as the commit that it has become, and likewise the other
+        # actions that complete under another name. ValueError: a requested savepoint, which has no
+        # file.
         if self.state is InstantState.REQUESTED and self.action is Action.SAVEPOINT:
             raise ValueError(f"savepoint {self.requested_time} has no requested file")
         if self.state is InstantState.COMPLETED:
@@ -132,11 +130,9 @@ def _is_named(
 
 
 def instant_to_datetime(text: str) -> datetime:
-    """Return the moment of a 14- or 17-digit instant, on the clock of the writer's time zone.
-
-    Fourteen digits mean the last millisecond of their second, as in Hudi. No instant records the
-    writer's time zone.
-    """
+    """Return the moment of a 14- or 17-digit instant, on the clock of the writer's time zone."""
+    # Fourteen digits mean the last millisecond of their second, as in Hudi. No instant records the
+    # writer's time zone.
     if not (text.isascii() and text.isdigit() and len(text) in (14, 17)):
         raise InvalidInstantError(
             f"expected an instant of 14 or 17 digits (yyyyMMddHHmmss[SSS]), found {text!r}"

@@ -31,11 +31,9 @@ _UNDECODABLE = (
 
 
 def read_body(body: bytes, *, path: str) -> dict[str, Any]:
-    """Decode the single record of a timeline file; {} for an empty file.
-
-    Its first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on, but
-    those of an upgraded table stay as they were. Raises CorruptTimelineError.
-    """
+    """Decode the single record of a timeline file; {} for an empty file."""
+    # Its first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on,
+    # but those of an upgraded table stay as they were. Raises CorruptTimelineError.
     if not body:
         return {}
     with undecodable_as_corrupt(path):

@@ -118,10 +118,8 @@ class SavepointMetadata:
 
 
 def parse_compaction_plan(body: bytes, *, path: str) -> CompactionPlan:
-    """Decode the requested file of a compaction or log compaction.
-
-    An empty one is corrupt: its plan says which log files belong to which slice.
-    """
+    """Decode the requested file of a compaction or log compaction."""
+    # An empty one is corrupt: its plan says which log files belong to which slice.
     if not body:
         raise CorruptTimelineError(path, "expected a compaction plan, found an empty file")
     with decoded_body(body, path=path) as record:

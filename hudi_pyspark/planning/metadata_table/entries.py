@@ -59,10 +59,7 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class MetadataSlice:
-    """One file slice of the metadata table.
-
-    Its log files are read as a whole, once; its base file is read where wanted keys lie.
-    """
+    """One file slice of the metadata table: its log files are read once, its base file by key."""
 
     storage: Storage
     file_slice: FileSlice

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.errors import HudiError
+from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.options.values import Index
-from hudi_pyspark.planning.metadata_table.bloom_filters import slices_that_may_hold
 from hudi_pyspark.planning.metadata_table.column_stats import (
     columns_with_bounds,
     is_base_alone,
     slices_within_bounds,
 )
+from hudi_pyspark.planning.metadata_table.index_keys import file_key, partition_keys
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.record_index import locate
+from hudi_pyspark.planning.metadata_table.records import merged_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -101,7 +103,24 @@ def _by_bloom_filters(
     files = [s for s in slices if is_base_alone(s)]
     if question.record_keys is None or not 0 < len(files) <= _MOST_BLOOM_FILTERS:
         return None
-    return _without(slices, files, slices_that_may_hold(metadata, files, question.record_keys))
+    partitions = partition_keys({s.partition_path for s in files})
+    names = [partitions[s.partition_path] + file_key(s.base_file) for s in files if s.base_file]
+    ruled_out = {
+        name
+        for entries in metadata.find(Index.BLOOM_FILTERS.value, names)
+        for name, _, value in merged_values(entries)
+        if not _may_contain(value, question.record_keys)
+    }
+    kept = [s for name, s in zip(names, files, strict=True) if name not in ruled_out]
+    return _without(slices, files, kept)
+
+
+def _may_contain(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
+    try:
+        bloom = BloomFilter.parse(value["bloomFilter"].decode(), value["type"])
+    except (BloomFilterError, UnicodeDecodeError):
+        return True
+    return bool(bloom.may_contain(keys).any())
 
 
 def _without(slices: Slices, asked: Slices, kept: Slices) -> Slices:

@@ -71,12 +71,10 @@ class MetadataTable:
 
     @cached_property
     def recorded_commits(self) -> frozenset[str]:
-        """The table's commits whose files it recorded when they were committed.
-
-        It has files of other commits by a listing of the storage, made when it was created, which
-        may have missed some. Where it is ahead of the table's timeline, a clean may have removed
-        files from it that the state of that timeline needs: then there are none.
-        """
+        """The table's commits whose files it recorded when they were committed."""
+        # It has files of other commits by a listing of the storage, made when it was created, which
+        # may have missed some. Where it is ahead of the table's timeline, a clean may have removed
+        # files from it that the state of that timeline needs: then there are none.
         own = {
             i.requested_time
             for i in self.view.timeline.completed

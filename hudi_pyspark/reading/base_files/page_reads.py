@@ -38,12 +38,10 @@ _ARROW_SCHEMA = b"ARROW:schema"  # types of pyarrow's own, for all columns toget
 def read_keyed_rows(
     file: PagedFile, group: int, columns: Sequence[str], keys: pa.Array
 ) -> pa.Table | None:
-    """Read the rows of a row group that have some record keys, in the file's own types.
-
-    None where the row group is to be read whole: that is not slower, or the file has no usable
-    index of its pages. `benchmarks/page_reads.py` measures the gain: four times for one key in a
-    file of 120 MB, none where most pages hold a wanted row.
-    """
+    """Read the rows of a row group that have some record keys, in the file's own types."""
+    # None where the row group is to be read whole: that is not slower, or the file has no usable
+    # index of its pages. `benchmarks/page_reads.py` measures the gain: four times for one key in a
+    # file of 120 MB, none where most pages hold a wanted row.
     metadata = file.parquet.metadata
     row_group = metadata.row_group(group)
     others = [name for name in columns if name != RECORD_KEY_COLUMN]

@@ -120,10 +120,7 @@ def _read_row_groups(
     batch_rows: int,
     keys: pa.Array | None,
 ) -> Iterator[pa.Table]:
-    """Read columns of some row groups, in file order; rows without one of ``keys`` may be missing.
-
-    ``leaves`` are paths of the wanted leaf columns, or the same names as ``columns``.
-    """
+    """Read columns, of whose leaves some are wanted, in file order; other keys may be missing."""
     # What is fetched for a read stays in memory as long as that: so from another machine, the
     # columns of one row group at a time.
     one_by_one = keys is not None or file.is_remote

@@ -34,12 +34,10 @@ class MemoryLimits:
 
     @classmethod
     def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> MemoryLimits:
-        """Return the limits of a Python process, by the options and its environment.
-
-        A total of 0 is a third of the memory that Spark allows a Python worker
-        (``spark.executor.pyspark.memory``), 1 GiB at most. A folder of "" is a local folder of
-        Spark, or that for temporary files.
-        """
+        """Return the limits of a Python process, by the options and its environment."""
+        # A total of 0 is a third of the memory that Spark allows a Python worker
+        # (``spark.executor.pyspark.memory``), 1 GiB at most. A folder of "" is a local folder of
+        # Spark, or that for temporary files.
         worker = int(environment.get("PYSPARK_EXECUTOR_MEMORY_MB", "-1")) * _MEGABYTE
         if not total:
             total = min(worker // 3, DEFAULT_MEMORY) if worker > 0 else DEFAULT_MEMORY

@@ -44,11 +44,7 @@ def load_log(
     memory: MemoryLimits,
     merger: PayloadMerger | None = None,
 ) -> LoadedLog:
-    """Decode the log records of a slice; its blocks, oldest first, are not needed afterwards.
-
-    The caller closes the result. PositionsMissing: the decoder reads no keys, and a block has no
-    usable positions.
-    """
+    """Decode a slice's log records, blocks oldest first; the caller closes the result."""
     parts = map(decoder.decode, blocks)
     first_parts, are_all = _up_to(parts, memory.records)
     if are_all:
