@@ -543,6 +543,8 @@ class TestGoldenTables:
         assert "added" not in at_end.schema.names
         assert self.differs(latest, "incr_end_latest_schema") == []
         assert latest.drop_columns(["added"]).num_rows == at_end.num_rows == 9
+        of_all = table.scan(query_type="incremental", begin="000", use_end_schema=True).to_arrow()
+        assert of_all.schema == latest.schema
 
     def test_time_travel_is_refused_in_a_range(self, table):
         with pytest.raises(

@@ -195,7 +195,7 @@ def _archived_begin(c: Comparison) -> bool:
     """
     found = c.difference()
     active = completed_commits(c.path)
-    if not found or c.table_version >= 8 or not c.query.is_incremental:
+    if not found or c.table_version >= 8 or c.query.kind is not QueryKind.INCREMENTAL:
         return False
     missing, extra = _apart_from_file_names(c, found)
     keys = {identity(c, row) for row in extra}
@@ -381,7 +381,8 @@ def _survives(c: Comparison, change: Row) -> bool:
 def _filtered_log_blocks(c: Comparison) -> bool:
     """D32: the fallback with Parquet log blocks returns rows that its own snapshot replaced."""
     found = c.difference()
-    if not found or not c.query.is_incremental or not lacks_files(c) or not found.missing:
+    is_range = c.query.kind is QueryKind.INCREMENTAL
+    if not found or not is_range or not lacks_files(c) or not found.missing:
         return False
     if c.history.options.get("hoodie.logfile.data.block.format") != "parquet":
         return False
