@@ -130,6 +130,14 @@ def test_file_whose_key_range_rules_every_key_out_is_left_out(keys, groups):
     assert RowGroupFilter(record_keys=keys).choose(pq.ParquetFile(sink)) == groups
 
 
+@pytest.mark.parametrize(("key", "groups"), [("k0005", [0]), ("k0005x", [])])
+def test_file_whose_bloom_filter_has_no_key_is_left_out(key, groups):
+    with zipfile.ZipFile(GOLDEN / "v10_mor_log_compaction" / "table.zip") as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith("114888.parquet"))
+        file = pq.ParquetFile(io.BytesIO(archive.read(name)))
+    assert RowGroupFilter(record_keys=(key,)).choose(file) == groups
+
+
 def test_key_ranges_of_apache_hudi_are_those_of_the_keys():
     ranges = list(key_ranges())
     assert len(ranges) > 100
