@@ -43,6 +43,7 @@ def chosen(file, text, **options):
         ("name IS NULL", [0]),
         ("name = 'n15'", [1]),
         ("inner.n = 25", [2]),
+        ("inner IS NULL", [0, 1, 2, 3]),
         ("fare < 5", [0]),
         ("fare > 38", [0, 1, 2, 3]),  # there may be NaN
     ],
