@@ -117,7 +117,8 @@ class _AvroMaker(Maker):
         r = self.random
         self.version = max(table_versions(self.hudi))
         self.key_type, self.has_two_keys = "string", False
-        self.ordering = self.pick(long=3, none=2)
+        self.ordering = self.pick(long=3, none=2, timestamp_millis=1, timestamp_micros=0.5)
+        self.marks_deletes = r.random() < 0.4
         self.partitioning = self.pick(none=1, text=2)
         self.keys = r.choice([6, 20])
         kinds = r.sample(self.readable, r.randint(3, 6))

@@ -14,6 +14,8 @@ from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_t
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
 from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.filter.predicate import find_field
+from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.format.log.data_block import (
     OnlyRows,
     block_schema,
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.merge_mode import MergeRule
 
 _DELETING_OPERATIONS = ("D", "-U")
+# Apache Hudi takes what is higher for microseconds, in a delete of a column in milliseconds.
+_LAST_MILLISECOND = 9_999_999_999_999
 # Wrapper of the ordering value that a writer puts into a delete block, by the column's type.
 _WRAPPERS = {
     pa.int32(): (OrderingWrapper.INT,),
@@ -251,14 +255,24 @@ def delete_ordering(
     fields = []
     for name, groups in zip(names, groups_of_field, strict=False):
         kind = ordering_field(schema.empty_table(), name).type
+        is_instant = pa.types.is_timestamp(kind) and kind.tz is not None
+        in_milliseconds = is_instant and counts_milliseconds(find_field(schema, name))
         values = pa.nulls(length, kind)
         for group in groups:
             decimal = (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(kind) else ()
             if group.wrapper is not None and group.wrapper not in _WRAPPERS.get(kind, decimal):
                 has_other_class[np.asarray(group.rows)] = True
+            if in_milliseconds and pa.types.is_int64(group.values.type):
+                group = replace(group, values=_microseconds(group.values))  # noqa: PLW2901
             values = _scatter(values, group, kind)
         fields.append(comparable(values, name))
     return OrderingValues(tuple(fields), length), has_other_class
+
+
+def _microseconds(values: pa.Array) -> pa.Array:
+    """Return numbers of milliseconds in microseconds, and of microseconds, which are higher."""
+    is_milliseconds = pc.less_equal(values, _LAST_MILLISECOND)
+    return pc.if_else(is_milliseconds, pc.multiply(values, 1000), values)
 
 
 def _scatter(values: pa.Array, group: OrderingGroup, kind: pa.DataType) -> pa.Array:

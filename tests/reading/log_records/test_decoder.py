@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, SchemaEvolutionError
+from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.format.log.log_block import HeaderKey
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.records import NO_ROW
@@ -256,6 +257,32 @@ def test_ordering_of_a_delete_compares_with_the_column(
     assert row_rank == delete_rank > null_rank
     assert records.marks.has_other_class.tolist() == [False, other_class, False]
     assert records.marks.has_default_ordering.tolist() == [False, False, True]
+
+
+# As Apache Hudi 1.2.0 reads a table of its write client, whose records have Avro's numbers.
+@pytest.mark.parametrize(
+    ("number", "is_later"), [(1_700_000_000_000, False), (1_700_000_000_001, True)]
+)
+@pytest.mark.parametrize("factor", [1, 1000], ids=["milliseconds", "microseconds"])
+@pytest.mark.parametrize("name", ["ts", "inner.ts"])
+def test_delete_of_a_column_in_milliseconds_has_a_number_of_either_unit(
+    name, factor, number, is_later
+):
+    kind = pa.timestamp("us", "UTC")
+    ts = pa.field("ts", kind, metadata=MILLISECONDS)
+    inner = pa.field("inner", pa.struct([ts]))
+    schema = pa.schema([pa.field(KEY, pa.string()), ts, inner])
+    millis = {"type": "long", "logicalType": "timestamp-millis"}
+    nested = {"type": "record", "name": "inner", "fields": [{"name": "ts", "type": millis}]}
+    at = dt.datetime.fromtimestamp(1_700_000_000, dt.timezone.utc)
+    block = data_block(
+        avro_record(ts=millis, inner=nested), [{KEY: "k", "ts": at, "inner": {"ts": at}}]
+    )
+    block += delete_block([("k", wrapped("Long", number * factor))])
+    records = load(block, schema=schema, rule=rule_of(ordering_fields=[name]))
+    row_rank, delete_rank = records.marks.ordering.ranks()
+    assert (delete_rank > row_rank) == is_later
+    assert (delete_rank == row_rank) != is_later
 
 
 def test_delete_of_several_fields_has_one_value_for_each():
