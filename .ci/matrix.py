@@ -3,7 +3,7 @@
 python .ci/matrix.py [--python 3.10,3.13] [--spark 4.0,4.3] [--pyarrow lowest,newest] [--pairs]
                      [TESTS...]
 
-Each cell gets an environment of its own in `.venv-matrix/`, which is made once. A cell whose Python
+Each cell gets its environment in `.venv-matrix/`, which is made once. A cell whose Python
 is not on this machine, or for which pip finds no packages, is reported as such: it does not count
 as passed. The report is a Markdown table; the exit code is 1 where a test failed.
 """
@@ -110,7 +110,7 @@ def _environment(cell: Cell) -> str:
     if made is None or made.returncode:
         return f"no Python {cell.python}"
     pip = [str(cell.folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
-    # Other source distributions would be compiled: a missing wheel is an answer of its own.
+    # Other source distributions would be compiled: a missing wheel is an answer, too.
     wheels = ["install", "-q", "--only-binary", ":all:", "--no-binary", "pyspark"]
     for arguments in ([*wheels, *requirements(cell)], ["install", "-q", "--no-deps", "-e", "."]):
         installed = _call([*pip, *arguments])

@@ -98,7 +98,7 @@ def check_changelog(text: str, version: Version) -> None:
     """Check that the first heading fits the version.
 
     A development version collects its changes under `## Unreleased`. Any other version has a
-    heading of its own with a date, `## 1.0.0 - 2026-01-31`, and nothing above it.
+    heading with a date, `## 1.0.0 - 2026-01-31`, and nothing above it.
 
     Raises:
         ReleaseError: says which heading is expected.

@@ -4,7 +4,7 @@
 
 Each table is a small one that Apache Hudi wrote (a golden table), into whose metadata table files
 in very many partitions, 20 in each, and record keys are written. The data files themselves do not
-exist: planning does not open them. Every query runs in a process of its own, as one of Spark's
+exist: planning does not open them. Every query runs in a new process, as one of Spark's
 planning workers does; requests are those of the storage, each of which may be delayed.
 """
 

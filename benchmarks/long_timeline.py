@@ -4,7 +4,7 @@
 
 The MERGE_ON_READ table has ten files per active commit (10,000 by default) and an archive (100,000
 by default, 1,000 to a file of the LSM history). Requests are those of the storage, each of which
-may be delayed; each query opens the table anew, in a process of its own.
+may be delayed; each query opens the table anew, in a new process.
 """
 
 from __future__ import annotations

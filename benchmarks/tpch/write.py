@@ -106,7 +106,7 @@ def partitioning(table: str) -> dict[str, str]:
 
 
 def drawn(one_in: int, key: str, *salt: int | str) -> Column:
-    """Return a condition that holds for one row in so many, always the same by its key."""
+    """Return a condition that holds for one row in ``one_in``, always the same by its key."""
     return f.abs(f.xxhash64(f.col(key), *map(f.lit, salt))) % one_in == 0
 
 

@@ -150,7 +150,7 @@ def _compared(
 
 
 def _listed(name: str, kind: pa.DataType, values: pa.Array, *, when: bool) -> Predicate | None:
-    # A list of floating-point numbers may tell 0.0 from -0.0.
+    # A list of floating-point numbers may distinguish 0.0 and -0.0.
     is_unsure = len(values) > _MOST_LISTED or pa.types.is_floating(kind)
     literals = None if is_unsure else _literals(values.drop_null(), kind)
     if not literals:

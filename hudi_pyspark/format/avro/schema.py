@@ -508,7 +508,7 @@ def _fixed_logical(size: int, schema: dict[str, JsonValue]) -> LogicalType | Non
     if name == "uuid" and size == 16:
         return LogicalType("uuid")
     decimal = _decimal(schema) if name == "decimal" else None
-    # So many digits always fit a two's complement number of that size.
+    # That many digits always fit a two's complement number of that size.
     digits = math.floor((8 * size - 1) * math.log10(2)) if size else 0
     return None if decimal is None or decimal.precision > digits else decimal
 

@@ -69,7 +69,7 @@ def undecodable_as_corrupt(path: str, what: str = "") -> Iterator[None]:
 def required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
     """Return a field of a JSON type."""
     value = record.get(name)
-    if type(value) is not kind:  # a bool is no number
+    if type(value) is not kind:  # a bool is not a number
         raise ValueError(f"{name}: expected {kind.__name__}, found {type(value).__name__}")
     return value
 

@@ -86,7 +86,7 @@ class RowGroupFilter:
                 return None
             field = find_field(file.schema_arrow, stored)
             wanted = None if self.types is None else find_field(self.types, name)
-            # A column that is promoted on the way may be ordered in another way afterwards.
+            # A column that is promoted on the way may have another order afterwards.
             if field is None or wanted is None or not is_as_declared(field.type, wanted):
                 return None
             statistics = chunk_statistics(file.metadata, group, columns[stored])

@@ -164,7 +164,7 @@ class LogDecoder:
 
     def _column_set(self, block: LogBlock, stored: Mapping[str, str]) -> int:
         """Return the number of the set of columns that a block's rows have."""
-        # A block of partial updates has the columns of its own schema; any other counts as whole.
+        # A block of partial updates has the columns of its schema; any other counts as whole.
         if not block.is_partial:
             return ALL_COLUMNS
         names = {f.name for f in block_schema(block).fields}

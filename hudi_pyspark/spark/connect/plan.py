@@ -1,4 +1,4 @@
-"""Walk over a plan of Spark Connect that tells each read of this source what is needed above it."""
+"""A walk over a plan of Spark Connect: each read of this source gets what is needed above it."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class Walk:
         self.visit(relation.subquery_alias.input, needs)
 
     def _sql(self, relation: Any, references: list[Any]) -> None:  # noqa: ANN401
-        """Give a query of SQL relations of its own in place of the views that it reads."""
+        """Give a query of SQL its relations in place of the views that it reads."""
         below = Needs(is_whole=False).plus(relation.sql)
         for reference in references:
             self.visit(reference, below)
