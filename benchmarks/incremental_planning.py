@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
-from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for the tests' writer of blocks
 

@@ -23,7 +23,7 @@ from hudi_pyspark.options.read_options import (
 )
 from hudi_pyspark.options.values import CdcFormat, QueryType
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
-from hudi_pyspark.planning.metadata_table.table import FILES
+from hudi_pyspark.planning.metadata_table.records import FILES
 from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.scan import Scan, from_wheel
 from hudi_pyspark.storage import ArrowStorage
@@ -33,13 +33,13 @@ from hudi_pyspark.storage_options import (
     from_environment,
     storage_options_of,
 )
-from hudi_pyspark.table.schema import (
+from hudi_pyspark.table.meta_columns import (
     META_COLUMNS,
     OPERATION_COLUMN,
     PARTITION_PATH_COLUMN,
     RECORD_KEY_COLUMN,
-    resolve_schema,
 )
+from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import load_timeline
 from hudi_pyspark.table.view import open_table
 

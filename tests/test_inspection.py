@@ -19,7 +19,7 @@ from hudi_pyspark.inspection import (
     metadata_validation,
 )
 from hudi_pyspark.planning.metadata_table.record_index import locate
-from hudi_pyspark.planning.metadata_table.records import listed_files
+from hudi_pyspark.planning.metadata_table.table import listed_files
 from tests.conftest import GOLDEN
 from tests.damage import unpack
 from tests.golden.case import load_case

@@ -15,7 +15,7 @@ from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment
 from hudi_pyspark.table.config import PROPERTIES_FILE
-from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 _BLOCKS = ("block", "offset", "bytes", "type", "instant_time", "is_committed", "records")
 _RECORDS = ("block", "instant_time", "kind", "key")

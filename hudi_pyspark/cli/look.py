@@ -26,7 +26,7 @@ from hudi_pyspark.format.timeline.instant import instant_to_datetime
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.plot import Picture
-from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 InstantArgument = Annotated[
     str, typer.Argument(metavar="INSTANT", help="Requested or completion time of a commit.")

@@ -43,7 +43,7 @@ from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment
-from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 NULL = "null"
 STANDARD_OUTPUT = "-"

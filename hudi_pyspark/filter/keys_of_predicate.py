@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.filter.predicate import Comparison, IsIn, Operator, conjuncts
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
 from hudi_pyspark.inspection.timeline import counts, texts
 from hudi_pyspark.planning.metadata_table.column_stats import bound_value
-from hudi_pyspark.planning.metadata_table.records import load_metadata
+from hudi_pyspark.planning.metadata_table.table import load_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -32,7 +32,8 @@ from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.slice_reader import log_decoder
 from hudi_pyspark.table.live_blocks import scan_blocks
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN, in_microseconds, resolve_schema
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
+from hudi_pyspark.table.schema import in_microseconds, resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

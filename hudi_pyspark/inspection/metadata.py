@@ -15,8 +15,7 @@ from hudi_pyspark.inspection.files import (
 )
 from hudi_pyspark.inspection.metadata_validation import differences
 from hudi_pyspark.inspection.timeline import texts
-from hudi_pyspark.planning.metadata_table.records import load_metadata
-from hudi_pyspark.planning.metadata_table.table import MetadataTable
+from hudi_pyspark.planning.metadata_table.table import MetadataTable, load_metadata
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView

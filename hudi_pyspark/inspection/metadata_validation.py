@@ -12,12 +12,12 @@ import pyarrow as pa
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.metadata_table.record_index import locate
-from hudi_pyspark.planning.metadata_table.records import listed_files
-from hudi_pyspark.planning.metadata_table.table import FILES, RECORD_INDEX
+from hudi_pyspark.planning.metadata_table.records import FILES, RECORD_INDEX
+from hudi_pyspark.planning.metadata_table.table import listed_files
 from hudi_pyspark.planning.slice_planner import SlicePlanner
 from hudi_pyspark.planning.slice_tasks import plan
 from hudi_pyspark.reading.read_task import read_task
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import MissingFileError
-from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.table_service_metadata import (
     CompactionPlan,
     ReplacePlan,

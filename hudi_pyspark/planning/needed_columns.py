@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS
-from hudi_pyspark.table.schema import (
+from hudi_pyspark.table.meta_columns import (
     DELETED_COLUMN,
     META_COLUMNS,
     OPERATION_COLUMN,
     RECORD_KEY_COLUMN,
-    resolve_schema,
 )
+from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -28,7 +28,7 @@ from hudi_pyspark.table.base_file_format import check_readable
 from hudi_pyspark.table.bootstrap import is_skeleton
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.merge_mode import check_supported
-from hudi_pyspark.table.schema import COMMIT_TIME_COLUMN
+from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.tasks import ReadSettings, ScanTask, SharedPlan
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hudi_pyspark.filter.keys_of_predicate import keys_array
 from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.reading.log_records.record_key import with_record_key
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

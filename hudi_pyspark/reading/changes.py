@@ -22,7 +22,7 @@ from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.reading.slice_reader import changes_of_log, slice_tables
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import ChangeSource, cdc_schema, missing_cdc_file
 
 if TYPE_CHECKING:

@@ -9,12 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import TimeTravelError
-from hudi_pyspark.format.timeline.commit_metadata import (
-    CommitMetadata,
-    WriteOperationType,
-    parse_commit_metadata,
-)
-from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, parse_commit_metadata
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_clean_metadata,
     parse_replace_plan,

@@ -11,24 +11,13 @@ from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import MILLISECONDS, arrow_schema, column_type, parse_schema
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.internal_schema import InternalSchema
     from hudi_pyspark.table.view import TableView
 
-META_COLUMNS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
-COMMIT_TIME_COLUMN = META_COLUMNS[0]
-OPERATION_COLUMN = "_hoodie_operation"
-DELETED_COLUMN = "_hoodie_is_deleted"  # a data column: true for rows that delete their key
-RECORD_KEY_COLUMN = "_hoodie_record_key"
-PARTITION_PATH_COLUMN = "_hoodie_partition_path"
 _PLAIN_TYPES = frozenset(
     {pa.bool_(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string()}
 )

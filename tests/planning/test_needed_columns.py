@@ -5,7 +5,7 @@ import pytest
 
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.planning.needed_columns import merge_schema, result_schema
-from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 from tests.reading.log_records.log_files import COMMIT_TIME, rule_of
 
 META: list[Any] = [(name, pa.string()) for name in (*META_COLUMNS, "_hoodie_operation")]

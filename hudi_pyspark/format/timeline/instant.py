@@ -48,6 +48,46 @@ class Action(str, Enum):
         return self.value
 
 
+class WriteOperationType(str, Enum):
+    """An operation that writes commits; equal to Hudi's own name for it."""
+
+    UNKNOWN = "UNKNOWN"  # not recorded, or newer than this release
+    INSERT = "INSERT"
+    INSERT_PREPPED = "INSERT_PREPPED"
+    UPSERT = "UPSERT"
+    UPSERT_PREPPED = "UPSERT_PREPPED"
+    BULK_INSERT = "BULK_INSERT"
+    BULK_INSERT_PREPPED = "BULK_INSERT_PREPPED"
+    DELETE = "DELETE"
+    DELETE_PREPPED = "DELETE_PREPPED"
+    BOOTSTRAP = "BOOTSTRAP"
+    INSERT_OVERWRITE = "INSERT_OVERWRITE"
+    INSERT_OVERWRITE_TABLE = "INSERT_OVERWRITE_TABLE"
+    DELETE_PARTITION = "DELETE_PARTITION"
+    CLUSTER = "CLUSTER"
+    COMPACT = "COMPACT"
+    LOG_COMPACT = "LOG_COMPACT"
+    INDEX = "INDEX"
+    ALTER_SCHEMA = "ALTER_SCHEMA"
+    BUCKET_RESCALE = "BUCKET_RESCALE"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def is_table_service(self) -> bool:
+        """Whether it only rewrote what was there: no rows and no columns changed."""
+        return self in (self.CLUSTER, self.COMPACT, self.LOG_COMPACT, self.INDEX)
+
+    @classmethod
+    def parse(cls, name: str | None) -> WriteOperationType:
+        """Return the operation of that name; UNKNOWN for None and for names of later releases."""
+        return _OPERATIONS.get((name or "").upper(), cls.UNKNOWN)
+
+
+_OPERATIONS = {operation.value: operation for operation in WriteOperationType}
+
+
 # Completed instants of these actions have commit metadata: which files they wrote.
 COMMIT_ACTIONS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT})
 _COMPLETES_AS = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.errors import CorruptTimelineError
-from hudi_pyspark.format.timeline.commit_metadata import WriteOperationType
+from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import (
     decoded_body,
     mapping,

@@ -7,7 +7,7 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.format.hashes import xxhash64
-from hudi_pyspark.planning.metadata_table.table import UNPARTITIONED
+from hudi_pyspark.planning.metadata_table.records import UNPARTITIONED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

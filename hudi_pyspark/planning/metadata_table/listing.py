@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.planning.metadata_table.table import FILES, UNPARTITIONED, MetadataTable
+from hudi_pyspark.planning.metadata_table.records import FILES, UNPARTITIONED, merge_listing
+from hudi_pyspark.planning.metadata_table.table import MetadataTable
 from hudi_pyspark.storage import FileInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from typing import TypeVar
 
     from hudi_pyspark.planning.metadata_table.entries import Entries, MetadataSlice
@@ -96,7 +97,6 @@ class MetadataListing:
                 _log.warning("files are found by listing folders: %s", self._problem)
         return folders(self._folders)
 
-    @property
     def indexed_by(self) -> MetadataTable:
         """The metadata table, opened once for indexes and files; an error if unreliable."""
         if self._relisted:
@@ -158,15 +158,6 @@ class _FilesPartition:
                 for key, files in _file_maps(entries):
                     merge_listing(found.setdefault(key, {}), files)
         return found
-
-
-def merge_listing(sizes: dict[str, int], newer: Iterable[tuple[str, int, bool]]) -> None:
-    """Apply newer entries to the sizes of files, as Hudi's combineFileSystemMetadata does."""
-    for name, size, is_deleted in newer:
-        if is_deleted:
-            sizes.pop(name, None)
-        else:
-            sizes[name] = max(size, sizes.get(name, 0))
 
 
 def _file_maps(entries: Entries) -> Iterator[tuple[str, list[tuple[str, int, bool]]]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.planning.metadata_table.table import RECORD_INDEX
+from hudi_pyspark.planning.metadata_table.records import RECORD_INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -10,28 +9,16 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import as_one_array
-from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.planning.metadata_table.listing import merge_listing
-from hudi_pyspark.planning.metadata_table.table import FILES, UNPARTITIONED, MetadataTable
-from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.options.values import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hudi_pyspark.planning.metadata_table.entries import Entries, MetadataSlice
-    from hudi_pyspark.table.view import TableView
+    from hudi_pyspark.planning.metadata_table.entries import Entries
 
-_FILES = 2
-# Codes of record types; names as Hudi's.
-_TYPES = {
-    1: "ALL_PARTITIONS",
-    2: "FILES",
-    3: "COLUMN_STATS",
-    4: "BLOOM_FILTERS",
-    5: "RECORD_INDEX",
-    6: "PARTITION_STATS",
-    7: "SECONDARY_INDEX",
-}
+UNPARTITIONED = "."  # names the only partition of a table without partition columns
+FILES = "files"
+RECORD_INDEX = Index.RECORD_INDEX.value
 _LISTINGS = frozenset({1, 2})
 _COLUMN_RANGES = frozenset({3, 6})
 # The field of a record that holds its value, by its type.
@@ -44,42 +31,6 @@ _VALUE_FIELDS = {
     6: "ColumnStatsMetadata",
     7: "SecondaryIndexMetadata",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class MetadataRecord:
-    """A record of the metadata table: its value for one key."""
-
-    metadata_partition: str
-    file_id: str  # of the metadata table's file group
-    key: str
-    type: int
-    value: Mapping[str, Any]  # the field of the record that its type fills
-
-    @property
-    def type_name(self) -> str:
-        """Name of the record type, or its number where it has none."""
-        return _TYPES.get(self.type, str(self.type))
-
-
-def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRecord]:
-    """Yield the merged records of readable metadata partitions, by partition and key."""
-    known = sorted(view.config.metadata_partitions)
-    if partition is not None and partition not in known:
-        has = ", ".join(known) or "none"
-        raise InvalidOptionError(f"the table has no metadata partition {partition!r}; it has {has}")
-    if not known:
-        return
-    metadata = MetadataTable.open(view)
-    for name in known if partition is None else [partition]:
-        for metadata_slice in metadata.slices(name, check_files=True):
-            yield from _slice_records(metadata_slice)
-
-
-def _slice_records(metadata_slice: MetadataSlice) -> Iterator[MetadataRecord]:
-    file_slice = metadata_slice.file_slice
-    for key, kind, value in merged_values(metadata_slice.all()):
-        yield MetadataRecord(file_slice.partition_path, file_slice.file_id, key, kind, value)
 
 
 def merged_values(found: Iterable[Entries]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
@@ -161,11 +112,10 @@ def _merged_range(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
     return merged
 
 
-def listed_files(view: TableView) -> dict[str, int]:
-    """Return path and size of each file that the metadata table lists."""
-    return {
-        path_in("" if record.key == UNPARTITIONED else record.key, name): file["size"]
-        for record in load_metadata(view, FILES)
-        if record.type == _FILES
-        for name, file in record.value.items()
-    }
+def merge_listing(sizes: dict[str, int], newer: Iterable[tuple[str, int, bool]]) -> None:
+    """Apply newer entries to the sizes of files, as Hudi's combineFileSystemMetadata does."""
+    for name, size, is_deleted in newer:
+        if is_deleted:
+            sizes.pop(name, None)
+        else:
+            sizes[name] = max(size, sizes.get(name, 0))

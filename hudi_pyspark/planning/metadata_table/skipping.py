@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
@@ -15,7 +15,6 @@ from hudi_pyspark.planning.metadata_table.column_stats import (
     slices_within_bounds,
 )
 from hudi_pyspark.planning.metadata_table.index_keys import file_key, partition_keys
-from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.record_index import locate
 from hudi_pyspark.planning.metadata_table.records import merged_values
 
@@ -34,6 +33,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # Bloom filters are large. Of more files than these, tasks read them from the footers, in parallel.
 _MOST_BLOOM_FILTERS = 1_000
+
+
+@runtime_checkable
+class _IndexedListing(Protocol):
+    """A listing of a metadata table, which has indexes too."""
+
+    def indexed_by(self) -> MetadataTable: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +62,13 @@ def prune_slices(
     # metadata table.
     notes: list[str] = []
     listing = table.listing
-    if not isinstance(listing, MetadataListing):
+    if not isinstance(listing, _IndexedListing):
         return slices, notes
     for index, prune in _STEPS.items():
         if index not in question.indexes or len(slices) < 2:
             continue
         try:
-            kept = prune(listing.indexed_by, slices, question)
+            kept = prune(listing.indexed_by(), slices, question)
         except HudiError as error:
             _log.warning("an index of the metadata table is not used: %s", error.reason())
             notes.append(f"not the metadata table's indexes: {error.reason()}")

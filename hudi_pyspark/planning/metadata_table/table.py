@@ -5,35 +5,54 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hudi_pyspark.errors import CorruptTableError, MissingFileError, TableNotFoundError
+from hudi_pyspark.errors import (
+    CorruptTableError,
+    InvalidOptionError,
+    MissingFileError,
+    TableNotFoundError,
+)
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
-from hudi_pyspark.options.values import Index
 from hudi_pyspark.planning.metadata_table.entries import MetadataSlice
+from hudi_pyspark.planning.metadata_table.records import (
+    FILES,
+    RECORD_INDEX,
+    UNPARTITIONED,
+    merged_values,
+)
 from hudi_pyspark.table.config import METADATA_FOLDER
-from hudi_pyspark.table.listing import DirectoryListing
+from hudi_pyspark.table.listing import DirectoryListing, path_in
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from hudi_pyspark.planning.metadata_table.entries import Entries
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
-UNPARTITIONED = "."  # names the only partition of a table without partition columns
-FILES = "files"
-RECORD_INDEX = Index.RECORD_INDEX.value
 _FOLDER = f"{METADATA_FOLDER}/metadata"
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
 _FILE_ID_NUMBER = re.compile(r"^[a-z_-]+-([0-9]{4})-0$")  # not of partitioned record indexes
 _INITIAL_INSTANTS = "00000000000000"
+
+
+# Codes of record types; names as Hudi's.
+_TYPES = {
+    1: "ALL_PARTITIONS",
+    2: "FILES",
+    3: "COLUMN_STATS",
+    4: "BLOOM_FILTERS",
+    5: "RECORD_INDEX",
+    6: "PARTITION_STATS",
+    7: "SECONDARY_INDEX",
+}
 
 
 @dataclass(eq=False)
@@ -202,3 +221,49 @@ class _OnePartition:
 
     def containing(self, folders: Sequence[str]) -> list[str]:
         return self.choose(folders)
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataRecord:
+    """A record of the metadata table: its value for one key."""
+
+    metadata_partition: str
+    file_id: str  # of the metadata table's file group
+    key: str
+    type: int
+    value: Mapping[str, Any]  # the field of the record that its type fills
+
+    @property
+    def type_name(self) -> str:
+        """Name of the record type, or its number where it has none."""
+        return _TYPES.get(self.type, str(self.type))
+
+
+def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRecord]:
+    """Yield the merged records of readable metadata partitions, by partition and key."""
+    known = sorted(view.config.metadata_partitions)
+    if partition is not None and partition not in known:
+        has = ", ".join(known) or "none"
+        raise InvalidOptionError(f"the table has no metadata partition {partition!r}; it has {has}")
+    if not known:
+        return
+    metadata = MetadataTable.open(view)
+    for name in known if partition is None else [partition]:
+        for metadata_slice in metadata.slices(name, check_files=True):
+            yield from _slice_records(metadata_slice)
+
+
+def _slice_records(metadata_slice: MetadataSlice) -> Iterator[MetadataRecord]:
+    file_slice = metadata_slice.file_slice
+    for key, kind, value in merged_values(metadata_slice.all()):
+        yield MetadataRecord(file_slice.partition_path, file_slice.file_id, key, kind, value)
+
+
+def listed_files(view: TableView) -> dict[str, int]:
+    """Return path and size of each file that the metadata table lists."""
+    return {
+        path_in("" if record.key == UNPARTITIONED else record.key, name): file["size"]
+        for record in load_metadata(view, FILES)
+        if record.type_name == "FILES"
+        for name, file in record.value.items()
+    }

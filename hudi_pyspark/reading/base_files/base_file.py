@@ -17,7 +17,7 @@ from hudi_pyspark.reading.base_files.orc import read_orc_file
 from hudi_pyspark.reading.base_files.parquet import read_parquet_file
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.table.base_file_format import PARQUET, check_readable
-from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

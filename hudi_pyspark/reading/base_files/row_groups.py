@@ -15,7 +15,7 @@ from hudi_pyspark.filter.keys_of_predicate import keys_array
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -39,7 +39,7 @@ from hudi_pyspark.reading.log_records.records import (
     LogRecords,
     Marks,
 )
-from hudi_pyspark.table.schema import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

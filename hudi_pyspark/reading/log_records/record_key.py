@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import as_one_array, field_array
 from hudi_pyspark.columns.java_text import java_double_text, java_float_text
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.reading.log_records.ordering import comparable_ordering
 from hudi_pyspark.reading.log_records.records import Records
 from hudi_pyspark.reading.merge.decision import Decision
-from hudi_pyspark.table.schema import DELETED_COLUMN
+from hudi_pyspark.table.meta_columns import DELETED_COLUMN
 
 if TYPE_CHECKING:
     from hudi_pyspark.custom_mergers import PayloadMerger

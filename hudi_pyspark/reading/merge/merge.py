@@ -23,7 +23,7 @@ from hudi_pyspark.reading.log_records.ordering import comparable_ordering
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
 from hudi_pyspark.reading.merge.fold import fold_log, pair_merge, winners_take_values
 from hudi_pyspark.table.merge_mode import RecordMergeMode
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -34,7 +34,7 @@ from hudi_pyspark.table.merge_mode import (
     POSTGRES_LSN_FIELD,
     RecordMergeMode,
 )
-from hudi_pyspark.table.schema import META_COLUMNS
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

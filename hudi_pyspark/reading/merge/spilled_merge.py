@@ -21,7 +21,7 @@ from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.merge.spill_file import BUCKETS, Buckets, SpillFile, key_buckets
-from hudi_pyspark.table.schema import RECORD_KEY_COLUMN
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -7,10 +7,10 @@ import pytest
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline.commit_metadata import (
     CommitMetadata,
-    WriteOperationType,
     WriteStat,
     parse_commit_metadata,
 )
+from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.format.timeline.table_service_metadata import (
     CleanedPartition,
     CleanMetadata,

@@ -10,8 +10,7 @@ import pytest
 from hudi_pyspark import CorruptTableError, HudiTable, MissingFileError
 from hudi_pyspark.planning.metadata_table import listing as listing_module
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
-from hudi_pyspark.planning.metadata_table.records import listed_files
-from hudi_pyspark.planning.metadata_table.table import MetadataTable
+from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.tasks import ScanTask

@@ -160,7 +160,7 @@ def test_metadata_table_that_lacks_committed_files_has_no_index_to_rely_upon(tab
     listing = MetadataListing(table.view)
     listing.relist(listing.partitions()[0], "a committed file")
     with pytest.raises(CorruptTableError, match="lacks committed files"):
-        _ = listing.indexed_by
+        listing.indexed_by()
 
 
 @pytest.mark.parametrize(
