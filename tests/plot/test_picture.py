@@ -86,5 +86,5 @@ def test_empty_table_has_pictures(golden_table):
 
 def test_missing_extra_is_named(drawn, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(ImportError, match=r"pip install 'hudi-pyspark\[plot\]'"):
+    with pytest.raises(ImportError, match="pip install vl-convert-python"):
         drawn.to_svg()
