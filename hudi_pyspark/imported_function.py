@@ -12,15 +12,7 @@ if TYPE_CHECKING:
 
 
 def import_function(option: str, reference: str) -> Callable[..., Any]:
-    """Return the function that an option names.
-
-    Args:
-        option: its name, for errors.
-        reference: ``module:function``.
-
-    Raises:
-        InvalidOptionError: the reference cannot be imported or called.
-    """
+    """Return the function that an option names."""
     module_name, colon, name = reference.partition(":")
     try:
         imported = getattr(importlib.import_module(module_name), name) if colon else None

@@ -27,24 +27,7 @@ INSERT, UPDATE, DELETE = "insert", "update", "delete"
 def diff_snapshots(
     before: pa.Table, after: pa.Table, keys: Sequence[str], compared: Sequence[str]
 ) -> pa.Table:
-    """Compare two snapshots row by row.
-
-    Args:
-        before: the earlier snapshot.
-        after: the later one; both have the key columns.
-        keys: columns that identify a row.
-        compared: other columns; where only one snapshot has one, the other counts as null.
-
-    Returns:
-        change (``insert``, ``update`` or ``delete``); the key columns; changed_columns (of an
-        update; null otherwise); before and after (the compared columns as a struct; null if that
-        snapshot does not have the row). Updates come first, then inserts, then deletes, each in the
-        order of their keys. If several rows of a snapshot have one key, rows of that key are
-        deleted and inserted, not updated.
-
-    Raises:
-        SchemaEvolutionError: a column's old values do not fit its new type.
-    """
+    """Compare two snapshots row by row."""
     schema = _common_schema(before.schema, after.schema, [*keys, *compared])
     # Scans return rows in any order; the answer is in the order of the keys.
     order = [(name, "ascending") for name in keys]

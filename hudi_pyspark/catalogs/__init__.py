@@ -26,17 +26,7 @@ CATALOGS: Mapping[str, Callable[[str, Settings], CatalogTable]] = {
 
 
 def find_table(name: str, settings: Settings) -> CatalogTable:
-    """Return where a table is.
-
-    Args:
-        name: its parts with dots between, as many as the catalog has.
-        settings: of the catalog: type, uri, token, credential, region.
-
-    Raises:
-        InvalidOptionError: a setting is missing, or the name does not have the parts.
-        CatalogError: the catalog fails, or does not have the table.
-        ImportError: the catalog's client is not installed.
-    """
+    """Return where a table is."""
     kind = settings.get("type", "").lower()
     if kind not in CATALOGS:
         raise InvalidOptionError(f"catalog.type is {kind!r}; known: {', '.join(CATALOGS)}")

@@ -35,38 +35,20 @@ class CatalogTable:
     def of_serde(
         cls, name: str, location: str | None, parameters: Mapping[str, str] | None
     ) -> CatalogTable:
-        """Make it of what Hive's catalogs know.
-
-        Raises:
-            CatalogError: the table has no location, as a view.
-        """
+        """Make it of what Hive's catalogs know."""
         is_read_optimized = (parameters or {}).get(_READ_OPTIMIZED, "").lower() == "true"
         return cls(location_of(name, location), is_read_optimized=is_read_optimized)
 
 
 def location_of(name: str, location: str | None) -> str:
-    """Return the location that a catalog has for a table.
-
-    Raises:
-        CatalogError: it has none.
-    """
+    """Return the location that a catalog has for a table."""
     if not location:
         raise CatalogError(f"the catalog has no location for {name}: it may be a view")
     return location
 
 
 def split_name(name: str, parts: str, fewest: int, most: int | None) -> list[str]:
-    """Return the parts of a table's name.
-
-    Args:
-        name: with dots between the parts.
-        parts: what they are, for the error.
-        fewest: parts that it needs.
-        most: parts that it may have; None for any number.
-
-    Raises:
-        InvalidOptionError: it has fewer or more, or an empty one.
-    """
+    """Return the parts of a table's name."""
     names = name.split(".")
     if not all(names) or len(names) < fewest or (most is not None and len(names) > most):
         raise InvalidOptionError(f"table is {name!r}; this catalog has {parts}")
@@ -74,11 +56,7 @@ def split_name(name: str, parts: str, fewest: int, most: int | None) -> list[str
 
 
 def required(settings: Settings, key: str, example: str) -> str:
-    """Return a setting of the catalog.
-
-    Raises:
-        InvalidOptionError: it is not given.
-    """
+    """Return a setting of the catalog."""
     value = settings.get(key, "")
     if not value:
         raise InvalidOptionError(f"catalog.{key} is not given, for example {example}")
@@ -86,11 +64,7 @@ def required(settings: Settings, key: str, example: str) -> str:
 
 
 def import_client(module: str, extra: str) -> Any:  # noqa: ANN401  (clients have no types)
-    """Return the module of a catalog's client.
-
-    Raises:
-        ImportError: it is not installed.
-    """
+    """Return the module of a catalog's client."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

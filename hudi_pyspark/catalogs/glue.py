@@ -7,17 +7,7 @@ from hudi_pyspark.errors import CatalogError
 
 
 def find_in_glue(name: str, settings: Settings) -> CatalogTable:
-    """Return a table of Glue; the AWS environment has the credentials for both.
-
-    Args:
-        name: ``database.table``, or with the id of a catalog before it.
-        settings: ``region``, and ``uri`` of an endpoint other than AWS's own; both may be left out.
-
-    Raises:
-        InvalidOptionError: the name does not have these parts.
-        CatalogError: Glue fails, or does not have the table.
-        ImportError: the client is not installed.
-    """
+    """Return a table of Glue; the AWS environment has the credentials for both."""
     *catalog, database, table = split_name(name, "[catalog id.]database.table", 2, 3)
     boto3 = import_client("boto3", "glue")
     config = import_client("botocore.config", "glue")

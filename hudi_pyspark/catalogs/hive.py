@@ -19,18 +19,7 @@ _TIMEOUT = 30_000  # milliseconds
 
 
 def find_in_hive(name: str, settings: Settings) -> CatalogTable:
-    """Return a table of a Hive Metastore without Kerberos or TLS.
-
-    Args:
-        name: ``database.table``, or with a catalog of Hive 3 before it.
-        settings: ``uri``, ``thrift://host:9083``; of several with commas between, the first one
-            that answers.
-
-    Raises:
-        InvalidOptionError: a setting or a part of the name is missing.
-        CatalogError: no metastore answers, or it does not have the table.
-        ImportError: the client is not installed.
-    """
+    """Return a table of a Hive Metastore without Kerberos or TLS."""
     *catalog, database, table = split_name(name, "[catalog.]database.table", 2, 3)
     # A metastore looks for a catalog in the text of the database.
     place = f"@{catalog[0]}#{database}" if catalog else database

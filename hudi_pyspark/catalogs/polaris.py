@@ -28,18 +28,7 @@ _USED = ("s3.", "gcs.", "adls.", "client.region")
 
 
 def find_in_polaris(name: str, settings: Settings) -> CatalogTable:
-    """Return a generic table of Polaris.
-
-    Args:
-        name: ``catalog.namespace.table``; a namespace may have several levels.
-        settings: ``uri``, ``https://host/api/catalog``, and ``token``, or ``credential``: an id and
-            a secret with a colon between, which are exchanged for a token.
-
-    Raises:
-        InvalidOptionError: a setting or a part of the name is missing.
-        CatalogError: the catalog fails, or does not have the table.
-        ImportError: the client is not installed.
-    """
+    """Return a generic table of Polaris."""
     catalog, *namespace, table = split_name(name, "catalog.namespace.table", 3, None)
     uri = required(settings, "uri", "https://polaris/api/catalog").rstrip("/")
     levels = quote(_LEVELS.join(namespace), safe="")
@@ -65,11 +54,7 @@ class PolarisTable(CredentialsProvider):
     credential: str = field(repr=False)
 
     def load(self) -> Mapping[str, Any]:
-        """Return the answer to the request for the table.
-
-        Raises:
-            CatalogError: the catalog fails, or does not have the table.
-        """
+        """Return the answer to the request for the table."""
         return call("GET", self.url, "polaris", token=self.token or self._exchanged())
 
     def credentials(self, location: str) -> Mapping[str, object]:

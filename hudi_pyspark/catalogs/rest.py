@@ -24,21 +24,7 @@ def call(
     form: Mapping[str, str] | None = None,
     secrets: Sequence[str] = (),
 ) -> Mapping[str, Any]:
-    """Call a catalog, several times where it fails, and return the object in its answer.
-
-    Args:
-        method: of HTTP.
-        url: without secrets.
-        extra: the extra that has the HTTP client.
-        token: bearer token; "" for none.
-        json: object to send.
-        form: fields to send instead.
-        secrets: texts that errors do not show, besides the token.
-
-    Raises:
-        CatalogError: the catalog fails, refuses, or has no such thing.
-        ImportError: the HTTP client is not installed.
-    """
+    """Call a catalog, several times where it fails, and return the object in its answer."""
     requests = import_client("requests", extra)
     headers = {"Accept": "application/json"}
     if token:

@@ -34,17 +34,7 @@ _VENDED = {
 
 
 def find_in_unity(name: str, settings: Settings) -> CatalogTable:
-    """Return a table of Unity Catalog.
-
-    Args:
-        name: ``catalog.schema.table``.
-        settings: ``uri`` of the server or workspace, and ``token``.
-
-    Raises:
-        InvalidOptionError: a setting or a part of the name is missing.
-        CatalogError: the catalog fails, or does not have the table.
-        ImportError: the client is not installed.
-    """
+    """Return a table of Unity Catalog."""
     split_name(name, "catalog.schema.table", 3, 3)
     uri = required(settings, "uri", "https://workspace.cloud.databricks.com").rstrip("/")
     token = settings.get("token", "")

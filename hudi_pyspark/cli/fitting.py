@@ -67,9 +67,6 @@ def fit(columns: Sequence[Column], width: int) -> tuple[int, list[Column]] | Non
 
     Long headers are broken into lines first, then texts get shorter, and last the digits go that
     all instants of a column begin with.
-
-    Returns:
-        The gap between the columns, and the columns; None if they do not fit.
     """
     broken = [_with_broken_header(column) for column in columns]
     for candidate in (list(columns), broken):

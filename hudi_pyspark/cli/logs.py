@@ -87,11 +87,7 @@ def _exit_if_damaged(table: pa.Table) -> None:
 
 
 def _find(file: str) -> tuple[HudiTable, str]:
-    """Return the nearest table above a file, and the file's path relative to its base path.
-
-    Raises:
-        TableNotFoundError: the file is not below a table.
-    """
+    """Return the nearest table above a file, and the file's path relative to its base path."""
     full = file if "://" in file else os.path.abspath(file)  # noqa: PTH100  (a URI is not a Path)
     folder, _, name = full.rpartition("/")
     below = name

@@ -64,14 +64,7 @@ class ByteSink(Protocol):
 def show(
     table: pa.Table, output: Output, *, brief: Sequence[str] = (), null: str = NOTHING
 ) -> None:
-    """Print a table.
-
-    Args:
-        table: JSON and CSV have all of its columns.
-        output: the format.
-        brief: columns of a printed table; all by default.
-        null: text for null in a printed table.
-    """
+    """Print a table."""
     if output is Output.JSON:
         print_json(table)
     elif output is Output.CSV:

@@ -25,11 +25,7 @@ def track(items: Sequence[_T], description: str) -> Iterable[_T]:
 
 @contextmanager
 def counting(description: str, unit: str) -> Iterator[Callable[[int], None]]:
-    """Show a growing number, for work of unknown length.
-
-    Yields:
-        A function that adds to the number.
-    """
+    """Show a growing number, for work of unknown length."""
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),

@@ -194,11 +194,7 @@ def diff(
 
 
 def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
-    """Return the read options of a command: those that it has names for, and any others.
-
-    Raises:
-        BadParameter: an option is malformed or given twice.
-    """
+    """Return the read options of a command: those that it has names for, and any others."""
     is_range = named["begin"] is not None or named["end"] is not None
     named["query_type"] = named["query_type"] or ("incremental" if is_range else None)
     chosen = {name: value for name, value in named.items() if value is not None}

@@ -61,13 +61,7 @@ class Machine:
 def examine_environment(
     machine: Machine, settings: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Check that a machine can read tables.
-
-    Args:
-        machine: the machine.
-        settings: settings of the Spark session that will read, by key; by default those that
-            ``spark-defaults.conf`` and ``PYSPARK_SUBMIT_ARGS`` give to a new session.
-    """
+    """Check that a machine can read tables."""
     yield _check_python(machine)
     for package, floor in NEEDED.items():
         yield _check_package(machine, package, floor, is_needed=True)

@@ -26,19 +26,7 @@ if TYPE_CHECKING:
 def examine_table(
     storage: Storage, *, deep: bool = False, track: Track = silently
 ) -> Iterator[Finding]:
-    """Check a table, even one that is too damaged to be opened.
-
-    Args:
-        storage: the storage, at the table's base path.
-        deep: also decode every record of every log file and read every column of every base file.
-        track: shows the progress of long checks.
-
-    Yields:
-        Findings, check by check; a check that finds nothing wrong yields an OK.
-
-    Raises:
-        TableNotFoundError: there is no table at the base path.
-    """
+    """Check a table, even one that is too damaged to be opened."""
     try:
         view = open_table(storage)
     except TableNotFoundError:

@@ -34,12 +34,7 @@ class InspectionCall:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> InspectionCall:
-        """Parse options as Spark passes them: ``inspect`` and ``inspect.<argument>``.
-
-        Raises:
-            InvalidOptionError: an unknown table or argument, a missing argument, a value of the
-                wrong type, or a read option.
-        """
+        """Parse options as Spark passes them: ``inspect`` and ``inspect.<argument>``."""
         given = {key.lower(): value for key, value in options.items()}
         name = given.pop(INSPECT).strip().lower()
         if name not in INSPECTION_TABLES:
@@ -69,22 +64,14 @@ class InspectionCall:
         return cls(name, tuple(arguments.items()))
 
     def schema(self, view: TableView) -> pa.Schema:
-        """Return the columns of the table; only ``log_records`` reads files for them.
-
-        Raises:
-            HudiError: the files that decide the columns cannot be read.
-        """
+        """Return the columns of the table; only ``log_records`` reads files for them."""
         columns = INSPECTION_TABLES[self.name].columns
         if columns is None:
             return self.run(Inspection(view)).schema
         return columns(view) if callable(columns) else columns
 
     def run(self, inspection: Inspection) -> pa.Table:
-        """Return the table.
-
-        Raises:
-            HudiError: as the method of `Inspection` does.
-        """
+        """Return the table."""
         return INSPECTION_TABLES[self.name].method(inspection, **dict(self.arguments))
 
 

@@ -103,11 +103,7 @@ def commit_files(view: TableView, instant: str) -> pa.Table:
 
 
 def find_commit(view: TableView, instant: str) -> KnownCommit:
-    """Return the active or archived commit with that requested or completion time.
-
-    Raises:
-        InvalidInstantError: there is none; the message names the nearest.
-    """
+    """Return the active or archived commit with that requested or completion time."""
     for with_archive in (False, True):
         known = known_commits(view, archived=with_archive)
         for commit in known:

@@ -146,12 +146,7 @@ def files(view: TableView) -> pa.Table:
 
 
 def stored_files(view: TableView, also: Iterable[str] = ()) -> list[StoredFile]:
-    """Return the files in the folders of the table's partitions, by partition and name.
-
-    Args:
-        view: the table.
-        also: partitions that the listing may lack.
-    """
+    """Return the files in the folders of the table's partitions, by partition and name."""
     return [
         StoredFile(
             path_in(partition, file.name),

@@ -30,11 +30,7 @@ HISTORY = pa.schema(
 
 
 def history(view: TableView, file_id: str) -> pa.Table:
-    """Return one row per event; see `Inspection.history`.
-
-    Raises:
-        InvalidOptionError: no instant names the file group, or several begin so.
-    """
+    """Return one row per event; see `Inspection.history`."""
     events = _events(view, file_id) or _events(view, _whole_file_id(view, file_id))
     events.sort(key=lambda row: str(row["requested_time"]))
     return pa.Table.from_pylist(events, schema=HISTORY)
@@ -109,11 +105,7 @@ def _file_id(name: str) -> str:
 
 
 def _whole_file_id(view: TableView, beginning: str) -> str:
-    """Return the only file id that begins so; lists of a narrow terminal have no more of it.
-
-    Raises:
-        InvalidOptionError: there is none, or several.
-    """
+    """Return the only file id that begins so; lists of a narrow terminal have no more of it."""
     known = {
         stat.file_id
         for commit in known_commits(view, archived=True)

@@ -117,11 +117,7 @@ def relative_path(view: TableView, path: str) -> str:
 
 
 def salvage_logs(view: TableView, paths: Sequence[str]) -> Iterator[SalvagedLog]:
-    """Read log files.
-
-    Raises:
-        MissingFileError: the only path does not exist, and no commit names it.
-    """
+    """Read log files."""
     committed = committed_by_path(known_commits(view, archived=False))
     for path in paths:
         size = committed[path].size if path in committed else 0

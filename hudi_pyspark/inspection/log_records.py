@@ -120,12 +120,7 @@ def _merged_records(
 
 
 def _slice_of(view: TableView, path: str) -> FileSlice:
-    """Return the file slice of a log file.
-
-    Raises:
-        InvalidOptionError: the path is not a log file of records.
-        MissingFileError: no slice has the file.
-    """
+    """Return the file slice of a log file."""
     partition, name = posixpath.split(path)
     try:
         parsed = LogFileName.parse(name)

@@ -60,17 +60,7 @@ def differences(
     committed: AbstractSet[str],
     sample: int = RECORD_SAMPLE,
 ) -> Iterator[Difference]:
-    """Compare the metadata table with its table.
-
-    Args:
-        metadata: the metadata table.
-        stored: size by path of all files in the folders of the table.
-        committed: paths that commits name.
-        sample: approximate number of records to look up in the record index; 0 for none.
-
-    Raises:
-        CorruptTableError: the metadata table, or a file of the sampled slices, cannot be read.
-    """
+    """Compare the metadata table with its table."""
     for time in metadata.missing_commits:
         yield Difference(Check.COMMITS, time, None, time, "the commit is missing on its timeline")
     names = metadata.table.config.metadata_partitions

@@ -23,12 +23,6 @@ def file_groups_picture(title: str, slices: pa.Table, files: pa.Table) -> Pictur
 
     Groups with the most bytes in log files come first: compaction has to merge these bytes, and
     every read merges them until then. The bytes of older slices follow the base file.
-
-    Args:
-        title: first line of the picture.
-        slices: `Inspection.file_slices`: partition_path, file_id, base_instant_time, base_bytes,
-            log_count, log_bytes.
-        files: `Inspection.files`: partition_path, file_id, kind, bytes, in_latest_slice.
     """
     groups = sorted(
         slices.to_pylist(),

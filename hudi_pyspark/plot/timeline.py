@@ -44,14 +44,7 @@ _STATES = {"completed": BLUE, "archived": GREY, "inflight": ORANGE, "requested":
 
 
 def timeline_picture(title: str, instants: pa.Table, commits: pa.Table) -> Picture:
-    """Return a picture of instants along time, a lane per action, and of their durations.
-
-    Args:
-        title: first line of the picture.
-        instants: `Inspection.timeline`: requested_time, completion_time, action, state, archived.
-        commits: `Inspection.commits` of the same instants: requested_time, operation,
-            written_bytes.
-    """
+    """Return a picture of instants along time, a lane per action, and of their durations."""
     commit_rows = {row["requested_time"]: row for row in commits.to_pylist()}
     rows = [(_epoch_ms(row["requested_time"]), row) for row in instants.to_pylist()]
     marks = [

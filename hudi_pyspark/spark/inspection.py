@@ -22,11 +22,6 @@ class InspectionReader(DataSourceReader):
     """A reader of one inspection table.
 
     It reads on one executor, since the contents of files may be too large for the driver.
-
-    Args:
-        options: that name the table and the settings of its storage.
-        call: the inspection table and its arguments.
-        schema: schema of every batch.
     """
 
     def __init__(

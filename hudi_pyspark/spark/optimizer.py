@@ -28,11 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 def install_optimizer(spark: SparkSession) -> str:
-    """Add the rule to a session that does not have it yet.
-
-    Returns:
-        Why the session cannot have it, "" where it has.
-    """
+    """Add the rule to a session that does not have it yet."""
     try:
         if spark.conf.get(ENABLED, "true") != "true":
             return f"{ENABLED} is not true"

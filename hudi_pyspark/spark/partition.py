@@ -72,13 +72,7 @@ def unpacked(tasks: bytes, shared: Sequence[SharedPlan]) -> tuple[ReadTask, ...]
 
 
 class HudiPartition(InputPartition):
-    """A group of tasks: file slices, parts of them, or their changes.
-
-    Args:
-        tasks: of `PackedTasks`.
-        shared: of the same; empty where the reader, which executors get once, has these values.
-        explained: what the whole scan reads, for `NarrowScans.java`, which finds it in the pickle.
-    """
+    """A group of tasks: file slices, parts of them, or their changes."""
 
     def __init__(
         self, tasks: bytes, shared: Sequence[SharedPlan] = (), explained: str = ""
@@ -97,19 +91,7 @@ def read_partition(
     shared: Sequence[SharedPlan] = (),
     columns: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a partition, in exactly the given schema.
-
-    Args:
-        partition: one of the reader's own.
-        storage: of the table.
-        schema: columns that the tasks do not have are null.
-        limit: rows after which reading stops; None for all.
-        shared: what the tasks share, if the partition lacks it.
-        columns: to read only these of the columns that the tasks have; None for all.
-
-    Raises:
-        HudiError: a file is missing, corrupt or not supported.
-    """
+    """Yield the batches of a partition, in exactly the given schema."""
     # Spark turns an empty list of partitions into one partition that is None.
     if not isinstance(partition, HudiPartition):
         return

@@ -41,9 +41,6 @@ class Planner:
 
     Spark moves the planner from the process that asks for the schema to the one that plans, so that
     commits are read once for both. The table is opened again if it has grown in between.
-
-    Args:
-        options: options of the source.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -52,11 +49,7 @@ class Planner:
         self._opened: HudiTable | None = None
 
     def schema(self) -> StructType:
-        """Return the columns of the result.
-
-        Raises:
-            HudiError: an option is invalid, or the table cannot be read.
-        """
+        """Return the columns of the result."""
         if self._inspects():
             return spark_schema(self._inspection().schema(self._table().view))
         # Spark calls this for batches and streams. A stream has no begin, but the columns do not
@@ -65,11 +58,7 @@ class Planner:
         return spark_schema(self._client.narrow(schema))
 
     def reader(self, schema: StructType, mergers: Mapping[str, PayloadMerger]) -> DataSourceReader:
-        """Return the reader of a batch query.
-
-        Raises:
-            HudiError: an option or the requested schema is invalid, or the table cannot be read.
-        """
+        """Return the reader of a batch query."""
         if self._inspects():
             from hudi_pyspark.spark.inspection import InspectionReader  # noqa: PLC0415  (rarely needed)
 
@@ -102,11 +91,7 @@ class Planner:
     def stream_reader(
         self, schema: StructType, mergers: Mapping[str, PayloadMerger]
     ) -> HudiStreamReader:
-        """Return the reader of a stream.
-
-        Raises:
-            HudiError: an option or the requested schema is invalid, or the table cannot be read.
-        """
+        """Return the reader of a stream."""
         StreamOptions.parse(self._options)  # refuses options that streams do not have
         # The scan of an empty batch, so that invalid options raise before the first batch.
         scan = self._table().scan_range(self._options, LAST_OFFSET, LAST_OFFSET, mergers)
@@ -132,11 +117,7 @@ class Planner:
         return InspectionCall.parse(self._options)
 
     def _table(self, *, is_pinned: bool = False) -> HudiTable:
-        """Return the current table; unless it has grown, only its timeline is listed again.
-
-        Args:
-            is_pinned: return the table as it was when the schema was asked for, if it was.
-        """
+        """Return the current table; unless it has grown, only its timeline is listed again."""
         if self._opened is None or not (is_pinned or self._opened.is_current()):
             path = "" if GivenOptions.of(self._options).has("table") else self._path()
             try:

@@ -87,14 +87,7 @@ class HudiReader(DataSourceReader):
         return {**self.__dict__, "_scan": None, "_planned": None}
 
     def pruneColumns(self, required: object) -> None:  # noqa: N802  (Sail's name)
-        """Read only some columns, in their order; Sail calls this, and no release of Spark does.
-
-        Args:
-            required: a schema of Arrow; nothing else has an effect.
-
-        Raises:
-            NotImplementedError: these columns cannot be read alone; Sail then reads all.
-        """
+        """Read only some columns, in their order; Sail calls this, and no release of Spark does."""
         if not isinstance(required, pa.Schema):
             return
         names = required.names

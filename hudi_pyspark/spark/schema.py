@@ -38,12 +38,7 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
 
 
 def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
-    """Return the names of the columns that a user's ``.schema(...)`` requests.
-
-    Raises:
-        InvalidOptionError: the table does not have a column, or cannot promote its values to the
-            requested type.
-    """
+    """Return the names of the columns that a user's ``.schema(...)`` requests."""
     wanted = arrow_schema_of(requested)
     unknown = [name for name in wanted.names if name not in table.names]
     if unknown:
@@ -63,12 +58,7 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
 
 
 def unchanged_columns(table: pa.Schema, requested: pa.Schema) -> pa.Schema:
-    """Return the columns that keep the table's types, so that comparisons give the same result.
-
-    Args:
-        table: columns of the table.
-        requested: columns that Spark expects.
-    """
+    """Return the columns that keep the table's types, so that comparisons give the same result."""
     same = [n for n in requested.names if requested.field(n).type == table.field(n).type]
     return pa.schema([table.field(name) for name in same])
 

@@ -50,13 +50,6 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A reader of micro-batches: the rows written after one instant, up to another.
 
     Every call opens the table anew, since its timeline grows.
-
-    Args:
-        options: options of the source.
-        mergers: users' mergers by payload class.
-        source: all columns of the table when the query started.
-        columns: names of the columns that the query reads.
-        schema: schema of every batch.
     """
 
     def __init__(
@@ -137,11 +130,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from read_partition(partition, self._storage, self._schema, columns=self._columns)
 
     def _check_schema(self, current: pa.Schema) -> None:
-        """Refuse to lose new columns in a query that reads all, or columns that any query reads.
-
-        Raises:
-            StreamSchemaChangedError: the columns differ from those at the start of the query.
-        """
+        """Refuse to lose new columns in a query that reads all, or columns that any query reads."""
         reads_all = self._columns == self._source.names
         names = current.names if reads_all else self._columns
         now = [(n, str(current.field(n).type)) for n in names if n in current.names]

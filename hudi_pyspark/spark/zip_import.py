@@ -10,11 +10,7 @@ from typing import Any
 
 
 def reduced_with_zip(value: object) -> tuple[Any, ...] | None:
-    """Return a value for `__reduce_ex__`, with the path of the zip that it can be imported from.
-
-    Returns:
-        None where this package is not imported from a zip.
-    """
+    """Return a value for `__reduce_ex__`, with the path of the zip that it can be imported from."""
     archive = getattr(__spec__.loader, "archive", None)
     if archive is None:
         return None
