@@ -8,6 +8,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,6 +47,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Function1;
 import scala.Option;
+import scala.Product;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
@@ -71,6 +73,10 @@ public class NarrowScans extends Rule {
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
   private static final String EXPLAINED = "\0hudi-py\0";
+  private static final String[] COMPARISONS = {
+    "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"
+  };
+  private static final String[] SIGNS = {" = ", " <=> ", " < ", " <= ", " > ", " >= "};
 
   /** Narrowed scans by data source and schema, so that a second action does not plan again. */
   private final Map known = new WeakHashMap();
@@ -103,34 +109,29 @@ public class NarrowScans extends Rule {
       return narrow((StreamingDataSourceV2ScanRelation) plan, needed, root);
     }
     List children = CollectionConverters.asJava(plan.children());
+    LogicalPlan child = children.size() == 1 ? (LogicalPlan) children.get(0) : null;
+    List none = new ArrayList();
     if (plan instanceof Project || plan instanceof Aggregate) {
       List own = CollectionConverters.asJava(plan.expressions());
-      LogicalPlan child = (LogicalPlan) children.get(0);
-      int most = plan instanceof Project ? limit : -1;
-      return with(plan, visit(root, child, own, new ArrayList(), most));
+      return with(plan, visit(root, child, own, none, plan instanceof Project ? limit : -1));
     }
     if (plan instanceof Filter) {
       List more = new ArrayList(conditions);
       more.add(((Filter) plan).condition());
-      LogicalPlan child = (LogicalPlan) children.get(0);
       return with(plan, visit(root, child, and(needed, plan), more, -1));
     }
     if (plan instanceof LocalLimit || plan instanceof GlobalLimit) {
       // What is filtered above a limit must not be left out below it.
-      LogicalPlan child = (LogicalPlan) children.get(0);
-      int most = smaller(limit, plan);
-      return with(plan, visit(root, child, and(needed, plan), new ArrayList(), most));
+      return with(plan, visit(root, child, and(needed, plan), none, smaller(limit, plan)));
     }
     if (plan instanceof Sort) {
-      LogicalPlan child = (LogicalPlan) children.get(0);
       return with(plan, visit(root, child, and(needed, plan), conditions, -1));
     }
     ArrayList changed = new ArrayList();
     boolean isChanged = false;
     for (int i = 0; i < children.size(); i++) {
-      LogicalPlan child = (LogicalPlan) children.get(i);
-      LogicalPlan visited = visit(root, child, null, new ArrayList(), -1);
-      isChanged = isChanged || visited != child;
+      LogicalPlan visited = visit(root, (LogicalPlan) children.get(i), null, none, -1);
+      isChanged = isChanged || visited != children.get(i);
       changed.add(visited);
     }
     return isChanged ? (LogicalPlan) plan.withNewChildren(seq(changed)) : plan;
@@ -237,7 +238,7 @@ public class NarrowScans extends Rule {
     }
     if (attributes.isEmpty()) {
       // No query of Spark is without columns: the smallest comes along, as nulls that nobody reads.
-      AttributeReference smallest = (AttributeReference) output.get(smallest(output));
+      AttributeReference smallest = smallest(output);
       attributes.add(smallest);
       fields.add(marked(stored.apply(smallest.name()), PLACEHOLDER, "true"));
     }
@@ -283,19 +284,13 @@ public class NarrowScans extends Rule {
     return new StructField(field.name(), field.dataType(), field.nullable(), metadata.build());
   }
 
-  private static int smallest(List output) {
-    int best = 0;
+  private static AttributeReference smallest(List output) {
+    AttributeReference best = (AttributeReference) output.get(0);
     for (int i = 1; i < output.size(); i++) {
-      if (size(output, i) < size(output, best)) {
-        best = i;
-      }
+      AttributeReference other = (AttributeReference) output.get(i);
+      best = other.dataType().defaultSize() < best.dataType().defaultSize() ? other : best;
     }
     return best;
-  }
-
-  private static int size(List output, int i) {
-    DataType type = ((AttributeReference) output.get(i)).dataType();
-    return type.defaultSize();
   }
 
   private synchronized Scan narrowed(PythonScan scan, StructType schema) throws Exception {
@@ -451,90 +446,53 @@ public class NarrowScans extends Rule {
       return; // Spark adds it for each field that a condition compares; it needs no whole struct
     }
     Option translated = DataSourceStrategy$.MODULE$.translateFilter(condition, false);
-    String filter =
-        translated.isDefined()
-            ? textOf((org.apache.spark.sql.sources.Filter) translated.get())
-            : null;
+    String filter = translated.isDefined() ? textOf(translated.get()) : null;
     if (filter != null && filter.indexOf('\n') < 0) {
       text.append(text.length() == 0 ? "" : "\n").append(filter);
     }
   }
 
-  private static String textOf(org.apache.spark.sql.sources.Filter filter) {
-    if (filter instanceof org.apache.spark.sql.sources.And) {
-      org.apache.spark.sql.sources.And both = (org.apache.spark.sql.sources.And) filter;
-      return joined(textOf(both.left()), " AND ", textOf(both.right()));
+  /** The text of a filter, which is a case class; null where the grammar has none. */
+  private static String textOf(Object filter) {
+    Product parts = (Product) filter;
+    if (parts.productArity() == 0) {
+      return null;
     }
-    if (filter instanceof org.apache.spark.sql.sources.Or) {
-      org.apache.spark.sql.sources.Or either = (org.apache.spark.sql.sources.Or) filter;
-      return joined(textOf(either.left()), " OR ", textOf(either.right()));
-    }
-    if (filter instanceof org.apache.spark.sql.sources.Not) {
-      String inner = textOf(((org.apache.spark.sql.sources.Not) filter).child());
+    String kind = parts.productPrefix();
+    Object first = parts.productElement(0);
+    if (kind.equals("Not")) {
+      String inner = textOf(first);
       return inner == null ? null : "NOT (" + inner + ")";
     }
-    if (filter instanceof org.apache.spark.sql.sources.IsNull) {
-      return name(((org.apache.spark.sql.sources.IsNull) filter).attribute()) + " IS NULL";
+    if (kind.equals("IsNull") || kind.equals("IsNotNull")) {
+      return name(first) + (kind.equals("IsNull") ? " IS NULL" : " IS NOT NULL");
     }
-    if (filter instanceof org.apache.spark.sql.sources.IsNotNull) {
-      return name(((org.apache.spark.sql.sources.IsNotNull) filter).attribute()) + " IS NOT NULL";
+    if (parts.productArity() < 2) {
+      return null;
     }
-    if (filter instanceof org.apache.spark.sql.sources.In) {
-      org.apache.spark.sql.sources.In in = (org.apache.spark.sql.sources.In) filter;
-      return listed(in.attribute(), in.values());
+    Object second = parts.productElement(1);
+    if (kind.equals("And") || kind.equals("Or")) {
+      return joined(textOf(first), " " + kind.toUpperCase() + " ", textOf(second));
     }
-    if (filter instanceof org.apache.spark.sql.sources.StringStartsWith) {
-      org.apache.spark.sql.sources.StringStartsWith like =
-          (org.apache.spark.sql.sources.StringStartsWith) filter;
-      return name(like.attribute()) + " LIKE " + quoted(pattern(like.value()) + "%");
+    if (kind.equals("In")) {
+      return listed(first, (Object[]) second);
     }
-    return comparison(filter);
-  }
-
-  private static String comparison(org.apache.spark.sql.sources.Filter filter) {
-    if (filter instanceof org.apache.spark.sql.sources.EqualTo) {
-      org.apache.spark.sql.sources.EqualTo f = (org.apache.spark.sql.sources.EqualTo) filter;
-      return compared(f.attribute(), " = ", f.value());
+    if (kind.equals("StringStartsWith")) {
+      return name(first) + " LIKE " + quoted(pattern((String) second) + "%");
     }
-    if (filter instanceof org.apache.spark.sql.sources.EqualNullSafe) {
-      org.apache.spark.sql.sources.EqualNullSafe f =
-          (org.apache.spark.sql.sources.EqualNullSafe) filter;
-      return f.value() == null
-          ? name(f.attribute()) + " IS NULL"
-          : compared(f.attribute(), " <=> ", f.value());
+    if (kind.equals("EqualNullSafe") && second == null) {
+      return name(first) + " IS NULL";
     }
-    if (filter instanceof org.apache.spark.sql.sources.LessThan) {
-      org.apache.spark.sql.sources.LessThan f = (org.apache.spark.sql.sources.LessThan) filter;
-      return compared(f.attribute(), " < ", f.value());
-    }
-    if (filter instanceof org.apache.spark.sql.sources.LessThanOrEqual) {
-      org.apache.spark.sql.sources.LessThanOrEqual f =
-          (org.apache.spark.sql.sources.LessThanOrEqual) filter;
-      return compared(f.attribute(), " <= ", f.value());
-    }
-    if (filter instanceof org.apache.spark.sql.sources.GreaterThan) {
-      org.apache.spark.sql.sources.GreaterThan f =
-          (org.apache.spark.sql.sources.GreaterThan) filter;
-      return compared(f.attribute(), " > ", f.value());
-    }
-    if (filter instanceof org.apache.spark.sql.sources.GreaterThanOrEqual) {
-      org.apache.spark.sql.sources.GreaterThanOrEqual f =
-          (org.apache.spark.sql.sources.GreaterThanOrEqual) filter;
-      return compared(f.attribute(), " >= ", f.value());
-    }
-    return null;
+    int comparison = Arrays.asList(COMPARISONS).indexOf(kind);
+    String literal = literal(second);
+    return comparison < 0 || literal == null ? null : name(first) + SIGNS[comparison] + literal;
   }
 
   private static String joined(String left, String sign, String right) {
     return left == null || right == null ? null : "(" + left + ")" + sign + "(" + right + ")";
   }
 
-  private static String compared(String attribute, String sign, Object value) {
-    String literal = literal(value);
-    return literal == null ? null : name(attribute) + sign + literal;
-  }
-
-  private static String listed(String attribute, Object[] values) {
+  private static String listed(Object attribute, Object[] values) {
     StringBuilder text = new StringBuilder(name(attribute)).append(" IN (");
     for (int i = 0; i < values.length; i++) {
       String literal = literal(values[i]);
@@ -546,8 +504,8 @@ public class NarrowScans extends Rule {
     return values.length == 0 ? null : text.append(")").toString();
   }
 
-  private static String name(String attribute) {
-    return "`" + attribute.replace("`", "``") + "`";
+  private static String name(Object attribute) {
+    return "`" + ((String) attribute).replace("`", "``") + "`";
   }
 
   /** A literal as the filter's grammar has it; null for a type that it does not have. */
@@ -555,19 +513,15 @@ public class NarrowScans extends Rule {
     if (value instanceof String) {
       return quoted((String) value);
     }
-    if (value instanceof Byte
-        || value instanceof Short
-        || value instanceof Integer
-        || value instanceof Long
-        || value instanceof Boolean) {
-      return value.toString();
-    }
     if (value instanceof java.math.BigDecimal) {
       return ((java.math.BigDecimal) value).toPlainString();
     }
     if (value instanceof Double || value instanceof Float) {
       double number = ((Number) value).doubleValue();
       return Double.isNaN(number) || Double.isInfinite(number) ? null : String.valueOf(number);
+    }
+    if (value instanceof Number || value instanceof Boolean) {
+      return value.toString();
     }
     if (value instanceof java.sql.Date || value instanceof java.time.LocalDate) {
       return "DATE '" + value + "'";
