@@ -272,7 +272,8 @@ class ReadOptions:
         key="hoodie.datasource.merge.type",
     )
     payload_merger: str = option(
-        "[merges the records](custom-mergers.md) of a payload class that Apache Hudi does not have",
+        "[merges the records](migration.md#your-own-mergers) of a payload class that Apache Hudi "
+        "does not have",
         text("`module:function`"),
     )
     use_record_positions: bool = option(

@@ -42,7 +42,7 @@ class Outcome:
         return not (its.missing - mine.missing) and not (its.extra - mine.extra)
 
 
-# What Apache Hudi refuses for a reason; docs/differences.md promises to refuse it too.
+# What Apache Hudi refuses for a reason; docs/supported.md promises to refuse it too.
 _REFUSALS = (
     "Cleaner cleaned up the timestamp",
     "HoodieTimeTravelException",
