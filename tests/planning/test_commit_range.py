@@ -479,6 +479,19 @@ class TestWhatPlanningReads:
         assert whole.base_file is not None
         assert not whole.base_file.is_listed
 
+    def test_a_group_whose_files_are_all_gone_is_told_beside_a_later_one(self):
+        table = TinyTable(9).write("010", "deltacommit", base("g", "010"))
+        table.write("030", "deltacommit", base("f", "030")).without(base("g", "010"))
+        found = slices_of_groups(table.open(), {("", "f"), ("", "g")}, "030")
+        assert shape(found) == {"f": [base("f", "030")], "g": [base("g", "010")]}
+
+    def test_a_log_that_is_gone_is_told_beside_a_later_group(self):
+        table = TinyTable(9).write("010", "deltacommit", base("f", "010"))
+        table.write("020", "deltacommit", log("f", "020")).without(log("f", "020"))
+        table.write("030", "deltacommit", base("g", "030"))
+        found = slices_of_groups(table.open(), {("", "f"), ("", "g")}, "030")
+        assert shape(found)["f"] == [base("f", "010"), log("f", "020")]
+
 
 class TestGoldenTables:
     @pytest.fixture

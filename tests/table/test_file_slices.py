@@ -29,6 +29,30 @@ def test_empty_table_has_no_slices(version):
 
 
 @LAYOUTS
+def test_all_slices_have_superseded_and_replaced_ones_among_them(version):
+    table = TinyTable(version).write("010", "commit", F010, base("g", "010"))
+    table.write("020", "commit", F020).data(base("x", "099"))
+    table.write("030", "replacecommit", base("h", "030"), replaces={"": ["g"]})
+    found = [paths_of(file_slice) for file_slice in table.open().slices.all()]
+    assert found == [[F010], [F020], [base("g", "010")], [base("h", "030")]]
+
+
+def test_parquet_files_count_where_the_table_has_several_formats():
+    several = {"table__multiple__base__file__formats__enable": "true"}
+    table = TinyTable(9, "COPY_ON_WRITE", table__base__file__format="ORC", **several)
+    assert shape(table.write("010", "commit", F010).open().file_slices()) == {"f": [F010]}
+
+
+def test_log_to_which_a_later_commit_appended_is_in_the_slice_before():
+    shared = log("f", "010")
+    table = TinyTable(6).write("010", "deltacommit", F010)
+    table.write("020", "deltacommit", shared).write("030", "deltacommit", shared)
+    before = table.open().slices.before("030", "", "f")
+    assert before is not None
+    assert paths_of(before) == [F010, shared]
+
+
+@LAYOUTS
 def test_slices_are_in_order_of_partition_and_file_id(version):
     table = TinyTable(version, table__partition__fields="p")
     table.write("010", "commit", *(f"{p}/{base(f, '010')}" for p in "ba" for f in "gf"))

@@ -16,7 +16,7 @@ ROWS = pa.table(
         "id": pa.array(range(40), pa.int64()),
         "fare": [float("nan") if i == 35 else float(i) for i in range(40)],
         "name": [None if i < 10 else f"n{i}" for i in range(40)],
-        "inner": [{"n": i} for i in range(40)],
+        "inner": [{"n": i, "deep": {"m": -i}} for i in range(40)],
     }
 )
 
@@ -75,6 +75,11 @@ def test_renamed_column_is_looked_up_by_its_name_in_the_file(file):
     types = pa.schema({"key": pa.int64(), "id": pa.string()})
     names = {"key": "id", "id": "name"}
     assert chosen(file, "key = 25", types=types, stored_names=names) == [2]
+
+
+def test_field_of_a_renamed_column_is_looked_up_in_the_file(file):
+    types = pa.schema([pa.field("outer", ROWS.schema.field("inner").type)])
+    assert chosen(file, "outer.deep.m = -25", types=types, stored_names={"outer": "inner"}) == [2]
 
 
 def test_column_whose_values_do_not_come_from_the_file_rules_nothing_out(file):

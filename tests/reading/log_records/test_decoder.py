@@ -7,7 +7,7 @@ import pytest
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, SchemaEvolutionError
 from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading.log_records.decoder import LogDecoder
+from hudi_pyspark.reading.log_records.decoder import LogDecoder, PositionsMissing
 from hudi_pyspark.reading.log_records.records import NO_ROW
 from tests.reading.log_records.log_files import (
     BASE_INSTANT,
@@ -87,6 +87,18 @@ def test_one_block_without_usable_positions_makes_all_merge_by_key(unusable, fir
     usable = rows("a", positions=[3])
     blocks = [unusable, usable] if first else [usable, unusable]
     assert load(b"".join(blocks)).positions is None
+
+
+def test_without_record_keys_a_block_needs_positions():
+    decoder = LogDecoder(
+        pa.schema([("ts", pa.int64())]), {}, RULE, positions_of=BASE_INSTANT, columns=["ts"]
+    )
+    usable, bare = framed(rows("a", positions=[3]) + rows("b"))
+    positions = decoder.decode(usable).positions
+    assert positions is not None
+    assert positions.tolist() == [3]
+    with pytest.raises(PositionsMissing):
+        decoder.decode(bare)
 
 
 def test_positions_that_name_no_base_file_are_not_used():
