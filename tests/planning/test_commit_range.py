@@ -55,18 +55,18 @@ def three_commits(version=9, table_type="COPY_ON_WRITE"):
     return table
 
 
-def archive(table, *files):
-    """Instants that left the active timeline, by file: requested time, completion time, action."""
+def archive(table, *instants):
+    """Put a file of instants into the archive: requested time, completion time, action."""
     names = ("instantTime", "completionTime", "action")
-    manifest = []
-    for instants in files:
-        columns = dict(zip(names, map(list, zip(*instants, strict=True)), strict=True))
-        buffer = io.BytesIO()
-        pq.write_table(pa.table(columns), buffer)
-        times = [time for time, _, _ in instants]
-        manifest.append({"fileName": f"{min(times)}_{max(times)}_0.parquet", "fileLen": 1})
-        table.files[f"{HISTORY}/{manifest[-1]['fileName']}"] = buffer.getvalue()
-    table.files[f"{HISTORY}/manifest_1"] = json.dumps({"files": manifest}).encode()
+    columns = dict(zip(names, map(list, zip(*instants, strict=True)), strict=True))
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    times = [time for time, _, _ in instants]
+    name = f"{min(times)}_{max(times)}_0.parquet"
+    table.files[f"{HISTORY}/{name}"] = buffer.getvalue()
+    manifest = json.loads(table.files.get(f"{HISTORY}/manifest_1", b'{"files": []}'))
+    manifest["files"].append({"fileName": name, "fileLen": 1})
+    table.files[f"{HISTORY}/manifest_1"] = json.dumps(manifest).encode()
     table.files[f"{HISTORY}/_version_"] = b"1"
     return table
 
@@ -270,8 +270,9 @@ class TestArchivedBegin:
         table = TinyTable(9, "COPY_ON_WRITE")
         table.write("030", "commit", base("f3", "030")).write("040", "commit", base("f1", "040"))
         table.data(base("f1", "010"), base("f2", "020"))
-        commits = ("010", "015", "commit"), ("020", "025", "commit")
-        return archive(table, [*commits, ("026", "027", "clean")])
+        return archive(
+            table, ("010", "015", "commit"), ("020", "025", "commit"), ("026", "027", "clean")
+        )
 
     def test_the_latest_slices_stand_in_and_a_warning_says_so(self):
         with pytest.warns(UserWarning, match="commit 020 of the range is archived") as warned:
@@ -300,7 +301,7 @@ class TestArchivedBegin:
 
     def test_an_archived_commit_that_began_before_the_range_and_completed_in_it_counts(self):
         table = TinyTable(9, "COPY_ON_WRITE").write("030", "commit", base("f", "030"))
-        archive(table, [("010", "028", "commit")], [("020", "025", "commit")])
+        archive(archive(table, ("010", "028", "commit")), ("020", "025", "commit"))
         with pytest.raises(IncrementalRangeError, match="first commit that is gone is 010"):
             commits_in(table, "026", on_missing=OnMissing.FAIL)
 
@@ -393,7 +394,7 @@ class TestCleanedFiles:
         assert "completion times after 025" in str(warned[0].message)
 
     def test_the_earliest_begin_behind_an_archived_commit_heeds_cleaned_files(self):
-        table = archive(self.table(), [("005", "006", "commit")])
+        table = archive(self.table(), ("005", "006", "commit"))
         with pytest.raises(IncrementalRangeError) as raised:
             resolve_range(table.open(), wanted("000", "035", on_missing=OnMissing.FAIL))
         assert "first commit that is gone is 005" in str(raised.value)
