@@ -77,12 +77,10 @@ def may_match(predicate: Predicate, bounds_of: BoundsOf) -> bool:
 def may_match_merged(
     predicate: Predicate, columns: Mapping[str, ColumnBounds], files: Rows, count: int
 ) -> Mask:
-    """Decide for which sets of files the predicate can be true for rows merged from a set.
-
-    Each value of such a row is that of a record in one of the files; values of different columns
-    may come from different files. ``files`` has the ordinal of each file's set, ``columns`` an item
-    for each file.
-    """
+    """Decide for which sets of files the predicate can be true for rows merged from a set."""
+    # Each value of such a row is that of a record in one of the files; values of different columns
+    # may come from different files. ``files`` has the ordinal of each file's set, ``columns`` an
+    # item for each file.
     if isinstance(predicate, And | Or):
         parts = [may_match_merged(part, columns, files, count) for part in predicate.parts]
         combine = np.logical_and if isinstance(predicate, And) else np.logical_or

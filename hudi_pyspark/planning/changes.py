@@ -42,14 +42,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Operations that change rows; compaction, clustering and the like only move them.
-_CHANGING = frozenset(
-    {
-        "INSERT", "INSERT_PREPPED", "UPSERT", "UPSERT_PREPPED", "DELETE", "DELETE_PREPPED",
-        "BULK_INSERT", "BULK_INSERT_PREPPED", "DELETE_PARTITION", "INSERT_OVERWRITE",
-        "INSERT_OVERWRITE_TABLE", "BOOTSTRAP",
-    }
-)  # fmt: skip
+# Operations that change no rows; an unknown one wrote nothing, or is refused.
+_MOVING = frozenset({"UNKNOWN", "ALTER_SCHEMA", "BUCKET_RESCALE"})
 _DELETES = frozenset({"DELETE", "DELETE_PREPPED"})
 
 
@@ -164,7 +158,7 @@ class _ChangePlanner:
                 f"commit {time} does not record its operation, so it is unclear whether it changed "
                 "rows or only rewrote them. Begin the range after it"
             )
-        if metadata.operation_type not in _CHANGING:
+        if metadata.operation_type in _MOVING or metadata.operation_type.is_table_service:
             return
         for partition, stats in metadata.write_stats.items():
             for file_id, group in _by_file_id(stats).items():

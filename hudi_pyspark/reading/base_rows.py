@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,11 +19,10 @@ from hudi_pyspark.reading.log_records.record_key import with_record_key
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.file_group import BaseFile
     from hudi_pyspark.tasks import ScanTask
 
 
@@ -40,13 +40,20 @@ def read_base_rows(
         predicate, task.working, filterable, shared.record_keys, _part_to_read(task)
     )
     keys = keys_array(shared.record_keys)
-    columns, batch_rows = list(stored.values()), task.settings.batch_rows
-    # With schema on read the file may have other names for the nested fields.
-    fields = task.working if shared.schema_on_read is None else pa.schema([])
-    verify = task.settings.verify_checksums
+    read = partial(
+        read_base_file,
+        storage,
+        base.path,
+        row_groups=row_groups,
+        # With schema on read the file may have other names for the nested fields.
+        fields=task.working if shared.schema_on_read is None else pa.schema([]),
+    )
+    if base.bootstrap_source:
+        read = partial(read_bootstrap_file, storage, base.path, base.bootstrap_source)
+    columns, settings = list(stored.values()), task.settings
     repairable = repairable_columns(task.working)
-    for stored_table in _read_stored(
-        base, storage, columns, batch_rows, row_groups, fields=fields, verify_checksums=verify
+    for stored_table in read(
+        columns=columns, batch_rows=settings.batch_rows, verify_checksums=settings.verify_checksums
     ):
         table = stored_table
         if shared.schema_on_read is not None:
@@ -59,33 +66,6 @@ def read_base_rows(
             if keys is not None:
                 rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=keys))
         yield rows
-
-
-def _read_stored(
-    base: BaseFile,
-    storage: Storage,
-    columns: Sequence[str],
-    batch_rows: int,
-    row_groups: RowGroupFilter,
-    *,
-    fields: pa.Schema,
-    verify_checksums: bool,
-) -> Iterator[pa.Table]:
-    """Read the columns under their stored names, from the base file and its bootstrap source."""
-    if base.bootstrap_source:
-        source = base.bootstrap_source
-        return read_bootstrap_file(
-            storage, base.path, source, columns, batch_rows, verify_checksums=verify_checksums
-        )
-    return read_base_file(
-        storage,
-        base.path,
-        columns,
-        batch_rows,
-        row_groups,
-        fields=fields,
-        verify_checksums=verify_checksums,
-    )
 
 
 def _check_partition_columns(task: ScanTask, table: pa.Table, path: str) -> None:

@@ -75,11 +75,10 @@ class ArrowFileSystem(FileSystem):
 
 
 class FsspecFileSystem(FileSystem):
-    """A file system of fsspec, without its caches: they hide new commits and swallow errors.
+    """A file system of fsspec, without its caches: they hide new commits and swallow errors."""
 
-    pyarrow's own wrapper asks ``isdir`` before it lists, which answers no where a request fails,
-    so that a folder would look empty.
-    """
+    # pyarrow's own wrapper asks ``isdir`` before it lists, which answers no where a request fails,
+    # so that a folder would look empty.
 
     def __init__(self, filesystem: Any) -> None:  # noqa: ANN401  (fsspec has no types)
         self._fsspec = filesystem

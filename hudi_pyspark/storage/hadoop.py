@@ -18,10 +18,9 @@ _T = TypeVar("_T")
 
 
 class WebHdfsFileSystem(FsspecFileSystem):
-    """HDFS over HTTP, by fsspec.
+    """HDFS over HTTP, by fsspec."""
 
-    Files that fsspec opens take the error page of a data node for content, and read 5 MB ahead.
-    """
+    # Files that fsspec opens take the error page of a data node for content, and read 5 MB ahead.
 
     def _read_range(self, path: str, begin: int, end: int) -> bytes:
         answer = self._fsspec._call("OPEN", path=path, offset=begin, length=end - begin)  # noqa: SLF001

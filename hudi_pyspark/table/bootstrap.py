@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import (
@@ -67,7 +67,9 @@ class BootstrapSources:
     def attach(self, slices: Iterable[FileSlice]) -> list[FileSlice]:
         """Return the slices, with the source file of each skeleton base file."""
         return [
-            s.with_bootstrap_source(self._source(s)) if is_skeleton(s, self.config) else s
+            replace(s, base_file=replace(s.base_file, bootstrap_source=self._source(s)))
+            if s.base_file is not None and is_skeleton(s, self.config)
+            else s
             for s in slices
         ]
 

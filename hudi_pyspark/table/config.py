@@ -26,19 +26,14 @@ _CDC_LOGGING_MODES = ("DATA_BEFORE_AFTER", "DATA_BEFORE", "OP_KEY_ONLY")
 _MERGE_PROPERTY_PREFIX = "hoodie.record.merge.property."
 # Table versions whose timeline lives in .hoodie/timeline and carries completion times.
 _FIRST_LAYOUT_2_VERSION = 8
-_KEY_GENERATORS_BY_CLASS = {
+# By class, each of which has a twin with "Avro" in its name.
+_KEY_GENERATORS = {
     "SimpleKeyGenerator": "SIMPLE",
-    "SimpleAvroKeyGenerator": "SIMPLE",
     "ComplexKeyGenerator": "COMPLEX",
-    "ComplexAvroKeyGenerator": "COMPLEX",
     "TimestampBasedKeyGenerator": "TIMESTAMP",
-    "TimestampBasedAvroKeyGenerator": "TIMESTAMP",
     "CustomKeyGenerator": "CUSTOM",
-    "CustomAvroKeyGenerator": "CUSTOM",
     "NonpartitionedKeyGenerator": "NON_PARTITION",
-    "NonpartitionedAvroKeyGenerator": "NON_PARTITION",
     "GlobalDeleteKeyGenerator": "GLOBAL_DELETE",
-    "GlobalAvroDeleteKeyGenerator": "GLOBAL_DELETE",
 }
 
 
@@ -240,7 +235,7 @@ def _key_generator(properties: Mapping[str, str]) -> str:
     if named:
         return named.upper().removesuffix("_AVRO")
     simple_name = properties.get("hoodie.table.keygenerator.class", "").rpartition(".")[2]
-    return _KEY_GENERATORS_BY_CLASS.get(simple_name, "")
+    return _KEY_GENERATORS.get(simple_name.replace("Avro", "", 1), "")
 
 
 def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -71,16 +71,6 @@ class FileSlice:
             log.is_listed for log in self.log_files
         )
 
-    def with_bootstrap_source(self, source: str) -> FileSlice:
-        """Return the slice with the source file that its base file was made for."""
-        if self.base_file is None:
-            return self
-        return replace(self, base_file=replace(self.base_file, bootstrap_source=source))
-
-    def without_base_file(self) -> FileSlice:
-        """Return the slice with its log files alone."""
-        return replace(self, base_file=None)
-
     def with_logs(self, log_files: Iterable[LogFile]) -> FileSlice:
         """Return the slice with other log files."""
         return replace(self, log_files=tuple(sorted(log_files, key=lambda f: f.apply_order)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -170,7 +170,7 @@ class FileSlices:
         if latest.base_instant_time != self.groups.pending_compaction(group):
             return latest
         # Half-written output of the compaction must not hide the slice that it reads.
-        latest = latest.without_base_file()
+        latest = replace(latest, base_file=None)
         if len(visible) == 1:
             return latest
         previous = visible[-2]

@@ -72,7 +72,7 @@ def opened(name: str, source: BytesSource | None = None) -> HFileReader:
 @pytest.mark.parametrize("name", NAMES)
 def test_all_entries_are_those_that_were_written(name):
     assert entries_of(read_hfile(octets(name), path=name)) == written(name)
-    assert opened(name).entry_count == len(written(name))
+    assert opened(name).trailer.entry_count == len(written(name))
 
 
 @pytest.mark.parametrize("name", NAMES)

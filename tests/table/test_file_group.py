@@ -188,8 +188,3 @@ def test_slice_sorts_the_logs_it_is_given():
     merged = empty.with_logs([log("020"), log("010", 2), log("010", 1)])
     assert merged.log_files == (log("010", 1), log("010", 2), log("020"))
     assert not merged.is_empty
-
-
-def test_slice_without_its_base_file_keeps_the_logs():
-    whole = FileSlice("p", "f", "010", base("010"), (log("010"),))
-    assert whole.without_base_file() == FileSlice("p", "f", "010", None, (log("010"),))

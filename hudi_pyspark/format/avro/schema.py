@@ -208,12 +208,10 @@ _VECTOR_ELEMENTS: Final = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8"
 
 @lru_cache(maxsize=256)  # one text in every file and block of a writer
 def parse_schema(text: str) -> AvroRecord:
-    """Parse the Avro schema of a table, log block or file.
-
-    References to named types are replaced by the type itself, so only a type that contains itself
-    leaves an `AvroReference`. A logical type that does not fit its carrier is dropped. Raises
-    CorruptAvroError, and UnsupportedTypeError for schemas other than of records.
-    """
+    """Parse the Avro schema of a table, log block or file."""
+    # References to named types are replaced by the type itself, so only a type that contains itself
+    # leaves an `AvroReference`. A logical type that does not fit its carrier is dropped. Raises
+    # CorruptAvroError, and UnsupportedTypeError for schemas other than of records.
     try:
         parsed = _Parser().type_of(json.loads(text), namespace="", path="")
     except (ValueError, RecursionError) as error:

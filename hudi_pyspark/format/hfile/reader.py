@@ -58,11 +58,10 @@ def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HFileReader:
-    """An HFile that is read in ranges: what is asked for, and no more than whole blocks of it.
+    """An HFile that is read in ranges: what is asked for, and no more than whole blocks of it."""
 
-    Methods raise HFileError for bytes that contradict the format, UnsupportedTableError for a
-    compression codec or block encoding that is not covered, and OSError as the source does.
-    """
+    # Methods raise HFileError for bytes that contradict the format, UnsupportedTableError for a
+    # compression codec or block encoding that is not covered, and OSError as the source does.
 
     trailer: Trailer
     file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values
@@ -104,11 +103,6 @@ class HFileReader:
             _parse_meta_index(octets, trailer, blocks),
         )
 
-    @property
-    def entry_count(self) -> int:
-        """Number of entries, as the trailer has it."""
-        return self.trailer.entry_count
-
     def find(self, keys: Keys) -> HFile:
         """Read all entries of some keys, in file order, from the blocks that may hold them."""
         wanted = _encoded(keys)
@@ -128,8 +122,8 @@ class HFileReader:
         for part in self._decode(self._data_blocks(), part_size):
             found += len(part.keys)
             yield part
-        if found != self.entry_count:
-            problem = f"expected {self.entry_count} entries in the HFile, found {found}"
+        if found != self.trailer.entry_count:
+            problem = f"expected {self.trailer.entry_count} entries in the HFile, found {found}"
             raise HFileError(problem, 0)
 
     def meta_block(self, name: str) -> bytes | None:
@@ -179,7 +173,7 @@ class HFileReader:
 
     def _data_blocks(self) -> Iterator[Block]:
         """Yield the data blocks in file order."""
-        if self.entry_count == 0:
+        if self.trailer.entry_count == 0:
             return  # the offset of the first data block then means nothing
         offset, end = self.trailer.first_data_block_offset, self.trailer.load_on_open_offset
         window, window_at = memoryview(b""), offset

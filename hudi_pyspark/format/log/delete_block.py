@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from hudi_pyspark.format.avro.schema import AvroRecord
-    from hudi_pyspark.format.log.kryo import KryoDelete, KryoOrdering
+    from hudi_pyspark.format.log.kryo import KryoDelete, KryoValue
 
 _VERSION_AND_LENGTH = struct.Struct(">ii")
 _DAY_MS = 86_400_000
 
 
 class OrderingWrapper(Enum):
-    """The class that wraps an ordering value, and so its type in Hudi.
+    """The class that wraps an ordering value, and so its type in Hudi."""
 
-    In the order of the branches of Hudi's union. Two values of different wrappers are of different
-    Java classes, and so do not compare: an IntWrapper 5 and a LongWrapper 7 are not in order.
-    """
+    # In the order of the branches of Hudi's union. Two values of different wrappers are of
+    # different Java classes, and so do not compare: an IntWrapper 5 and a LongWrapper 7 are not in
+    # order.
 
     BOOLEAN = "BooleanWrapper"  # bool
     INT = "IntWrapper"  # int32
@@ -185,56 +185,40 @@ def _array_ordering(wrappers: pa.StructArray) -> ArrayOrdering | None:
 
 def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
     # A loop over records, as is the parser: no writer since 0.13 makes such blocks.
-    by_wrapper: dict[OrderingWrapper, list[tuple[int, KryoOrdering]]] = {}
+    by_class: dict[str, list[tuple[int, KryoValue]]] = {}
     for row, delete in enumerate(deletes):
         if delete.ordering is not None:
-            wrapper = _KRYO_WRAPPERS[delete.ordering.java_class]
-            by_wrapper.setdefault(wrapper, []).append((row, delete.ordering))
+            of_class = by_class.setdefault(delete.ordering.java_class, [])
+            of_class.append((row, delete.ordering.value))
     return DeleteRecords(
         record_keys=pa.array([delete.record_key for delete in deletes], pa.string()),
-        ordering=tuple(
-            _kryo_group(wrapper, by_wrapper[wrapper])
-            for wrapper in OrderingWrapper
-            if wrapper in by_wrapper
-        ),
+        ordering=tuple(_kryo_group(name, by_class[name]) for name in _KRYO if name in by_class),
         array_ordering=None,
     )
 
 
-def _kryo_group(
-    wrapper: OrderingWrapper, orderings: Sequence[tuple[int, KryoOrdering]]
-) -> OrderingGroup:
+def _kryo_group(java_class: str, orderings: Sequence[tuple[int, KryoValue]]) -> OrderingGroup:
+    wrapper, data_type = _KRYO[java_class]
     rows = pa.array([row for row, _ in orderings], pa.int64())
-    values = [ordering.value for _, ordering in orderings]
-    match wrapper:
-        case OrderingWrapper.DECIMAL:
-            return OrderingGroup(wrapper, rows, pa.array(values))  # as precise as the values
-        case OrderingWrapper.DATE:
-            # Midnight in the writer's time zone, which is not recorded: the nearest midnight UTC is
-            # that of the same day up to 12 hours east or west.
-            days = np.rint(np.array(values, np.int64) / _DAY_MS).astype(np.int32)
-            return OrderingGroup(wrapper, rows, pa.array(days).cast(pa.date32()))
-        case _:
-            return OrderingGroup(wrapper, rows, pa.array(values, _KRYO_TYPES[wrapper]))
+    values = pa.array([value for _, value in orderings], data_type)
+    if wrapper is OrderingWrapper.DATE:
+        # Milliseconds of midnight in the writer's time zone, which is not recorded: the nearest
+        # midnight UTC is that of the same day up to 12 hours east or west.
+        days = np.rint(np.asarray(values) / _DAY_MS).astype(np.int32)
+        values = pa.array(days).cast(pa.date32())
+    return OrderingGroup(wrapper, rows, values)
 
 
-_KRYO_WRAPPERS = {
-    "int": OrderingWrapper.INT,
-    "long": OrderingWrapper.LONG,
-    "float": OrderingWrapper.FLOAT,
-    "double": OrderingWrapper.DOUBLE,
-    "boolean": OrderingWrapper.BOOLEAN,
-    "String": OrderingWrapper.STRING,
-    "java.math.BigDecimal": OrderingWrapper.DECIMAL,
-    "java.sql.Date": OrderingWrapper.DATE,
-}
-_KRYO_TYPES = {
-    OrderingWrapper.INT: pa.int32(),
-    OrderingWrapper.LONG: pa.int64(),
-    OrderingWrapper.FLOAT: pa.float32(),
-    OrderingWrapper.DOUBLE: pa.float64(),
-    OrderingWrapper.BOOLEAN: pa.bool_(),
-    OrderingWrapper.STRING: pa.string(),
+# By Java class, in the order of the wrappers; a decimal is as precise as the values.
+_KRYO: dict[str, tuple[OrderingWrapper, pa.DataType | None]] = {
+    "boolean": (OrderingWrapper.BOOLEAN, pa.bool_()),
+    "int": (OrderingWrapper.INT, pa.int32()),
+    "long": (OrderingWrapper.LONG, pa.int64()),
+    "float": (OrderingWrapper.FLOAT, pa.float32()),
+    "double": (OrderingWrapper.DOUBLE, pa.float64()),
+    "String": (OrderingWrapper.STRING, pa.string()),
+    "java.sql.Date": (OrderingWrapper.DATE, pa.int64()),
+    "java.math.BigDecimal": (OrderingWrapper.DECIMAL, None),
 }
 
 # The Avro type of each wrapper's field `value`, in the order of the union's branches. Hudi leaves

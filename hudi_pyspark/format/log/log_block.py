@@ -136,14 +136,12 @@ class LogBlock:
 
 
 def frame_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
-    """Cut a log file into its blocks, in file order; only the ends of blocks are read.
-
-    Bytes that start with the magic but are not a whole block come as a CORRUPT_BLOCK, which ends at
-    the next magic or at the end of the file: a writer that failed half-way leaves such bytes, and
-    what was appended after them counts. Up to five bytes after the last block are ignored.
-    CorruptLogBlockError: no magic at the start, or a block that is whole by its lengths but has an
-    unknown type, version or command, or a header that does not fit.
-    """
+    """Cut a log file into its blocks, in file order; only the ends of blocks are read."""
+    # Bytes that start with the magic but are not a whole block come as a CORRUPT_BLOCK, which ends
+    # at the next magic or at the end of the file: a writer that failed half-way leaves such bytes,
+    # and what was appended after them counts. Up to five bytes after the last block are ignored.
+    # CorruptLogBlockError: no magic at the start, or a block that is whole by its lengths but has
+    # an unknown type, version or command, or a header that does not fit.
     file = memoryview(data) if isinstance(data, bytes) else data
     offset = 0
     while len(file) - offset >= len(MAGIC):

@@ -27,11 +27,11 @@ _log = logging.getLogger(__name__)
 
 
 class MetadataListing:
-    """The files that the metadata table lists; folders, where it cannot be relied upon.
+    """The files that the metadata table lists; folders, where it cannot be relied upon."""
 
-    It is left aside as a whole where it cannot be read or lacks a commit of the table, and for one
-    partition where it lacks a file that a commit names and that a query needs. Both are logged.
-    """
+    # It is left aside as a whole where it cannot be read or lacks a commit of the table, and for
+    # one partition where it lacks a file that a commit names and that a query needs. Both are
+    # logged.
 
     def __init__(self, table: TableView) -> None:
         self._table = table

@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OrderingValues:
-    """Ordering values of some records, one comparable array per ordering field.
+    """Ordering values of some records, one comparable array per ordering field."""
 
-    Without fields all values are equal. Null is smaller than every value, except that an int column
-    reads null as 0 (Hudi's default ordering value is the Integer 0).
-    """
+    # Without fields all values are equal. Null is smaller than every value, except that an int
+    # column reads null as 0 (Hudi's default ordering value is the Integer 0).
 
     fields: tuple[pa.Array, ...]
     length: int

@@ -114,11 +114,10 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class LogRecords:
-    """Records of a slice's log files, in the order in which they apply.
+    """Records of a slice's log files, in the order in which they apply."""
 
-    A record is a row of a data block or a key of a delete block. The arrays are parallel; `rows` is
-    dense, so that rows are copied only when they are needed.
-    """
+    # A record is a row of a data block or a key of a delete block. The arrays are parallel; `rows`
+    # is dense, so that rows are copied only when they are needed.
 
     rows: pa.Table  # of the schema that the merge works on, with a column at least; data rows only
     row: Rows  # ordinal in `rows`, NO_ROW for a record of a delete block
@@ -225,10 +224,9 @@ class LogRecords:
 
 
 class ColumnSets:
-    """Numbers the sets of columns that occur in a slice: few, however many records.
+    """Numbers the sets of columns that occur in a slice: few, however many records."""
 
-    Grows as blocks are decoded and records merged; a number never changes its meaning.
-    """
+    # Grows as blocks are decoded and records merged; a number never changes its meaning.
 
     def __init__(self) -> None:
         self._sets: list[frozenset[str]] = []

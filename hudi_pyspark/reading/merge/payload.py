@@ -50,7 +50,7 @@ def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) ->
     if rule.mode is RecordMergeMode.CUSTOM:
         return _custom(older, newer, rule)
     if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
-        decision = commit_time(older, newer, rule)
+        decision = overwrite_with_latest(older, newer, rule)
     else:
         decision = event_time(older, newer, rule)
     if len(sets):
@@ -59,11 +59,6 @@ def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) ->
         mode, properties = rule.partial_update_mode, dict(rule.merge_properties)
         decision = fill_by_mode(older, newer, decision, mode, properties)
     return decision
-
-
-def commit_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """Decide by COMMIT_TIME_ORDERING: the newer record wins."""
-    return Decision.pick(older, newer, np.ones(len(older), np.bool_))
 
 
 def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
@@ -96,7 +91,7 @@ def _custom(older: Records, newer: Records, rule: MergeRule) -> Decision:
 
 
 def overwrite_with_latest(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """Decide like OverwriteWithLatestAvroPayload: the newer record wins."""
+    """Decide like OverwriteWithLatestAvroPayload, and by COMMIT_TIME_ORDERING: the newer wins."""
     return Decision.pick(older, newer, np.ones(len(older), np.bool_))
 
 
