@@ -16,7 +16,7 @@ FIND_JAVA := $(PYTHON) .ci/java.py --install
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-storage test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage mutants \
+.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-storage test-browser test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage mutants \
 	check lint types format bench bench-guard bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -93,6 +93,13 @@ build/libhdfs/libhdfs.so: $(VENV)/.group-test
 test-storage: $(STORAGE) build/azurite/node_modules/.bin/azurite-blob build/hadoop/jars build/libhdfs/libhdfs.so ## run the tests against servers of storages (npm, Maven, a JDK)
 	@home=$$($(FIND_JAVA)) && \
 		JAVA_HOME="$$home" $(PYTEST) -m "servers or not servers" tests/storage tests/catalogs $(PYTEST_ARGS)
+
+# The pages of reports in the Chromium of the system, and an accessibility checker.
+build/axe/node_modules/axe-core/axe.min.js:
+	@npm install --silent --no-audit --no-fund --prefix build/axe axe-core@4
+
+test-browser: $(VENV)/.group-test $(VENV)/.group-browser build/axe/node_modules/axe-core/axe.min.js ## run the tests of reports in a browser (Chromium, npm)
+	@$(PYTEST) -m browser tests/report $(PYTEST_ARGS)
 
 test-property: $(VENV)/.group-test ## run the randomised tests with many more examples
 	@$(PYTEST) -n auto -m property --hypothesis-profile=thorough $(PYTEST_ARGS)

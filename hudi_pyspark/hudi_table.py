@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.inspection import Inspection
     from hudi_pyspark.plot import Plots
+    from hudi_pyspark.report.report import Report
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.view import TableView
@@ -142,7 +143,7 @@ class HudiTable:
 
         environment = from_environment(os.environ)
         given = {f"{CATALOG_PREFIX}{key}": value for key, value in catalog.items()}
-        found = find_table(name, _catalog_settings({**environment, **given}))
+        found = find_table(name, _known_settings(catalog))
         named = (storage_options or {}).get(CREDENTIALS_PROVIDER)
         storage = ArrowStorage.parse(
             found.location, storage_options, environment, None if named else found.provider
@@ -153,6 +154,19 @@ class HudiTable:
         if found.is_read_optimized:
             table._defaults = {key_of("query_type"): QueryType.READ_OPTIMIZED}  # noqa: SLF001
         return table
+
+    @staticmethod
+    def names_in_catalog(database: str, catalog: Mapping[str, str]) -> list[str]:
+        """Return the names of all tables of a database in a catalog, also those not of Hudi.
+
+        Args:
+            database: its parts with dots between: ``database`` (Hive Metastore, Glue) or
+                ``catalog.schema`` (Unity Catalog, Polaris).
+            catalog: as of `from_catalog`, and so are the errors.
+        """
+        from hudi_pyspark.catalogs import list_tables  # noqa: PLC0415  (few need it)
+
+        return list_tables(database, _known_settings(catalog))
 
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> HudiTable:
@@ -377,6 +391,23 @@ class HudiTable:
 
         return tuple(examine(self._view, deep=deep))
 
+    def report(self, *, compare: str | None = None) -> Report:
+        """Report how the table is doing, as a page and as JSON (extra ``report``).
+
+        Opens no data file, but the footers of some where no index has their statistics.
+
+        Args:
+            compare: also report what changed: since an instant, between two
+                (``EARLIER..LATER``), or since an earlier report in a ``.json`` or ``.html`` file.
+
+        Raises:
+            InvalidOptionError: `compare` is neither an instant nor a report.
+        """
+        with from_wheel():
+            from hudi_pyspark.report.report import Report  # noqa: PLC0415  (few need it)
+
+        return Report.of(self, compare=compare)
+
     @property
     def inspect(self) -> Inspection:
         """Tables about the table."""
@@ -497,6 +528,11 @@ class HudiTable:
 def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[str, object]:
     """Return storage options as options of a read in Spark."""
     return {f"{SPARK_PREFIX}{name}": value for name, value in (settings or {}).items()}
+
+
+def _known_settings(catalog: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a catalog, with those that the environment adds."""
+    return {**_catalog_settings(from_environment(os.environ)), **catalog}
 
 
 def _catalog_settings(options: Mapping[str, str]) -> dict[str, str]:

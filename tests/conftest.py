@@ -32,8 +32,8 @@ settings.load_profile("ci")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of clusters, of other servers and of notebooks, unless they are asked for."""
-    for marker in ("cluster", "servers", "notebook"):
+    """Leave out tests of clusters, servers, notebooks and browsers, unless they are asked for."""
+    for marker in ("cluster", "servers", "notebook", "browser"):
         if marker not in config.option.markexpr:
             items[:] = [item for item in items if item.get_closest_marker(marker) is None]
 

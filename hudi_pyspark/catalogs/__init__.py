@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.catalogs.glue import find_in_glue
-from hudi_pyspark.catalogs.hive import find_in_hive
-from hudi_pyspark.catalogs.polaris import find_in_polaris
-from hudi_pyspark.catalogs.unity import find_in_unity
+from hudi_pyspark.catalogs.glue import find_in_glue, list_in_glue
+from hudi_pyspark.catalogs.hive import find_in_hive, list_in_hive
+from hudi_pyspark.catalogs.polaris import find_in_polaris, list_in_polaris
+from hudi_pyspark.catalogs.unity import find_in_unity, list_in_unity
 from hudi_pyspark.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -15,19 +15,32 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings
 
-__all__ = ["CATALOGS", "find_table"]
+__all__ = ["CATALOGS", "find_table", "list_tables"]
 
-CATALOGS: Mapping[str, Callable[[str, Settings], CatalogTable]] = {
-    "hive": find_in_hive,
-    "glue": find_in_glue,
-    "unity": find_in_unity,
-    "polaris": find_in_polaris,
+CATALOGS: Mapping[
+    str, tuple[Callable[[str, Settings], CatalogTable], Callable[[str, Settings], list[str]]]
+] = {
+    "hive": (find_in_hive, list_in_hive),
+    "glue": (find_in_glue, list_in_glue),
+    "unity": (find_in_unity, list_in_unity),
+    "polaris": (find_in_polaris, list_in_polaris),
 }
 
 
 def find_table(name: str, settings: Settings) -> CatalogTable:
     """Return where a table is."""
+    find, _ = CATALOGS[_kind(settings)]
+    return find(name, settings)
+
+
+def list_tables(database: str, settings: Settings) -> list[str]:
+    """Return the names of all tables of a database, also those that are not of Hudi."""
+    _, list_names = CATALOGS[_kind(settings)]
+    return list_names(database, settings)
+
+
+def _kind(settings: Settings) -> str:
     kind = settings.get("type", "").lower()
     if kind not in CATALOGS:
         raise InvalidOptionError(f"catalog.type is {kind!r}; known: {', '.join(CATALOGS)}")
-    return CATALOGS[kind](name, settings)
+    return kind

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
 from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings, import_client, split_name
 from hudi_pyspark.errors import CatalogError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def find_in_glue(name: str, settings: Settings) -> CatalogTable:
     """Return a table of Glue; the AWS environment has the credentials for both."""
     *catalog, database, table = split_name(name, "[catalog id.]database.table", 2, 3)
+    with _glue(settings, f"table {name}") as client:
+        found = client.get_table(DatabaseName=database, Name=table, **_place(catalog))["Table"]
+    storage = found.get("StorageDescriptor", {})
+    serde = storage.get("SerdeInfo", {})
+    return CatalogTable.of_serde(name, storage.get("Location"), serde.get("Parameters"))
+
+
+def list_in_glue(database: str, settings: Settings) -> list[str]:
+    """Return the names of the tables of a database; arguments and errors as of `find_in_glue`."""
+    *catalog, name = split_name(database, "[catalog id.]database", 1, 2)
+    with _glue(settings, f"database {database}") as client:
+        pages = client.get_paginator("get_tables").paginate(DatabaseName=name, **_place(catalog))
+        return [f"{database}.{table['Name']}" for page in pages for table in page["TableList"]]
+
+
+def _place(catalog: list[str]) -> dict[str, str]:
+    return {"CatalogId": catalog[0]} if catalog else {}
+
+
+@contextmanager
+def _glue(settings: Settings, subject: str) -> Iterator[Any]:
+    """Yield Glue's client, and raise its errors as ours."""
     boto3 = import_client("boto3", "glue")
     config = import_client("botocore.config", "glue")
     errors = import_client("botocore.exceptions", "glue")
     try:
-        client = boto3.client(
+        yield boto3.client(
             "glue",
             region_name=settings.get("region") or None,
             endpoint_url=settings.get("uri") or None,
             config=config.Config(retries={"mode": "standard", "max_attempts": 5}),
         )
-        place = {"CatalogId": catalog[0]} if catalog else {}
-        found = client.get_table(DatabaseName=database, Name=table, **place)["Table"]
     except (errors.ClientError, errors.BotoCoreError) as error:
-        raise CatalogError(f"Glue, table {name}: {error}") from error
-    storage = found.get("StorageDescriptor", {})
-    serde = storage.get("SerdeInfo", {})
-    return CatalogTable.of_serde(name, storage.get("Location"), serde.get("Parameters"))
+        raise CatalogError(f"Glue, {subject}: {error}") from error

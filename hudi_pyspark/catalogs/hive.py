@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from hudi_pyspark.catalogs.catalog_table import (
@@ -14,6 +14,9 @@ from hudi_pyspark.catalogs.catalog_table import (
 )
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _PORT = 9083
 _TIMEOUT = 30_000  # milliseconds
 
@@ -21,26 +24,43 @@ _TIMEOUT = 30_000  # milliseconds
 def find_in_hive(name: str, settings: Settings) -> CatalogTable:
     """Return a table of a Hive Metastore without Kerberos or TLS."""
     *catalog, database, table = split_name(name, "[catalog.]database.table", 2, 3)
-    # A metastore looks for a catalog in the text of the database.
-    place = f"@{catalog[0]}#{database}" if catalog else database
+    place = _place(catalog, database)
+    found = _ask(settings, lambda client: client.get_table(place, table))
+    if found is None:
+        raise CatalogError(f"the metastore at {settings['uri']} does not have {name}")
+    serde = found.sd.serdeInfo if found.sd else None
+    return CatalogTable.of_serde(
+        name, found.sd.location if found.sd else None, serde.parameters if serde else None
+    )
+
+
+def list_in_hive(database: str, settings: Settings) -> list[str]:
+    """Return the names of the tables of a database; arguments and errors as of `find_in_hive`."""
+    *catalog, name = split_name(database, "[catalog.]database", 1, 2)
+    place = _place(catalog, name)
+    found = _ask(settings, lambda client: client.get_all_tables(place)) or ()
+    return [f"{database}.{table}" for table in found]
+
+
+def _place(catalog: list[str], database: str) -> str:
+    """Return a database as a metastore looks for it, with its catalog in the same text."""
+    return f"@{catalog[0]}#{database}" if catalog else database
+
+
+def _ask(settings: Settings, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    """Ask the first metastore that answers; None if it does not have what is asked for."""
     failures = []
     for uri in required(settings, "uri", "thrift://metastore:9083").split(","):
         try:
-            found = _get_table(uri.strip(), place, table)
+            found = _ask_one(uri.strip(), question)
         except _thrift_errors() as error:
             failures.append(f"{uri.strip()}: {error}")
             continue
-        if found is None:
-            raise CatalogError(f"the metastore at {uri.strip()} does not have {name}")
-        serde = found.sd.serdeInfo if found.sd else None
-        return CatalogTable.of_serde(
-            name, found.sd.location if found.sd else None, serde.parameters if serde else None
-        )
+        return found
     raise CatalogError(f"no Hive Metastore answers: {'; '.join(failures)}")
 
 
-def _get_table(uri: str, database: str, table: str) -> Any:  # noqa: ANN401
-    """Ask one metastore for a table; None if it does not have it."""
+def _ask_one(uri: str, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
     metastore = import_client("pymetastore.hive_metastore.ThriftHiveMetastore", "hive")
     sockets = import_client("thrift.transport.TSocket", "hive")
     transports = import_client("thrift.transport.TTransport", "hive")
@@ -54,7 +74,7 @@ def _get_table(uri: str, database: str, table: str) -> Any:  # noqa: ANN401
     client = metastore.Client(protocols.TBinaryProtocol(transport))
     transport.open()
     try:
-        return client.get_table(database, table)
+        return question(client)
     except metastore.NoSuchObjectException:
         return None
     finally:

@@ -30,18 +30,36 @@ _USED = ("s3.", "gcs.", "adls.", "client.region")
 def find_in_polaris(name: str, settings: Settings) -> CatalogTable:
     """Return a generic table of Polaris."""
     catalog, *namespace, table = split_name(name, "catalog.namespace.table", 3, None)
+    reader = _reader(settings, catalog, namespace, f"/{quote(table, safe='')}")
+    answer = reader.load()
+    location = location_of(name, answer["table"].get("base-location"))
+    return CatalogTable(location, reader if answer.get("storage-credentials") else None)
+
+
+def list_in_polaris(database: str, settings: Settings) -> list[str]:
+    """Return the names of the generic tables of a namespace; errors as of `find_in_polaris`."""
+    catalog, *namespace = split_name(database, "catalog.namespace", 2, None)
+    names: list[str] = []
+    token = ""
+    while True:
+        page = f"?pageToken={quote(token)}" if token else ""
+        answer = _reader(settings, catalog, namespace, page).load()
+        names += [f"{database}.{table['name']}" for table in answer.get("identifiers", ())]
+        token = answer.get("next-page-token") or ""
+        if not token:
+            return names
+
+
+def _reader(settings: Settings, catalog: str, namespace: list[str], rest: str) -> PolarisTable:
+    """Return what loads the generic tables of a namespace, or one of them."""
     uri = required(settings, "uri", "https://polaris/api/catalog").rstrip("/")
     levels = quote(_LEVELS.join(namespace), safe="")
-    place = f"namespaces/{levels}/generic-tables/{quote(table, safe='')}"
-    reader = PolarisTable(
-        f"{uri}/polaris/v1/{quote(catalog, safe='')}/{place}",
+    return PolarisTable(
+        f"{uri}/polaris/v1/{quote(catalog, safe='')}/namespaces/{levels}/generic-tables{rest}",
         uri,
         settings.get("token", ""),
         settings.get("credential", ""),
     )
-    answer = reader.load()
-    location = location_of(name, answer["table"].get("base-location"))
-    return CatalogTable(location, reader if answer.get("storage-credentials") else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from hudi_pyspark.catalogs.catalog_table import (
     CatalogTable,
@@ -43,6 +43,21 @@ def find_in_unity(name: str, settings: Settings) -> CatalogTable:
     if "://" not in location or location.startswith("file:"):
         return CatalogTable(location)
     return CatalogTable(location, UnityCredentials(uri, str(found["table_id"]), token))
+
+
+def list_in_unity(database: str, settings: Settings) -> list[str]:
+    """Return the names of the tables of ``catalog.schema``; errors as of `find_in_unity`."""
+    catalog, schema = split_name(database, "catalog.schema", 2, 2)
+    uri = required(settings, "uri", "https://workspace.cloud.databricks.com").rstrip("/")
+    query = {"catalog_name": catalog, "schema_name": schema}
+    names: list[str] = []
+    while True:
+        url = f"{uri}/{_API}/tables?{urlencode(query)}"
+        answer = call("GET", url, "unity", token=settings.get("token", ""))
+        names += [f"{database}.{table['name']}" for table in answer.get("tables", ())]
+        if not answer.get("next_page_token"):
+            return names
+        query["page_token"] = answer["next_page_token"]
 
 
 @dataclass(frozen=True, slots=True)

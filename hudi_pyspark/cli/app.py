@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from hudi_pyspark import __version__
 from hudi_pyspark.cli import health, logs, look, rows
 from hudi_pyspark.cli.exits import ExitCode, exit_code_of
+from hudi_pyspark.cli.report import report
 from hudi_pyspark.errors import HudiError
 
 # What people look for by another name.
@@ -80,6 +81,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "scan": rows.scan,
     "diff": rows.diff,
     "doctor": health.doctor,
+    "report": report,
     "demo": health.demo,
 }
 for _name, _function in COMMANDS.items():

@@ -198,14 +198,15 @@ def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
     is_range = named["begin"] is not None or named["end"] is not None
     named["query_type"] = named["query_type"] or ("incremental" if is_range else None)
     chosen = {name: value for name, value in named.items() if value is not None}
-    given = dict(map(_key_and_value, options or ()))
+    given = dict(map(key_and_value, options or ()))
     twice = [name for name in chosen if name in given]
     if twice:
         raise typer.BadParameter(f"{twice[0]} is given twice", param_hint="'--option'")
     return {**given, **chosen}
 
 
-def _key_and_value(text: str) -> tuple[str, str]:
+def key_and_value(text: str) -> tuple[str, str]:
+    """Split ``KEY=VALUE``."""
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise typer.BadParameter(f"expected KEY=VALUE, found {text!r}", param_hint="'--option'")

@@ -37,11 +37,28 @@ def examine_table(
     yield from examine(view, deep=deep, track=track)
 
 
-def examine(view: TableView, *, deep: bool = False, track: Track = silently) -> Iterator[Finding]:
-    """Check an open table; the arguments are those of `examine_table`."""
+def examine(
+    view: TableView,
+    *,
+    deep: bool = False,
+    files: bool = True,
+    contents: bool = True,
+    track: Track = silently,
+) -> Iterator[Finding]:
+    """Check an open table.
+
+    Args:
+        view: the table.
+        deep: as of `examine_table`.
+        files: compare the files on the storage with commits and with the metadata table.
+        contents: open data files and split log files into blocks.
+        track: shows the progress of long checks.
+    """
     yield from check_properties(view.storage, view.config)
     committed = collect_timeline_files(view, track)
     yield from check_timeline(view, committed)
+    if not files:
+        return
     stored = collect_stored_files(view, committed)
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         (FILES, lambda: check_files(view, committed, stored)),
@@ -51,6 +68,8 @@ def examine(view: TableView, *, deep: bool = False, track: Track = silently) -> 
         (METADATA_TABLE, lambda: check_metadata_table(view, committed, stored)),
     )
     for name, check in checks:
+        if not contents and name in (LOGS, BASES):
+            continue
         yield from _guarded(name, check())
 
 

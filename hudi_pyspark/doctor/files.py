@@ -42,7 +42,7 @@ def collect_stored_files(view: TableView, committed: TimelineFiles) -> StoredFil
     """List the files of partitions with a marker, and of those that only commits name."""
     marked = view.listing.partitions()
     named = {path.rpartition("/")[0] for path in committed.written}
-    stored = stored_files(view, named)
+    stored = list(stored_files(view, named))
     return StoredFiles(
         {file.path: file.size for file in stored},
         {file.path: file.name for file in stored if file.name is not None},

@@ -23,6 +23,11 @@ class Severity(Enum):
     PROBLEM = "problem"  # reads fail, or Apache Hudi would return other rows
 
 
+def worst(severities: Iterable[Severity]) -> Severity:
+    """Return the severity that matters most; `OK` if there is none."""
+    return max(severities, key=list(Severity).index, default=Severity.OK)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One result of a check."""

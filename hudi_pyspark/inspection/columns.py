@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
+from hudi_pyspark.inspection.files import file_slices
 from hudi_pyspark.inspection.timeline import counts, texts
 from hudi_pyspark.planning.metadata_table.column_stats import bound_value
 from hudi_pyspark.planning.metadata_table.table import load_metadata
@@ -28,18 +29,17 @@ COLUMN_STATISTICS = pa.schema(
 )
 
 METADATA_TABLE, PARQUET_FOOTER = "metadata_table", "parquet_footer"
-_INDEX = "column_stats"
+INDEX = "column_stats"
 
 
-def column_statistics(view: TableView) -> pa.Table:
-    """Return one row per column of each file; see `Inspection.column_statistics`."""
-    slices = view.file_slices(check_files=False)
+def column_statistics(view: TableView, slices: pa.Table | None = None) -> pa.Table:
+    """Return one row per column of each file, on request of some slices only."""
+    slices = file_slices(view, None, older=False) if slices is None else slices
     partition_of: dict[str, str] = {}
-    for file_slice in slices:
-        base = file_slice.base_file
-        paths = [base.path] if base is not None and base.is_listed else []
-        paths += [log.path for log in file_slice.log_files if log.is_listed]
-        partition_of.update(dict.fromkeys(paths, file_slice.partition_path))
+    names = ("partition_path", "base_file", "log_files", "missing_files")
+    for row in slices.select(names).to_pylist():
+        listed = {row["base_file"], *row["log_files"]}.difference(row["missing_files"], [None])
+        partition_of.update(dict.fromkeys(listed, row["partition_path"]))
     indexed = _indexed_rows(view)
     rows = []
     for path, partition in partition_of.items():
@@ -55,10 +55,10 @@ def column_statistics(view: TableView) -> pa.Table:
 def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
     """Return rows by file name, which has the id of the file group and so is unique."""
     rows: dict[str, list[dict[str, object]]] = {}
-    if _INDEX not in view.config.metadata_partitions:
+    if INDEX not in view.config.metadata_partitions:
         return rows
     try:
-        records = list(load_metadata(view, _INDEX))
+        records = list(load_metadata(view, INDEX))
     except MissingFileError:
         return rows  # all from footers, as a read skips by footers then
     for record in records:

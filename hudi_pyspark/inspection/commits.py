@@ -20,7 +20,7 @@ from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, texts
 from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.format.timeline.instant import Instant
@@ -91,8 +91,12 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
 
 def commits(view: TableView, *, archived: bool) -> pa.Table:
     """Return one row per completed commit; see `Inspection.commits`."""
-    rows = [_commit_row(commit) for commit in known_commits(view, archived=archived)]
-    return pa.Table.from_pylist(rows, schema=COMMITS)
+    return table_of_commits(known_commits(view, archived=archived))
+
+
+def table_of_commits(known: Iterable[KnownCommit]) -> pa.Table:
+    """Return one row per commit."""
+    return pa.Table.from_pylist([_commit_row(commit) for commit in known], schema=COMMITS)
 
 
 def commit_files(view: TableView, instant: str) -> pa.Table:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hudi_pyspark.format.file_name import (
     BaseFileName,
@@ -14,13 +15,13 @@ from hudi_pyspark.format.file_name import (
     parse_data_file_name,
 )
 from hudi_pyspark.inspection.commits import kind_of, known_commits
-from hudi_pyspark.inspection.timeline import counts, texts
-from hudi_pyspark.table.file_groups import by_path, committed_files
+from hudi_pyspark.inspection.timeline import counts, table_of, texts
+from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hudi_pyspark.inspection.commits import KnownCommit
     from hudi_pyspark.table.file_group import FileSlice
@@ -69,15 +70,22 @@ def file_slices(view: TableView, as_of: str | None, *, older: bool) -> pa.Table:
         committed = committed_by_path(known_commits(view, archived=False))
         current = [_without_later_logs(s, as_of, committed) for s in current]
     if not older:
-        rows = [{**_slice_row(s), "is_latest": True} for s in current]
-        return pa.Table.from_pylist(rows, schema=FILE_SLICES)
+        rows = ({**_slice_row(s), "is_latest": True} for s in _drained(current))
+        return table_of(rows, FILE_SLICES)
     latest = paths_of(current)
-    rows = [
+    rows = (
         {**_slice_row(s), "is_latest": not latest.isdisjoint(paths_of([s]))}
         for s in view.slices.all()
         if _is_stored(s) or not latest.isdisjoint(paths_of([s]))
-    ]
-    return pa.Table.from_pylist(rows, schema=FILE_SLICES)
+    )
+    return table_of(rows, FILE_SLICES)
+
+
+def _drained(slices: list[FileSlice]) -> Iterator[FileSlice]:
+    """Yield and forget slices, so that very many are not in memory beside their rows."""
+    slices.reverse()
+    while slices:
+        yield slices.pop()
 
 
 def _without_later_logs(
@@ -115,15 +123,10 @@ def _slice_row(file_slice: FileSlice) -> dict[str, object]:
     }
 
 
-def files(view: TableView) -> pa.Table:
+def files(view: TableView, slices: pa.Table | None = None) -> pa.Table:
     """Return one row per data file on the storage; see `Inspection.files`."""
-    on_storage = stored_files(view)
-    commits = commits_of_files(view, on_storage)
-    known_times = {c.instant.requested_time for c in commits}
-    committed = committed_by_path(commits)
-    writers = _rollback_writers(view) | {path: f.committed_by for path, f in committed.items()}
-    latest = paths_of(view.file_slices(check_files=False))
-    rows = [
+    slices = file_slices(view, None, older=False) if slices is None else slices
+    rows = (
         {
             "path": file.path,
             "partition_path": file.partition_path,
@@ -132,34 +135,49 @@ def files(view: TableView) -> pa.Table:
             "bytes": file.size,
             "modified": file.modified_ms or None,
             "instant_time": file.name.instant,
-            "committed_by": writers.get(file.path),
-            "is_committed": file.path in writers
-            # A failed attempt leaves files that its commit does not name. The metadata of old
-            # archived commits is no longer known, so all of their files count as committed.
-            or (file.name.instant not in known_times and file.name.instant in view.committed),
-            "in_latest_slice": file.path in latest,
         }
-        for file in on_storage
+        for file in stored_files(view)
         if file.name is not None
-    ]
-    return pa.Table.from_pylist(rows, schema=FILES)
+    )
+    *columns, committed_by, is_committed, in_latest_slice = FILES
+    table = table_of(rows, pa.schema(columns))
+    paths, times = table["path"], table["instant_time"]
+    commits = commits_of(view, _pairs(paths, times))
+    known_times = {c.instant.requested_time for c in commits}
+    committed = committed_by_path(commits)
+    writers = _rollback_writers(view) | {path: f.committed_by for path, f in committed.items()}
+    latest = pa.chunked_array(
+        [*slices["base_file"].chunks, *(c.flatten() for c in slices["log_files"].chunks)],
+        pa.string(),
+    )
+    # A failed attempt leaves files that its commit does not name. The metadata of old archived
+    # commits is no longer known, so all of their files count as committed.
+    are_committed = (
+        path in writers or (time not in known_times and time in view.committed)
+        for path, time in _pairs(paths, times)
+    )
+    table = table.append_column(
+        committed_by, pa.array((writers.get(path) for path, _ in _pairs(paths, times)), pa.string())
+    )
+    table = table.append_column(is_committed, pa.array(are_committed, pa.bool_()))
+    return table.append_column(in_latest_slice, pc.is_in(paths, value_set=latest))
 
 
-def stored_files(view: TableView, also: Iterable[str] = ()) -> list[StoredFile]:
-    """Return the files in the folders of the table's partitions, by partition and name."""
-    return [
-        StoredFile(
-            path_in(partition, file.name),
-            partition,
-            _data_file_name(file.name),
-            file.size,
-            file.modified_ms,
-        )
-        for partition, listed in view.listing.files(
-            sorted({*view.listing.partitions(), *also})
-        ).items()
-        for file in sorted(listed, key=lambda f: f.name)
-    ]
+def _pairs(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Iterator[tuple[str, str]]:
+    """Yield the texts of two columns; only a part of them is in memory as Python values."""
+    for some, others in zip(left.chunks, right.chunks, strict=True):
+        yield from zip(some.to_pylist(), others.to_pylist(), strict=True)
+
+
+def stored_files(view: TableView, also: Iterable[str] = ()) -> Iterator[StoredFile]:
+    """Yield the files in the folders of the table's partitions, by partition and name."""
+    partitions = sorted({*view.listing.partitions(), *also})
+    for start in range(0, len(partitions), PARTITIONS_AT_ONCE):
+        listed = view.listing.files(partitions[start : start + PARTITIONS_AT_ONCE])
+        for partition, files in listed.items():
+            for file in sorted(files, key=lambda f: f.name):
+                path, name = path_in(partition, file.name), _data_file_name(file.name)
+                yield StoredFile(path, partition, name, file.size, file.modified_ms)
 
 
 def _data_file_name(name: str) -> BaseFileName | LogFileName | None:
@@ -169,14 +187,15 @@ def _data_file_name(name: str) -> BaseFileName | LogFileName | None:
         return None
 
 
-def commits_of_files(view: TableView, on_storage: Iterable[StoredFile]) -> list[KnownCommit]:
-    """Return the commits that can name some files; archived ones only if a file is old enough."""
+def commits_of(view: TableView, on_storage: Iterable[tuple[str, str]]) -> list[KnownCommit]:
+    """Return the commits that can name files, given by path and the instant in their names.
+
+    Archived ones are among them only if a file is old enough.
+    """
     active = known_commits(view, archived=False)
     named = committed_by_path(active)
     first = active[0].instant.requested_time if active else ""
-    is_old = any(
-        f.path not in named and f.name.instant < first for f in on_storage if f.name is not None
-    )
+    is_old = any(path not in named and instant < first for path, instant in on_storage)
     return known_commits(view, archived=True) if is_old else active
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.inspection.files import (
-    commits_of_files,
+    commits_of,
     committed_by_path,
     stored_files,
 )
@@ -44,11 +44,14 @@ def metadata_validation(view: TableView, sample: int) -> pa.Table:
     """Return one row per difference; see `Inspection.metadata_validation`."""
     if not view.config.metadata_partitions:
         return METADATA_VALIDATION.empty_table()
-    on_storage = stored_files(view)
+    on_storage = [
+        (f.path, f.name.instant, f.size) for f in stored_files(view) if f.name is not None
+    ]
+    commits = commits_of(view, ((path, instant) for path, instant, _ in on_storage))
     found = differences(
         MetadataTable.open(view),
-        stored={file.path: file.size for file in on_storage if file.name is not None},
-        committed=committed_by_path(commits_of_files(view, on_storage)).keys(),
+        stored={path: size for path, _, size in on_storage},
+        committed=committed_by_path(commits).keys(),
         sample=sample,
     )
     rows = [

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.inspection.commits import file_kind
 from hudi_pyspark.inspection.files import (
-    commits_of_files,
+    commits_of,
     committed_by_path,
+    file_slices,
     files,
-    stored_files,
 )
-from hudi_pyspark.inspection.timeline import counts
+from hudi_pyspark.inspection.timeline import counts, table_of
 from hudi_pyspark.table.partition import partition_scalars
 from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 
@@ -47,33 +46,34 @@ _COLUMNS = (
 )
 
 
-def statistics(view: TableView, small_file_bytes: int) -> pa.Table:
-    """Return one row; see `Inspection.statistics`."""
-    slices = view.file_slices(check_files=False)
-    bases = [s.base_file for s in slices if s.base_file is not None]
-    logs = [log for s in slices for log in s.log_files]
-    base_bytes, log_bytes = sum(b.size for b in bases), sum(log.size for log in logs)
-    stored = files(view).select(["kind", "bytes", "is_committed", "in_latest_slice"]).to_pylist()
+def statistics(
+    view: TableView,
+    small_file_bytes: int,
+    slices: pa.Table | None = None,
+    stored: pa.Table | None = None,
+) -> pa.Table:
+    """Return one row; see `Inspection.statistics`. Slices and files may be known already."""
+    slices = file_slices(view, None, older=False) if slices is None else slices
+    stored = files(view, slices) if stored is None else stored
+    base_bytes, log_bytes = _total(slices["base_bytes"]), _total(slices["log_bytes"])
+    is_cdc, is_committed = pc.equal(stored["kind"], "cdc"), stored["is_committed"]
+    is_old = pc.and_not(pc.and_not(is_committed, stored["in_latest_slice"]), is_cdc)
     changed, written = _amplification(view)
     row = {
         "partitions": len(view.listing.partitions()),
-        "file_groups": len(slices),
-        "base_files": len(bases),
+        "file_groups": slices.num_rows,
+        "base_files": pc.count(slices["base_bytes"]).as_py(),
         "base_bytes": base_bytes,
-        "log_files": len(logs),
+        "log_files": _total(slices["log_count"]),
         "log_bytes": log_bytes,
         "log_to_base_ratio": log_bytes / base_bytes if base_bytes else None,
-        "slices_with_logs": sum(bool(s.log_files) for s in slices),
-        "small_files": sum(base.size < small_file_bytes for base in bases),
-        "stored_files": len(stored),
-        "stored_bytes": sum(file["bytes"] for file in stored),
-        "older_bytes": sum(
-            f["bytes"]
-            for f in stored
-            if f["kind"] != "cdc" and f["is_committed"] and not f["in_latest_slice"]
-        ),
-        "cdc_bytes": sum(f["bytes"] for f in stored if f["kind"] == "cdc"),
-        "uncommitted_bytes": sum(f["bytes"] for f in stored if not f["is_committed"]),
+        "slices_with_logs": _total(pc.greater(slices["log_count"], 0)),
+        "small_files": _total(pc.less(slices["base_bytes"], small_file_bytes)),
+        "stored_files": stored.num_rows,
+        "stored_bytes": _total(stored["bytes"]),
+        "older_bytes": _total(stored["bytes"].filter(is_old)),
+        "cdc_bytes": _total(stored["bytes"].filter(is_cdc)),
+        "uncommitted_bytes": _total(stored["bytes"].filter(pc.invert(is_committed))),
         "commits": len(view.commits),
         "changed_records": changed,
         "written_records": written,
@@ -81,6 +81,11 @@ def statistics(view: TableView, small_file_bytes: int) -> pa.Table:
         "pending_compactions": len(view.timeline.pending_compactions),
     }
     return pa.Table.from_pylist([row], schema=STATISTICS)
+
+
+def _total(values: pa.ChunkedArray) -> int:
+    total: int | None = pc.sum(values).as_py()
+    return total or 0
 
 
 def _amplification(view: TableView) -> tuple[int, int]:
@@ -105,49 +110,58 @@ def partitions_schema(view: TableView) -> pa.Schema:
     return pa.schema([_COLUMNS[0], values, *_COLUMNS[1:]])
 
 
-def partitions(view: TableView) -> pa.Table:
-    """Return one row per partition; see `Inspection.partitions`."""
-    schema = partitions_schema(view)
-    stored = [file for file in stored_files(view) if file.name is not None]
-    committed = committed_by_path(commits_of_files(view, stored))
-    slices: dict[str, list[FileSlice]] = defaultdict(list)
-    for file_slice in view.file_slices(check_files=False):
-        slices[file_slice.partition_path].append(file_slice)
+def partitions(
+    view: TableView, slices: pa.Table | None = None, stored: pa.Table | None = None
+) -> pa.Table:
+    """Return one row per partition; see `Inspection.partitions`, and `statistics`."""
+    slices = file_slices(view, None, older=False) if slices is None else slices
+    stored = files(view, slices) if stored is None else stored
+    names = (stored[name].to_pylist() for name in ("path", "instant_time"))
+    committed = committed_by_path(commits_of(view, zip(*names, strict=True)))
+    sums = [(name, "sum") for name in ("base_bytes", "log_count", "log_bytes")]
+    here = _by_partition(slices, [*sums, ("base_bytes", "count"), ("file_id", "count")])
+    there = _by_partition(stored, [("bytes", "sum"), ("bytes", "count")])
+    writers = {file.committed_by for file in committed.values()}
+    by_commits = stored.filter(pc.is_in(stored["committed_by"], pa.array(writers, pa.string())))
+    last = _by_partition(by_commits, [("committed_by", "max")])
+    rows_of = _rows(slices, committed)
     types = _value_types(view)
-    rows = []
-    for path in sorted({*view.listing.partitions(), *slices}):
-        here = slices[path]
-        bases = [s.base_file for s in here if s.base_file is not None]
-        logs = [log for s in here for log in s.log_files]
-        files = [file for file in stored if file.partition_path == path]
-        writers = [committed[f.path].committed_by for f in files if f.path in committed]
-        rows.append(
-            {
-                "partition_path": path,
-                "partition": _values(path, view, types),
-                "slices": len(here),
-                "base_files": len(bases),
-                "log_files": len(logs),
-                "bytes": sum(base.size for base in bases) + sum(log.size for log in logs),
-                "log_bytes": sum(log.size for log in logs),
-                "stored_files": len(files),
-                "stored_bytes": sum(file.size for file in files),
-                "rows": _rows(here, committed),
-                "last_commit": max(writers, default=None),
-            }
-        )
-    return pa.Table.from_pylist(rows, schema=schema)
+
+    def row(path: str) -> dict[str, object]:
+        current, kept = here.get(path, {}), there.get(path, {})
+        log_bytes = current.get("log_bytes_sum", 0)
+        return {
+            "partition_path": path,
+            "partition": _values(path, view, types),
+            "slices": current.get("file_id_count", 0),
+            "base_files": current.get("base_bytes_count", 0),
+            "log_files": current.get("log_count_sum", 0),
+            "bytes": (current.get("base_bytes_sum") or 0) + log_bytes,
+            "log_bytes": log_bytes,
+            "stored_files": kept.get("bytes_count", 0),
+            "stored_bytes": kept.get("bytes_sum", 0),
+            "rows": rows_of.get(path, 0),
+            "last_commit": last.get(path, {}).get("committed_by_max"),
+        }
+
+    paths = sorted({*view.listing.partitions(), *here})
+    return table_of(map(row, paths), partitions_schema(view))
 
 
-def _rows(slices: list[FileSlice], committed: Mapping[str, CommittedFile]) -> int | None:
-    """Return the number of rows that commits recorded; None where log files must be merged."""
-    count = 0
-    for file_slice in slices:
-        base = file_slice.base_file
-        if base is None or file_slice.log_files or base.path not in committed:
-            return None
-        count += committed[base.path].rows
-    return count
+def _by_partition(table: pa.Table, sums: list[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    grouped = table.group_by("partition_path").aggregate(sums).to_pylist()
+    return {row["partition_path"]: row for row in grouped}
+
+
+def _rows(slices: pa.Table, committed: Mapping[str, CommittedFile]) -> dict[str, int | None]:
+    """Return rows that commits recorded, by partition; None where log files must be merged."""
+    rows: dict[str, int | None] = {}
+    columns = (slices[name].to_pylist() for name in ("partition_path", "base_file", "log_count"))
+    for path, base_file, log_count in zip(*columns, strict=True):
+        before = rows.get(path, 0)
+        file = None if log_count else committed.get(base_file)
+        rows[path] = None if file is None or before is None else before + file.rows
+    return rows
 
 
 def _value_types(view: TableView) -> dict[str, pa.DataType]:

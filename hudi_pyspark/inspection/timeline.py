@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -9,6 +10,8 @@ import pyarrow as pa
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
@@ -23,6 +26,7 @@ def counts(*names: str) -> list[tuple[str, pa.DataType]]:
     return [(name, pa.int64()) for name in names]
 
 
+_ROWS_AT_ONCE = 65_536
 TIMES = texts("requested_time", "completion_time")
 TIMELINE = pa.schema(
     [
@@ -60,6 +64,14 @@ def instant_row(instant: Instant) -> dict[str, object]:
         "action": str(instant.action),
         "state": instant.state.name.lower(),
     }
+
+
+def table_of(rows: Iterable[Mapping[str, object]], schema: pa.Schema) -> pa.Table:
+    """Return rows as a table; of very many rows only some are Python values at a time."""
+    rest = iter(rows)
+    parts = iter(lambda: list(islice(rest, _ROWS_AT_ONCE)), [])
+    tables = [pa.Table.from_pylist(part, schema=schema) for part in parts]
+    return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
 def sorted_table(rows: list[dict[str, object]], schema: pa.Schema) -> pa.Table:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from hudi_pyspark.description import byte_text, counted
 from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, WIDTH, Picture, picture
 
@@ -24,29 +26,32 @@ def file_groups_picture(title: str, slices: pa.Table, files: pa.Table) -> Pictur
     Groups with the most bytes in log files come first: compaction has to merge these bytes, and
     every read merges them until then. The bytes of older slices follow the base file.
     """
-    groups = sorted(
-        slices.to_pylist(),
-        key=lambda g: (-g["log_bytes"], -(g["base_bytes"] or 0), g["partition_path"], g["file_id"]),
-    )
-    older = _older_bytes(files)
-    shown = groups[:_MOST]
+    older = older_bytes(files)
+    shown = largest_groups(slices, _MOST)
     names = _short_names([(g["partition_path"], g["file_id"]) for g in shown])
     values = [
         value
         for rank, (name, group) in enumerate(zip(names, shown, strict=True))
         for value in _bars(name, group, older, rank=rank)
     ]
-    return picture(title, _facts(groups, older), values, _drawing(values))
+    return picture(title, _facts(slices, older), values, _drawing(values))
 
 
-def _older_bytes(files: pa.Table) -> dict[tuple[str, str], int]:
+def largest_groups(slices: pa.Table, most: int) -> list[dict[str, Any]]:
+    """Return the slices with the most bytes in log files, and then in base files."""
+    order = [("log_bytes", "descending"), ("base_bytes", "descending")]
+    names = [("partition_path", "ascending"), ("file_id", "ascending")]
+    places = pc.sort_indices(slices, sort_keys=[*order, *names])[:most]
+    shown: list[dict[str, Any]] = slices.take(places).to_pylist()
+    return shown
+
+
+def older_bytes(files: pa.Table) -> dict[tuple[str, str], int]:
     """Map (partition path, file id) to the bytes of base and log files of older slices."""
-    older: dict[tuple[str, str], int] = {}
-    for file in files.to_pylist():
-        if not file["in_latest_slice"] and file["kind"] != "cdc":
-            key = file["partition_path"], file["file_id"]
-            older[key] = older.get(key, 0) + file["bytes"]
-    return older
+    is_older = pc.invert(pc.or_(files["in_latest_slice"], pc.equal(files["kind"], "cdc")))
+    keys = ["partition_path", "file_id"]
+    grouped = files.filter(is_older).group_by(keys).aggregate([("bytes", "sum")]).to_pylist()
+    return {(row["partition_path"], row["file_id"]): row["bytes_sum"] for row in grouped}
 
 
 def _bars(
@@ -85,21 +90,21 @@ def _name(partition_path: str, file_id: str) -> str:
     return f"{partition_path}/{file_id}" if partition_path else file_id
 
 
-def _facts(groups: list[dict[str, Any]], older: dict[tuple[str, str], int]) -> list[str]:
-    if not groups:
+def _facts(slices: pa.Table, older: dict[tuple[str, str], int]) -> list[str]:
+    if not slices.num_rows:
         return ["no file group yet"]
-    base = sum(group["base_bytes"] or 0 for group in groups)
-    logs = sum(group["log_bytes"] for group in groups)
-    merged = sum(group["log_count"] > 0 for group in groups)
+    base = pc.sum(slices["base_bytes"]).as_py() or 0
+    logs = pc.sum(slices["log_bytes"]).as_py()
+    merged = pc.sum(pc.greater(slices["log_count"], 0)).as_py()
     share = f" ({logs / base:.1%} of base)" if base else ""
     summary = (
-        f"{counted(len(groups), 'file group')}: {byte_text(base)} in base files, "
+        f"{counted(slices.num_rows, 'file group')}: {byte_text(base)} in base files, "
         f"{byte_text(logs)} in log files of {counted(merged, 'group')}{share}"
     )
     facts = [summary]
     if older:
         facts.append(f"{byte_text(sum(older.values()))} in files that no latest slice has")
-    if len(groups) > _MOST:
+    if slices.num_rows > _MOST:
         facts.append(f"shown: the {_MOST} with the most bytes in log files")
     return facts
 

@@ -45,14 +45,9 @@ _STATES = {"completed": BLUE, "archived": GREY, "inflight": ORANGE, "requested":
 
 def timeline_picture(title: str, instants: pa.Table, commits: pa.Table) -> Picture:
     """Return a picture of instants along time, a lane per action, and of their durations."""
-    commit_rows = {row["requested_time"]: row for row in commits.to_pylist()}
-    rows = [(_epoch_ms(row["requested_time"]), row) for row in instants.to_pylist()]
-    marks = [
-        _mark(start, row, commit_rows.get(row["requested_time"], {}))
-        for start, row in rows
-        if start is not None
-    ]
-    clockless = [row["requested_time"] for start, row in rows if start is None]
+    marks = timeline_marks(instants, commits)
+    timed = {mark["instant"] for mark in marks}
+    clockless = [time for time in instants["requested_time"].to_pylist() if time not in timed]
     has_durations = any(mark["seconds"] is not None for mark in marks)
     panels = [_lanes(marks, None if has_durations else _X_TITLE)]
     if has_durations:
@@ -60,6 +55,17 @@ def timeline_picture(title: str, instants: pa.Table, commits: pa.Table) -> Pictu
     # Both panels have one time axis.
     drawing = {"vconcat": panels, "spacing": 14, "resolve": {"scale": {"x": "shared"}}}
     return picture(title, _facts(marks, clockless), marks, drawing)
+
+
+def timeline_marks(instants: pa.Table, commits: pa.Table) -> list[dict[str, Any]]:
+    """Return start and end (milliseconds), lane and state of each instant that is a time."""
+    commit_rows = {row["requested_time"]: row for row in commits.to_pylist()}
+    rows = [(_epoch_ms(row["requested_time"]), row) for row in instants.to_pylist()]
+    return [
+        _mark(start, row, commit_rows.get(row["requested_time"], {}))
+        for start, row in rows
+        if start is not None
+    ]
 
 
 def _mark(start: int, row: Mapping[str, Any], commit: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
 
 
-_PARTITIONS_AT_ONCE = 2_000
+PARTITIONS_AT_ONCE = 2_000
 # Newest commits whose files must be there. Reading one takes a request, and a timeline may have
 # very many, although writers archive all but some tens by default.
 CHECKED_COMMITS = 1_000
@@ -120,8 +120,8 @@ class FileGroups:
 
     def _listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
         """Yield partitions with their files; only a few partitions are in memory at a time."""
-        for start in range(0, len(partitions), _PARTITIONS_AT_ONCE):
-            some = partitions[start : start + _PARTITIONS_AT_ONCE]
+        for start in range(0, len(partitions), PARTITIONS_AT_ONCE):
+            some = partitions[start : start + PARTITIONS_AT_ONCE]
             files = self.listing.files(some)
             yield from ((partition, files[partition]) for partition in some)
 

@@ -32,7 +32,8 @@ PLACES = {
     "storage": (4, 9, "file systems"),
     "catalogs": (4, 1, "tables by their names"),
     "doctor": (1, 2, "checks of a table"),
-    "snapshot_diff": (3, 2, "rows between two instants"),
+    "report": (3, 2, "a page about a table"),
+    "snapshot_diff": (2, 3, "rows between two instants"),
     "plot": (4, 2, "pictures"),
     "inspection": (1, 3, "tables about the table"),
     "description": (4, 3, "a table in a few lines"),
@@ -156,7 +157,8 @@ def _room(module: Module) -> str:
     parts = module.name.split(".")
     if len(parts) == 1:
         return parts[0]
-    return "/".join(module.folder.split(".")[1:]) or parts[1]
+    room = "/".join(module.folder.split(".")[1:])
+    return room if room in PLACES else parts[1]  # of a folder that is drawn as one box
 
 
 def _box(column: float, row: float) -> Box:

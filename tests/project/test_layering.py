@@ -40,6 +40,16 @@ MAY_IMPORT = {
     "description": {"errors", "format", "table"},
     "plot": {"errors", "format", "description", "inspection", "plot"},
     "doctor": {*PIPELINE, "inspection", "description"},
+    "report": {
+        *PIPELINE,
+        "short_name",
+        "inspection",
+        "description",
+        "plot",
+        "doctor",
+        "hudi_table",
+        "",
+    },
     "snapshot_diff": {"errors", "columns"},
     "hudi_table": {
         *PIPELINE,
@@ -48,11 +58,12 @@ MAY_IMPORT = {
         "description",
         "plot",
         "doctor",
+        "report",
         "snapshot_diff",
         "catalogs",
         "frames",
     },
-    "cli": {*PIPELINE, "scan", "description", "plot", "doctor", "hudi_table", ""},
+    "cli": {*PIPELINE, "scan", "description", "plot", "doctor", "report", "hudi_table", ""},
     "spark": {*PIPELINE, "short_name", "scan", "inspection", "hudi_table", "spark"},
     "": {
         "errors",
@@ -230,7 +241,7 @@ def test_session_that_looks_for_data_sources_loads_next_to_nothing():
 def test_planning_process_of_spark_loads_what_plans():
     loaded = modules_after("hudi_pyspark.spark.planner", "import hudi_pyspark.spark.planner")
     assert "hudi_pyspark.scan" in loaded
-    others = ("inspection", "doctor", "plot", "description", "snapshot_diff", "frames")
+    others = ("inspection", "doctor", "plot", "report", "description", "snapshot_diff", "frames")
     assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)
 
 

@@ -1,0 +1,129 @@
+"""The command that writes a page about a table, or about all tables of a folder."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hudi_pyspark.cli.exits import ExitCode
+from hudi_pyspark.cli.printing import emit, say_aside
+from hudi_pyspark.cli.rows import key_and_value
+from hudi_pyspark.doctor.finding import Severity, worst
+from hudi_pyspark.errors import HudiError, TableNotFoundError
+from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage_options import from_environment
+
+if TYPE_CHECKING:
+    from hudi_pyspark.report.report import Report
+
+_ALL = ".*"  # tables of a database
+Opener = Callable[[], HudiTable]
+
+
+class FailOn(str, Enum):
+    """The severities that may end a command with an error."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+def report(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH...",
+            help="Base paths of tables, or folders with tables below them.",
+            show_default=False,
+        ),
+    ],
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write, .html or .json; a folder for several tables.",
+            show_default="report.html, or the folder report",
+        ),
+    ] = None,
+    catalog: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--catalog",
+            metavar="KEY=VALUE",
+            help="Setting of a catalog, e.g. type=glue; PATH is then a name, or 'database.*'. Can "
+            "be repeated.",
+        ),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            "--compare",
+            metavar="OTHER",
+            help="Show what changed since an instant, between two (A..B), or since the report in "
+            "a .json or .html file.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the content as JSON instead of writing a page.")
+    ] = False,
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option("--fail-on", help="Exit with code 1 on findings as severe as this, or worse."),
+    ] = None,
+) -> None:
+    """Write a page that shows how a table is doing, and what to do next."""
+    tables = dict(_tables(paths, dict(map(key_and_value, catalog or ()))))
+    if list(tables) == paths and len(paths) == 1:
+        made: Report | ReportIndex = tables[paths[0]]().report(compare=compare)
+    elif compare is not None:
+        raise typer.BadParameter("compares one table only", param_hint="'--compare'")
+    else:
+        entries = (_entry(place, opened) for place, opened in tables.items())
+        made = ReportIndex(", ".join(paths), tuple(entry for entry in entries if entry is not None))
+    if as_json:
+        emit(f"{made.to_json()}\n")
+    if output is not None or not as_json:
+        say_aside(f"written to {made.save(output or made.default_file)}")
+    if fail_on is not None and worst([made.severity, Severity(fail_on.value)]) is made.severity:
+        raise typer.Exit(ExitCode.PROBLEM)
+
+
+def _tables(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str, Opener]]:
+    """Yield the tables of a command by path or name, and what opens each.
+
+    Raises:
+        TableNotFoundError: there is neither a table at a path, nor below it.
+    """
+    for path in paths:
+        if catalog:
+            database = path.removesuffix(_ALL)
+            names = [path]
+            if path.endswith(_ALL):
+                names = HudiTable.names_in_catalog(database, catalog)
+            yield from ((name, partial(HudiTable.from_catalog, name, catalog)) for name in names)
+            continue
+        storage = ArrowStorage.parse(path, environment=from_environment(os.environ))
+        below = list(find_tables(storage))
+        if below in ([], [""]):  # opening says what is wrong
+            yield path, partial(HudiTable, path)
+        else:
+            folders = [f"{path.rstrip('/')}/{folder}" for folder in below]
+            yield from ((folder, partial(HudiTable, folder)) for folder in folders)
+
+
+def _entry(place: str, opened: Opener) -> IndexEntry | None:
+    """Report one table of several; None for a table of a catalog that is not of Hudi."""
+    try:
+        return IndexEntry(place, opened().report())
+    except TableNotFoundError as error:
+        return IndexEntry(place, None, str(error)) if "/" in place else None
+    except (HudiError, OSError) as error:
+        return IndexEntry(place, None, str(error))

@@ -1,0 +1,1 @@
+"""A page about a table: how it is doing, and what to do next."""

@@ -1,0 +1,156 @@
+"""Findings about the maintenance of a table: what to compact, cluster, clean, and what is late."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from hudi_pyspark.description import byte_text, counted
+from hudi_pyspark.doctor.finding import Finding, Severity
+from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hudi_pyspark.report.facts import Facts
+
+_CHECK = "maintenance"
+_LOG_SHARE = 0.3  # of the bytes of base files
+_SMALL_SHARE, _SMALL_FILES = 0.5, 10  # of the base files; per partition
+_SKEW, _PARTITIONS = 10, 4  # the largest partition against the median
+_LONG_PENDING = 2 * 3600  # seconds
+_OLDER_SHARE = 2  # bytes of older slices against those of the latest
+_MANY_INSTANTS = 100
+_ALL_FILES = 0.9  # of the files may have a value
+_LATE = 3600  # seconds
+
+
+def advise(facts: Facts, sections: dict[str, Any]) -> Iterator[Finding]:
+    """Yield what a table's maintenance has left undone, with Hudi's commands and settings."""
+    name = "'" + facts.view.config.name.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    yield from _sizes(facts.statistics, name)
+    yield from _skew(facts)
+    yield from _pending(facts, name)
+    yield from _columns(facts, sections["schema"]["columns"], name)
+    yield from _late(sections["growth"]["delays"])
+
+
+def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
+    ratio, base_bytes = row["log_to_base_ratio"], row["base_bytes"]
+    if row["log_bytes"] and (ratio is None or ratio >= _LOG_SHARE):
+        share = "there is no base file yet" if ratio is None else f"{ratio:.0%} of the base files"
+        yield _finding(
+            Severity.NOTE if ratio is not None and ratio < 1 else Severity.WARNING,
+            "compaction",
+            f"{byte_text(row['log_bytes'])} wait in {counted(row['log_files'], 'log file')} of "
+            f"{counted(row['slices_with_logs'], 'file group')} ({share}); every snapshot query "
+            "merges them",
+            f"CALL run_compaction(op => 'scheduleAndExecute', table => {name}); for later writes: "
+            "hoodie.compact.inline=true, hoodie.compact.inline.max.delta.commits=5",
+        )
+    files, small = row["base_files"], row["small_files"]
+    if small >= max(_SMALL_SHARE * files, _SMALL_FILES * row["partitions"], 1):
+        yield _finding(
+            Severity.WARNING,
+            "small files",
+            f"{small:,} of {counted(files, 'base file')} in "
+            f"{counted(row['partitions'], 'partition')} are below {byte_text(SMALL_FILE_BYTES)}; "
+            f"the average is {byte_text(base_bytes // files)}",
+            f"CALL run_clustering(table => {name}); for later writes: "
+            "hoodie.clustering.inline=true, hoodie.parquet.small.file.limit=104857600",
+        )
+    latest = base_bytes + row["log_bytes"]
+    if row["older_bytes"] > max(_OLDER_SHARE * latest, SMALL_FILE_BYTES):
+        yield _finding(
+            Severity.NOTE,
+            "cleaning",
+            f"older slices take {byte_text(row['older_bytes'])}, the latest {byte_text(latest)}",
+            f"CALL run_clean(table => {name}, retain_commits => 10); for later writes: "
+            "hoodie.clean.automatic=true, hoodie.clean.commits.retained=10",
+        )
+
+
+def _skew(facts: Facts) -> Iterator[Finding]:
+    sizes = facts.partitions["bytes"].to_pylist()
+    if len(sizes) < _PARTITIONS:
+        return
+    largest, median = max(sizes), statistics.median(sizes)
+    if largest > max(_SKEW * median, SMALL_FILE_BYTES):
+        yield _finding(
+            Severity.NOTE,
+            facts.partitions["partition_path"][sizes.index(largest)].as_py(),
+            f"the partition has {byte_text(largest)}, the median one {byte_text(int(median))}",
+            "Partition by a column with more even values, or cluster this partition by the columns "
+            "that queries filter on: hoodie.clustering.plan.strategy.sort.columns",
+        )
+
+
+def _pending(facts: Facts, name: str) -> Iterator[Finding]:
+    for instant in facts.view.timeline.pending:
+        age = facts.age(instant.requested_time) or 0
+        if age >= _LONG_PENDING:
+            yield _finding(
+                Severity.WARNING,
+                instant.requested_time,
+                f"{instant.action} {instant.state.name.lower()} for {duration_text(age)}",
+                f"CALL run_compaction(op => 'run', table => {name})"
+                if instant.action == "compaction"
+                else "If its writer is gone, start a writer: Apache Hudi rolls the instant back "
+                "(hoodie.clean.failed.writes.policy=EAGER, or LAZY with several writers)",
+            )
+    active = len(facts.view.timeline.instants)
+    if active > _MANY_INSTANTS:
+        yield _finding(
+            Severity.NOTE,
+            "archiving",
+            f"the active timeline has {active:,} instants; every reader and writer lists them",
+            f"CALL archive_commits(table => {name}); for later writes: "
+            "hoodie.archive.automatic=true, hoodie.keep.max.commits=30",
+        )
+
+
+def _columns(facts: Facts, columns: list[dict[str, Any]], name: str) -> Iterator[Finding]:
+    """Find statistics that rule out nothing, since nearly all files have all values."""
+    keys = {*facts.view.config.record_key_fields, *facts.view.config.partition_fields}
+    useless = [
+        column["column"]
+        for column in columns
+        if (column["files_per_value"] or 0) >= _ALL_FILES and column["column"] not in keys
+    ]
+    if useless and facts.statistics["base_files"] >= _SMALL_FILES:
+        shown = ", ".join(useless[:5]) + (", …" if len(useless) > 5 else "")
+        yield _finding(
+            Severity.NOTE,
+            "column statistics",
+            f"conditions on {counted(len(useless), 'column')} ({shown}) rule out no file: nearly "
+            "all files have nearly all values",
+            "If queries filter on one of them, cluster by it: CALL run_clustering(table => "
+            f"{name}, order => 'COLUMN'); hoodie.metadata.index.column.stats.column.list keeps the "
+            "index to columns that help",
+        )
+
+
+def _late(delays: list[dict[str, Any]]) -> Iterator[Finding]:
+    late = [row for row in delays if row["late"] >= _LATE]
+    if late:
+        worst = max(late, key=lambda row: float(row["late"]))
+        yield _finding(
+            Severity.NOTE,
+            worst["commit"],
+            f"{len(late):,} of {counted(len(delays), 'commit')} have records that are older than "
+            f"those of earlier commits, this one by up to {duration_text(worst['late'])}",
+            "Merging by event time keeps the newer record of a key "
+            "(hoodie.record.merge.mode=EVENT_TIME_ORDERING); by commit time late records win",
+        )
+
+
+def _finding(severity: Severity, subject: str, message: str, advice: str) -> Finding:
+    return Finding(severity, _CHECK, subject, message, advice)
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration in its largest unit."""
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return counted(int(seconds / length), unit)
+    return counted(int(seconds), "second")

@@ -1,0 +1,124 @@
+"""The tables of `HudiTable.inspect` that a report needs, each computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timezone
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hudi_pyspark.errors import InvalidInstantError, UnsupportedTableError
+from hudi_pyspark.format.timeline.instant import instant_to_datetime
+from hudi_pyspark.inspection.columns import COLUMN_STATISTICS, INDEX, column_statistics
+from hudi_pyspark.inspection.commits import known_commits, table_of_commits
+from hudi_pyspark.inspection.files import file_slices, files
+from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
+from hudi_pyspark.inspection.timeline import timeline
+from hudi_pyspark.planning.metadata_table.listing import MetadataListing
+from hudi_pyspark.planning.metadata_table.records import FILES
+from hudi_pyspark.plot.timeline import timeline_marks
+from hudi_pyspark.table.meta_columns import META_COLUMNS
+from hudi_pyspark.table.schema import resolve_schema
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hudi_pyspark.inspection.commits import KnownCommit
+    from hudi_pyspark.table.view import TableView
+
+# Tables with more partitions are listed by their metadata table, if they have one: listing so many
+# folders of an object store takes minutes.
+_MOST_FOLDERS = 1_000
+# What the statistics of columns may cost: entries of the index, else footers of base files.
+_MOST_ENTRIES = 500_000
+_MOST_FOOTERS = 100
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a table at a moment; most are tables of `Inspection`, by their names."""
+
+    view: TableView
+    now: datetime  # wall-clock time of the timeline, without a zone
+    is_listed: bool  # the storage was listed, not the metadata table
+
+    @classmethod
+    def of(cls, view: TableView, now: datetime) -> Facts:
+        """Choose the source of files; `now` has a zone."""
+        if view.config.timeline_timezone == "UTC":
+            now = now.astimezone(timezone.utc)
+        is_listed = True
+        if FILES in view.config.metadata_partitions:
+            indexed = view.with_listing(MetadataListing(view))
+            if len(indexed.listing.partitions()) > _MOST_FOLDERS:
+                view, is_listed = indexed, False
+        return cls(view, now.replace(tzinfo=None), is_listed)
+
+    @cached_property
+    def known_commits(self) -> list[KnownCommit]:
+        """Completed commits with their metadata, archived ones included."""
+        return known_commits(self.view, archived=True)
+
+    @cached_property
+    def commits(self) -> list[dict[str, Any]]:
+        """The same as rows of `Inspection.commits`."""
+        rows: list[dict[str, Any]] = table_of_commits(self.known_commits).to_pylist()
+        return rows
+
+    @cached_property
+    def marks(self) -> list[dict[str, Any]]:
+        """All instants, as the picture of the timeline has them."""
+        commits = table_of_commits(self.known_commits)
+        return timeline_marks(timeline(self.view, archived=True), commits)
+
+    @cached_property
+    def slices(self) -> pa.Table:
+        return file_slices(self.view, None, older=False)
+
+    @cached_property
+    def files(self) -> pa.Table:
+        return files(self.view, self.slices)
+
+    @cached_property
+    def statistics(self) -> dict[str, Any]:
+        table = statistics(self.view, SMALL_FILE_BYTES, self.slices, self.files)
+        row: dict[str, Any] = table.to_pylist()[0]
+        return row
+
+    @cached_property
+    def partitions(self) -> pa.Table:
+        return partitions(self.view, self.slices, self.files)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The table's columns, without meta columns; none before the first commit."""
+        try:
+            schema = resolve_schema(self.view)
+        except UnsupportedTableError:
+            return pa.schema([])
+        return pa.schema([field for field in schema if field.name not in META_COLUMNS])
+
+    @cached_property
+    def sampled_slices(self) -> pa.Table:
+        """The slices whose files have statistics in the report: all, or as many as are cheap."""
+        count, most = self.slices.num_rows, _MOST_FOOTERS
+        if INDEX in self.view.config.metadata_partitions:
+            entries = (count + self.statistics["log_files"]) * len(self.schema)
+            most = count if entries <= _MOST_ENTRIES else 0
+        step = max(1, count / max(1, most))
+        places = [int(number * step) for number in range(min(count, most))]
+        return self.slices.take(pa.array(places, pa.int64()))
+
+    @cached_property
+    def column_statistics(self) -> pa.Table:
+        slices = self.sampled_slices
+        return column_statistics(self.view, slices) if slices else COLUMN_STATISTICS.empty_table()
+
+    def age(self, instant: str | None) -> float | None:
+        """Return the seconds since an instant; None if it is not a time."""
+        try:
+            return (self.now - instant_to_datetime(instant or "")).total_seconds()
+        except InvalidInstantError:
+            return None

@@ -1,0 +1,71 @@
+"""Pages out of templates: text is escaped, and nothing but the page's own script may run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from hudi_pyspark.description import byte_text
+from hudi_pyspark.errors import InvalidInstantError
+from hudi_pyspark.format.timeline.instant import instant_to_datetime
+from hudi_pyspark.report.advice import duration_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jinja2 import Environment
+
+
+def render(template: str, content: Mapping[str, Any]) -> str:
+    """Return a page with some content."""
+    style, script = _asset("report.css"), _asset("report.js")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page: str = (
+        _environment()
+        .get_template(template)
+        .render(content=content, style=style, script=script, policy=policy)
+    )
+    return page
+
+
+@cache
+def _environment() -> Environment:
+    try:
+        import jinja2  # noqa: PLC0415  (an optional extra)
+    except ImportError as error:
+        raise ImportError(
+            "reports need the extra report: pip install 'hudi-pyspark[report]'"
+        ) from error
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"bytes": byte_text, "duration": duration_text, "instant": instant_text}
+    return environment
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.files(__package__ or "") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"sha256-{digest}"
+
+
+def instant_text(instant: str | None) -> str:
+    """Return an instant as date and time; as it is, if it is not a time."""
+    try:
+        return f"{instant_to_datetime(instant or ''):%Y-%m-%d %H:%M:%S}"
+    except InvalidInstantError:
+        return instant or "never"

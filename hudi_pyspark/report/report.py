@@ -1,0 +1,155 @@
+"""`Report`: the state of a table as one value, and the page that shows it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hudi_pyspark.doctor.examination import examine
+from hudi_pyspark.doctor.finding import Finding, Severity, worst
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.options.instant_text import local_now, parse_instant
+from hudi_pyspark.report.activity import growth_section, timeline_section
+from hudi_pyspark.report.advice import advise
+from hudi_pyspark.report.columns import schema_section
+from hudi_pyspark.report.comparison import (
+    FORMAT,
+    compare_contents,
+    compare_instants,
+    figures,
+    load_content,
+)
+from hudi_pyspark.report.facts import Facts
+from hudi_pyspark.report.head import head
+from hudi_pyspark.report.page import render
+from hudi_pyspark.report.reading import reading_section
+from hudi_pyspark.report.storage import storage_section
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from hudi_pyspark.hudi_table import HudiTable
+
+_FRAME_HEIGHT = 900  # pixels, in notebooks
+_SUFFIXES = (".html", ".json")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """How a table is doing: one value, which a page shows and `to_json` returns as text.
+
+    Notebooks show the page. Pages need the extra ``report``.
+    """
+
+    content: Mapping[str, Any]
+    default_file: ClassVar[str] = "report.html"
+
+    @classmethod
+    def of(
+        cls, table: HudiTable, *, compare: str | None = None, now: datetime | None = None
+    ) -> Report:
+        """Collect what is known of a table; see `HudiTable.report`.
+
+        Args:
+            table: the table.
+            compare: an instant, two as ``EARLIER..LATER``, or the file of an earlier report.
+            now: the present time, with its zone; by default that of this machine.
+        """
+        earlier, later, content_before = compare or "", "", None
+        if compare is not None and Path(compare).suffix in _SUFFIXES:
+            content_before = load_content(Path(compare))
+        elif compare is not None:
+            earlier, _, later = compare.partition("..")
+            parse_instant(earlier)
+        now = now or local_now()
+        facts = Facts.of(table.view, now)
+        content = _content(table, facts, now)
+        if content_before is not None:
+            content["comparison"] = compare_contents(content_before, content)
+        elif compare is not None:
+            until = later or table.last_instant
+            content["comparison"] = compare_instants(facts.view, earlier, until, now)
+        return cls(content)
+
+    @property
+    def severity(self) -> Severity:
+        """The severity of the worst finding."""
+        return worst(Severity(finding["severity"]) for finding in self.content["findings"])
+
+    def to_html(self) -> str:
+        """Return the page: one file that loads nothing from elsewhere.
+
+        Raises:
+            ImportError: the extra ``report`` is not installed.
+        """
+        return render("page.html.j2", self.content)
+
+    def to_json(self) -> str:
+        """Return the content as JSON, for monitoring and for later comparisons."""
+        return json.dumps(self.content, indent=1, ensure_ascii=False)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the report to a local file that ends in ``.html`` or ``.json``, and return it.
+
+        Raises:
+            InvalidOptionError: the path has another ending.
+            ImportError: the extra ``report`` is not installed; ``.json`` does not need it.
+        """
+        target = Path(path)
+        if target.suffix not in _SUFFIXES:
+            raise InvalidOptionError(
+                f"{str(path)!r} is not a file name of a report: it must end in .html or .json"
+            )
+        text = self.to_html() if target.suffix == ".html" else self.to_json()
+        target.write_text(text, encoding="utf-8")
+        return target
+
+    def __repr__(self) -> str:
+        return f"Report({self.content['table']['name']!r}, made at {self.content['made_at']})"
+
+    def _repr_html_(self) -> str:
+        # A frame, so that neither the styles of the page nor those of the notebook mix.
+        return (
+            f'<iframe srcdoc="{escape(self.to_html())}" sandbox="allow-scripts" width="100%" '
+            f'height="{_FRAME_HEIGHT}" style="border:0" title="Report of a table"></iframe>'
+        )
+
+
+def _content(table: HudiTable, facts: Facts, now: datetime) -> dict[str, Any]:
+    sections = {
+        "timeline": timeline_section(facts),
+        "growth": growth_section(facts),
+        "storage": storage_section(facts),
+        "schema": schema_section(facts),
+        "reading": reading_section(table, facts),
+    }
+    found = list(examine(facts.view, files=facts.is_listed, contents=False))
+    found += [*advise(facts, sections), _unchecked(facts)]
+    content = {
+        "format": FORMAT,
+        "made_at": now.isoformat(timespec="seconds"),
+        "table": head(facts),
+        "statistics": facts.statistics,
+        "figures": figures(facts.slices),
+        "findings": [
+            asdict(finding) | {"severity": severity.value}
+            for severity in reversed(Severity)
+            for finding in found
+            if finding.severity is severity
+        ],
+        **sections,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(content))  # as it is when loaded
+    return plain
+
+
+def _unchecked(facts: Facts) -> Finding:
+    what = "the contents of data files were not checked"
+    if not facts.is_listed:
+        what += ", nor whether they are on the storage: the metadata table lists them"
+    path = facts.view.storage.describe("")
+    return Finding(Severity.NOTE, "doctor", "", what, f"hudi-py doctor '{path}' checks them")

@@ -1,0 +1,244 @@
+import json
+from datetime import datetime, timezone
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_pyspark import HudiTable, InvalidInstantError, InvalidOptionError
+from hudi_pyspark.report.activity import event_time
+from hudi_pyspark.report.columns import files_per_value, order_of
+from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
+from hudi_pyspark.report.report import Report
+from hudi_pyspark.report.storage import histogram
+from hudi_pyspark.storage import ArrowStorage
+from tests.cli.command import in_process
+from tests.conftest import GOLDEN
+from tests.damage import unpack
+from tests.report.hostile import COMMENT, NAME, PARTITION, hostile_table
+
+TABLES = [
+    "v9_mor_mdt_indexes",
+    "v9_mor_archived",
+    "v8_mor_savepoint_restore",
+    "v9_cow_keygen_slashes",
+]
+BASIC = "v6_mor_part_basic"
+NOW = datetime(2026, 11, 23, 6, tzinfo=timezone.utc)
+
+
+@pytest.fixture(scope="module")
+def report(golden_table):
+    return HudiTable(golden_table("v9_mor_archived")).report()
+
+
+class Elements(HTMLParser):
+    """Names of all elements, attributes that run code, and the text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.names, self.handlers, self.text = [], [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        self.handlers += [name for name, _ in attrs if name.startswith("on") or name == "style"]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_figures_are_those_of_inspect(golden_table, name):
+    table = HudiTable(golden_table(name))
+    content, inspect = table.report().content, table.inspect
+    assert [content["statistics"]] == inspect.statistics().to_pylist()
+    assert content["timeline"]["instants"] == inspect.timeline().num_rows
+    commits = inspect.commits(archived=True).drop_columns(["extra_metadata"]).to_pylist()
+    extra = {"extra_metadata", "by_partition"}
+    shown = [{k: v for k, v in c.items() if k not in extra} for c in content["timeline"]["commits"]]
+    assert shown == commits
+    parts = [p for commit in content["timeline"]["commits"] for p in commit["by_partition"]]
+    assert sum(p["written_bytes"] for p in parts) == sum(c["written_bytes"] for c in commits)
+    partitions = {row["partition_path"]: row for row in inspect.partitions().to_pylist()}
+    for row in content["storage"]["partitions"]:
+        assert row.items() <= partitions.pop(row["partition_path"]).items()
+    assert not partitions
+    slices = {row["file_id"]: row for row in inspect.file_slices().to_pylist()}
+    for row in content["storage"]["groups"]:
+        assert row["log_bytes"] == slices.pop(row["file_id"])["log_bytes"]
+    assert not slices
+    assert sum(b["files"] for b in content["storage"]["histogram"]) == len(
+        [row for row in inspect.file_slices().to_pylist() if row["base_file"]]
+    )
+    checks = {(f.check, f.message) for f in table.doctor() if "files" not in f.check}
+    assert checks <= {(f["check"], f["message"]) for f in content["findings"]}
+
+
+# Compacted or COPY_ON_WRITE: commits know the rows. Otherwise inserts of log files are added.
+@pytest.mark.parametrize(
+    ("name", "is_exact"), [("v9_cow_keygen_slashes", True), ("v9_mor_mdt_indexes", False)]
+)
+def test_rows_are_those_that_apache_hudi_reads(golden_table, name, is_exact):
+    table = HudiTable(golden_table(name)).report().content["table"]
+    expected = pq.read_metadata(GOLDEN / name / "expected" / "snapshot.parquet").num_rows
+    assert (table["rows"], table["rows_are_exact"]) == (expected, is_exact)
+
+
+def test_page_is_one_file_with_all_sections(report):
+    page = report.to_html()
+    elements = Elements(page)
+    assert elements.names.count("script") == 2  # one of them is the content as JSON
+    assert not {"link", "img", "iframe", "object"}.intersection(elements.names)
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in page
+    for section in ("findings", "timeline", "growth", "storage", "schema", "reading"):
+        assert f'<section id="{section}"' in page
+    policy = page.split('http-equiv="Content-Security-Policy" content="')[1].split('"')[0]
+    assert policy.startswith("default-src &#39;none&#39;; ")
+    assert "unsafe" not in policy
+
+
+def test_text_of_a_table_never_becomes_markup(tmp_path):
+    page = HudiTable(hostile_table(tmp_path)).report().to_html()
+    elements = Elements(page)
+    assert elements.names.count("script") == 2
+    assert not {"img", "b"}.intersection(elements.names)
+    assert not elements.handlers
+    for text in (NAME, PARTITION, COMMENT):
+        assert text in elements.text  # as it is, and nowhere as markup
+        assert text not in page
+
+
+def test_json_is_the_content_and_can_be_compared_later(report, tmp_path):
+    assert json.loads(report.to_json()) == report.content
+    for name in ("a.json", "a.html"):
+        place = str(report.save(tmp_path / name))
+        table = HudiTable(unpack("v9_mor_archived", tmp_path))
+        compared = table.report(compare=place).content["comparison"]
+        assert {row["change"] for row in compared["figures"]} == {0}
+        assert (compared["partitions"], compared["new_findings"]) == ([], [])
+
+
+def test_instants_are_compared(golden_table):
+    table = HudiTable(golden_table(BASIC))
+    first, *_, last = table.inspect.commits()["requested_time"].to_pylist()
+    one = table.report(compare=first).content["comparison"]
+    two = table.report(compare=f"{first}..{last}").content["comparison"]
+    assert one == two
+    then = table.inspect.file_slices(as_of=first).to_pylist()
+    now = table.inspect.file_slices().to_pylist()
+    figures = {row["figure"]: (row["then"], row["now"]) for row in one["figures"]}
+    assert figures["file_groups"] == (len(then), len(now))
+    assert figures["log_files"] == tuple(sum(s["log_count"] for s in side) for side in (then, now))
+    assert "Changes" in Elements(Report({**table.report(compare=first).content}).to_html()).text
+
+
+@pytest.mark.parametrize(
+    ("compare", "error"),
+    [
+        ("noon", InvalidInstantError),
+        ("missing.json", InvalidOptionError),
+        ("", InvalidInstantError),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(golden_table, compare, error):
+    with pytest.raises(error):
+        HudiTable(golden_table(BASIC)).report(compare=compare)
+
+
+def test_file_of_another_kind_is_refused(report, tmp_path):
+    with pytest.raises(InvalidOptionError, match=r"must end in \.html or \.json"):
+        report.save(tmp_path / "report.pdf")
+    (tmp_path / "other.json").write_text("[]")
+    with pytest.raises(InvalidOptionError, match="is not a report"):
+        HudiTable(unpack(BASIC, tmp_path)).report(compare=str(tmp_path / "other.json"))
+
+
+def test_notebooks_show_the_page_in_a_frame_of_its_own(report):
+    shown = report._repr_html_()
+    assert Elements(shown).names == ["iframe"]
+    assert 'sandbox="allow-scripts"' in shown
+
+
+def test_tables_of_a_folder_come_worst_first(tmp_path):
+    for folder, name in (("a/deep", "v9_mor_empty_table"), ("b", "v6_mor_failed_rolled_back")):
+        unpack(name, tmp_path / folder)
+    broken = unpack(BASIC, tmp_path / "c")
+    (broken / ".hoodie" / "hoodie.properties").write_text("hoodie.table.version=99")
+    found = list(find_tables(ArrowStorage.parse(str(tmp_path))))
+    assert found == [f"b/{'v6_mor_failed_rolled_back'}", f"c/{BASIC}", "a/deep/v9_mor_empty_table"]
+    ended = in_process("report", str(tmp_path), "-o", str(tmp_path / "site"), "--json")
+    rows = json.loads(ended.out)["tables"]
+    assert [row["severity"] for row in rows] == ["problem", "warning", "note"]
+    assert "99" in rows[0]["error"]
+    assert {path.name for path in (tmp_path / "site").iterdir()} == {
+        "index.html",
+        "v6_mor_failed_rolled_back.html",
+        "v9_mor_empty_table.html",
+    }
+    page = Elements((tmp_path / "site" / "index.html").read_text())
+    assert "script" in page.names
+    assert rows[0]["place"] in page.text
+
+
+def test_pages_of_tables_with_one_name_have_names_of_their_own(report):
+    entries = [IndexEntry(place, report) for place in ("s3://a/t", "s3://b/T", "c/<x>", "d/index")]
+    names = [row["page"] for row in ReportIndex("all", tuple(entries)).content()["tables"]]
+    assert names == ["x.html", "index-2.html", "t.html", "T-2.html"]
+
+
+@pytest.mark.parametrize(("severity", "code"), [("note", 1), ("warning", 1), ("problem", 0)])
+def test_exit_code_follows_the_worst_finding(golden_table, tmp_path, severity, code):
+    path = str(golden_table("v6_mor_failed_rolled_back"))
+    target = str(tmp_path / "report.html")
+    assert in_process("report", path, "-o", target, "--fail-on", severity).code == code
+
+
+def test_several_tables_are_not_compared(golden_table):
+    paths = [str(golden_table(name)) for name in TABLES[:2]]
+    assert in_process("report", *paths, "--compare", "20260101000000").code == 2
+
+
+def test_histogram_counts_each_file_once():
+    sizes = pa.chunked_array([[0, 1023, 1024, 2047, None, 1 << 40, 1 << 50]])
+    counts = {(row["from"], row["to"]): row["files"] for row in histogram(sizes) if row["files"]}
+    assert counts == {(0, 1 << 10): 2, (1 << 10, 1 << 11): 2, (1 << 40, 1 << 62): 2}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "share"),
+    [
+        ([("1", "9"), ("1", "9")], 1.0),  # each file may have each value
+        ([("1", "2"), ("3", "4"), ("9", "10")], 1 / 3),  # one file has it
+        ([("1", "2")], None),
+        ([("1", "2"), (None, None)], None),
+    ],
+)
+def test_share_of_files_that_a_value_is_in(bounds, share):
+    rows = pa.Table.from_pylist([{"min": low, "max": high} for low, high in bounds])
+    assert files_per_value(rows, Decimal) == share
+
+
+def test_bounds_of_numbers_are_ordered_as_numbers():
+    assert min(["10", "9"], key=order_of(pa.int32(), ["10", "9"])) == "9"
+    assert order_of(pa.int32(), ["10", "nine"]) is str  # written while the column was text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2026-01-01 00:00:00", 1767225600),
+        ("2026-01-01 01:00:00+01:00", 1767225600),
+        ("1767225600", 1767225600),
+        ("1767225600000", 1767225600),
+        ("1767225600000000", 1767225600),
+        ("110", None),
+        ("k1", None),
+        (None, None),
+    ],
+)
+def test_ordering_values_that_are_times(text, seconds):
+    assert event_time(text) == seconds
