@@ -103,8 +103,15 @@ def spark_cell(value: Any) -> Any:
 
 def arrow_rows(table: pa.Table) -> tuple[Row, ...]:
     """The rows of an Arrow table, their cells as `spark_cell` makes them."""
-    columns = [[_arrow_cell(c.type, value) for value in c.to_pylist()] for c in table.columns]
+    columns = [[_arrow_cell(c.type, value) for value in _values(c)] for c in table.columns]
     return tuple(zip(*columns, strict=True)) if columns else ((),) * table.num_rows
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except OverflowError:  # a timestamp that Python does not have, and neither has PySpark
+        return column.cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
 
 
 def arrow_answer(table: pa.Table) -> Answer:

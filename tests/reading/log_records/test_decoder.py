@@ -101,6 +101,12 @@ def test_without_record_keys_a_block_needs_positions():
         decoder.decode(bare)
 
 
+def test_fewer_positions_than_records_are_not_used():
+    decoder = LogDecoder(SCHEMA, {}, RULE, positions_of=BASE_INSTANT, columns=SCHEMA.names)
+    (block,) = framed(rows("a", "b", positions=[1]))
+    assert decoder.decode(block).positions is None
+
+
 def test_positions_that_name_no_base_file_are_not_used():
     unnamed = rows("a", positions=[3], positions_base=None)
     assert load(unnamed, positions_of=None).positions is None

@@ -121,6 +121,16 @@ def test_positions_count_when_records_are_spilled():
 
 
 @pytest.mark.usefixtures("in_folder")
+def test_positions_count_in_more_rows_than_there_are_buckets():
+    names = [{KEY: f"k{n}", "ts": 1, "v": "base"} for n in range(300)]
+    base = [pa.Table.from_pylist(names, schema=SCHEMA)]
+    decoder = log_decoder(SCHEMA, RULE, BASE_INSTANT)
+    tables = merged_slice(rows(1000, positions=[290]), base, RULE, decoder, memory=1)
+    found = pa.concat_tables(tables)[KEY].to_pylist()
+    assert sorted(found) == sorted({f"k{n}" for n in range(300)} - {"k290"} | {"k1000"})
+
+
+@pytest.mark.usefixtures("in_folder")
 @pytest.mark.parametrize("memory", [1, 2_000, ENOUGH_MEMORY])
 def test_block_without_positions_behind_others_makes_all_go_by_key(memory):
     decoder = log_decoder(SCHEMA, RULE, BASE_INSTANT)
