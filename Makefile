@@ -16,7 +16,7 @@ FIND_JAVA := $(PYTHON) .ci/java.py --install
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-storage test-browser test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage mutants \
+.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage mutants \
 	check lint types format bench bench-guard bench-full docs site build sbom audit zip matrix release-check
 
 help: ## list the targets
@@ -100,6 +100,10 @@ build/axe/node_modules/axe-core/axe.min.js:
 
 test-browser: $(VENV)/.group-test $(VENV)/.group-browser build/axe/node_modules/axe-core/axe.min.js ## run the tests of reports in a browser (Chromium, npm)
 	@$(PYTEST) -m browser tests/report $(PYTEST_ARGS)
+
+test-engines: ## run the tests with Ray, Daft, Dask and DataFusion, in an environment of their own
+	@$(MAKE) --no-print-directory VENV=.venv-engines .venv-engines/.group-engines
+	@.venv-engines/bin/python -m pytest -m engines tests/frames $(PYTEST_ARGS)
 
 test-property: $(VENV)/.group-test ## run the randomised tests with many more examples
 	@$(PYTEST) -n auto -m property --hypothesis-profile=thorough $(PYTEST_ARGS)

@@ -31,8 +31,11 @@ from hudi_pyspark.short_name import SHORT_NAME
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import daft
+    import dask.dataframe as dd
     import pandas as pd
     import polars as pl
+    import ray
     from duckdb import DuckDBPyConnection
     from pyspark.sql import DataFrame, SparkSession
 
@@ -271,6 +274,38 @@ class Scan:
         database = duckdb.connect(":memory:") if connection is None else connection
         database.register(table_name, self.to_dataset())
         return database
+
+    def to_ray(self) -> ray.data.Dataset:
+        """Return the scan as a dataset of Ray Data, whose workers read it (extra ``ray``).
+
+        Raises:
+            UnsupportedQueryError: the scan has a limit.
+        """
+        from hudi_pyspark.frames.ray import to_ray  # noqa: PLC0415  (imports ray)
+
+        return to_ray(self.to_dataset())
+
+    def to_daft(self) -> daft.DataFrame:
+        """Return the scan as a lazy DataFrame of Daft, whose workers read it (extra ``daft``).
+
+        Raises:
+            UnsupportedQueryError: the scan has a limit.
+        """
+        from hudi_pyspark.frames.daft import to_daft  # noqa: PLC0415  (imports daft)
+
+        return to_daft(self.to_dataset())
+
+    def to_dask(self) -> dd.DataFrame:
+        """Return the scan as a DataFrame of Dask, with types of Arrow (extra ``dask``).
+
+        It is planned now; Dask passes on columns, but no filter.
+
+        Raises:
+            HudiError: the scan has a limit, or the table cannot be read.
+        """
+        from hudi_pyspark.frames.dask import to_dask  # noqa: PLC0415  (imports dask)
+
+        return to_dask(self.to_dataset())
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Return the same read as a DataFrame, which Spark distributes.

@@ -32,8 +32,8 @@ settings.load_profile("ci")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of clusters, servers, notebooks and browsers, unless they are asked for."""
-    for marker in ("cluster", "servers", "notebook", "browser"):
+    """Leave out tests of clusters, servers, notebooks, … unless they are asked for."""
+    for marker in ("cluster", "servers", "notebook", "browser", "engines"):
         if marker not in config.option.markexpr:
             items[:] = [item for item in items if item.get_closest_marker(marker) is None]
 

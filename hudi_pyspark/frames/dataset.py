@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow.fs import LocalFileSystem
 
@@ -16,8 +17,6 @@ from hudi_pyspark.frames.source import Split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pyarrow.compute as pc
 
     from hudi_pyspark.frames.source import Source
 
@@ -98,7 +97,9 @@ class HudiScanner:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def _of(self, rows: pa.RecordBatch | pa.Table) -> ds.Scanner:
-        columns = dict(self.columns) if isinstance(self.columns, Mapping) else self.columns
+        columns: Columns = self.columns
+        if columns is not None:  # of the very classes that pyarrow takes
+            columns = dict(columns) if isinstance(columns, Mapping) else list(columns)
         return ds.InMemoryDataset(rows).scanner(
             columns, self.filter, self.batch_size, use_threads=False
         )
@@ -187,12 +188,15 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
         self,
         filter: pc.Expression | None = None,  # noqa: A002  (pyarrow's name)
         columns: Sequence[str] | None = None,
+        *,
+        is_exact: bool = True,
     ) -> Iterator[HudiFragment]:
         """Plan the read, and yield its parts, of about equal cost (option ``task_bytes``).
 
         Args:
             filter: only rows for which it is true; parts without any may be left out.
             columns: names of those that are needed, besides those of the filter; all by default.
+            is_exact: false if the engine filters again: parts then have more rows, perhaps.
 
         Raises:
             HudiError: the table cannot be read.
@@ -200,9 +204,12 @@ class HudiDataset(ds.UnionDataset):  # type: ignore[misc]  # pyarrow has no type
         condition = self._also(filter)
         source = HudiScanner(self._source, columns, condition).narrowed()
         for tasks in source.plan_groups():
-            yield HudiFragment(Split(tasks, source.storage, source.schema), condition)
+            split = Split(tasks, source.storage, source.schema)
+            yield HudiFragment(split, condition if is_exact else self._condition)
 
     def _also(self, condition: pc.Expression | None) -> pc.Expression | None:
+        if isinstance(condition, pa.Scalar):  # as DataFusion writes one that is always true
+            condition = pc.scalar(condition.as_py())
         if self._condition is None or condition is None:
             return self._condition if condition is None else condition
         return self._condition & condition
