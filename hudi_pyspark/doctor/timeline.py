@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import Finding, Severity, reason_of
+from hudi_pyspark.doctor.properties import RESTORE
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
@@ -48,6 +49,7 @@ def check_timeline(view: TableView, files: TimelineFiles) -> Iterator[Finding]:
     """Check that every completed instant can be decoded, and report pending ones."""
     yield from files.undecodable
     yield from _pending(view)
+    yield from _ignored(view)
     completed = view.timeline.completed
     if not completed:
         yield Finding(Severity.NOTE, CHECK, "", "no completed instant: the table is empty")
@@ -55,6 +57,17 @@ def check_timeline(view: TableView, files: TimelineFiles) -> Iterator[Finding]:
         span = f"{completed[0].requested_time} to {completed[-1].requested_time}"
         message = f"{counted(len(completed), 'completed instant')} ({span}), all decoded"
         yield Finding(Severity.OK, CHECK, "", message)
+
+
+def _ignored(view: TableView) -> Iterator[Finding]:
+    """Find delta commits of a table whose type has none: its type may be damaged."""
+    deltas = list(view.timeline.of_action(Action.DELTA_COMMIT))
+    if deltas and not view.config.is_merge_on_read:
+        message = (
+            f"hoodie.table.type says {view.config.table_type.value}, so reads ignore "
+            f"{counted(len(deltas), 'delta commit')} from this one on"
+        )
+        yield Finding(Severity.PROBLEM, CHECK, deltas[0].requested_time, message, RESTORE)
 
 
 def _pending(view: TableView) -> Iterator[Finding]:

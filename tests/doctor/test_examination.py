@@ -129,6 +129,15 @@ def test_flipped_byte_in_a_property_comes_with_advice(tmp_path, key):
     assert "hoodie.properties.backup" in found.advice
 
 
+def test_lost_table_type_is_found_by_the_delta_commits(tmp_path):
+    table = unpack(MOR, tmp_path)
+    set_property(table, "hoodie.table.type", "")
+    found = next(f for f in examine(table) if f.severity is Severity.PROBLEM)
+    assert (found.check, found.subject) == ("timeline", "20261121062949338")
+    assert "says COPY_ON_WRITE, so reads ignore 5 delta commits" in found.message
+    assert "hoodie.properties.backup" in found.advice
+
+
 def test_logs_that_are_longer_than_their_base_file_are_noted(golden_table):
     table = golden_table("v10_mor_cdc_data_before")
     found = next(f for f in examine(table) if f.check == "sizes" and f.severity is Severity.NOTE)
