@@ -180,10 +180,6 @@ class ScanTask:
         """Names of the working columns whose values are read from the files."""
         return [n for n in self.working.names if n not in self.partition.never_read]
 
-    def part(self, byte_range: tuple[int, int]) -> ScanTask:
-        """Return the read of a part of the base file."""
-        return ScanTask(self.file_slice, self.shared, self.partition, byte_range, self.merged_slice)
-
     def narrowed(self, wanted: pa.Schema) -> ScanTask:
         """Return the read of fewer columns of the answer, of which structs may lack fields."""
         return replace(self, shared=self.shared.narrowed(wanted))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
@@ -65,19 +65,6 @@ class PlanContext:
         return () if self.config.populate_meta_fields else self.config.record_key_fields
 
 
-def read_settings(options: ReadOptions) -> ReadSettings:
-    """Return the options that reading uses."""
-    return ReadSettings(
-        skip_merge=options.skip_merge,
-        use_record_positions=options.use_record_positions,
-        on_damage=options.on_damage,
-        batch_rows=options.batch_rows,
-        merge_memory=options.merge_memory,
-        spill_folder=options.spill_folder,
-        verify_checksums=options.verify_checksums,
-    )
-
-
 def plan(
     slices: Iterable[FileSlice],
     context: PlanContext,
@@ -110,7 +97,7 @@ def plan(
         options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
     )
     common = SharedPlan(
-        settings=read_settings(options),
+        settings=ReadSettings(**{f.name: getattr(options, f.name) for f in fields(ReadSettings)}),
         result=result,
         working=table_schema,
         rule=context.rule,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ def _pieces(task: ReadTask, target: int) -> Iterator[ReadTask]:
         return
     cuts = [size * number // count for number in range(count + 1)]
     for byte_range in pairwise(cuts):
-        yield task.part(byte_range)
+        yield replace(task, byte_range=byte_range)
 
 
 def _divisible_bytes(task: ScanTask) -> int:

@@ -106,7 +106,7 @@ def _read_decimal(reader: _KryoReader) -> Decimal:
     return Decimal(unscaled).scaleb(-scale, _EXACT)
 
 
-def _read_date(reader: _KryoReader) -> int:
+def _read_millis(reader: _KryoReader) -> int:
     number = reader.read_varint()
     return number - (1 << 64) if number >= 1 << 63 else number
 
@@ -119,7 +119,7 @@ _ORDERING_READERS: dict[str, Callable[[_KryoReader], KryoValue | None]] = {
     "boolean": lambda reader: reader.read_bytes(1) != b"\0",
     "String": lambda reader: reader.read_shared(_KryoReader.read_string),
     "java.math.BigDecimal": lambda reader: reader.read_shared(_read_decimal),
-    "java.sql.Date": lambda reader: reader.read_shared(_read_date),
+    "java.sql.Date": lambda reader: reader.read_shared(_read_millis),
 }
 
 

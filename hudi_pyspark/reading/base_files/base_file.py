@@ -6,6 +6,7 @@ Those of a metadata-only bootstrap have the table's meta columns, and a source i
 from __future__ import annotations
 
 import posixpath
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from hudi_pyspark.table.base_file_format import PARQUET, check_readable
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from hudi_pyspark.storage import Storage
 
@@ -84,36 +85,26 @@ def read_bootstrap_file(
     meta = [column for column in columns if column in META_COLUMNS]
     # A source that was a Hudi table itself has meta columns too, which are not this table's.
     data = [column for column in columns if column not in META_COLUMNS]
-    try:
-        yield from _join_rows(
-            read_base_file(storage, path, meta, batch_rows, verify_checksums=verify_checksums),
-            _read_source(outside, name, data, batch_rows, verify_checksums=verify_checksums),
-        )
-    except _UnequalError as error:
-        raise CorruptBaseFileError(
-            storage.describe(path),
-            f"expected as many rows as its bootstrap source {outside.describe(name)} has, "
-            f"found {error}",
-        ) from None
+    read = partial(read_base_file, batch_rows=batch_rows, verify_checksums=verify_checksums)
+    difference = yield from _join_rows(
+        read(storage, path, meta), _named(read(outside, name, data), outside.describe(name))
+    )
+    if difference:
+        problem = f"expected as many rows as its bootstrap source {outside.describe(name)} has"
+        raise CorruptBaseFileError(storage.describe(path), f"{problem}, found {difference}")
 
 
-def _read_source(
-    storage: Storage, name: str, columns: Sequence[str], batch_rows: int, *, verify_checksums: bool
-) -> Iterator[pa.Table]:
+def _named(source: Iterator[pa.Table], path: str) -> Iterator[pa.Table]:
     try:
-        yield from read_base_file(
-            storage, name, columns, batch_rows, verify_checksums=verify_checksums
-        )
+        yield from source
     except MissingFileError as error:
-        raise MissingFileError.of_bootstrap(storage.describe(name)) from error
+        raise MissingFileError.of_bootstrap(path) from error
 
 
-class _UnequalError(Exception):
-    """One of two streams of rows ends before the other."""
-
-
-def _join_rows(left: Iterator[pa.Table], right: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Join rows by their ordinal; the two streams may be cut into tables of different sizes."""
+def _join_rows(
+    left: Iterator[pa.Table], right: Iterator[pa.Table]
+) -> Generator[pa.Table, None, str]:
+    """Join rows by their ordinal; return how many more one of the two streams has, or ""."""
     rows = 0
     left_rest, right_rest = _next_rows(left), _next_rows(right)
     while left_rest is not None and right_rest is not None:
@@ -123,9 +114,8 @@ def _join_rows(left: Iterator[pa.Table], right: Iterator[pa.Table]) -> Iterator[
         left_rest = _rest(left_rest, count) or _next_rows(left)
         right_rest = _rest(right_rest, count) or _next_rows(right)
     if left_rest is not None:
-        raise _UnequalError(f"more than the source's {rows}")
-    if right_rest is not None:
-        raise _UnequalError(f"{rows}, and more in the source")
+        return f"more than the source's {rows}"
+    return f"{rows}, and more in the source" if right_rest is not None else ""
 
 
 def _next_rows(tables: Iterator[pa.Table]) -> pa.Table | None:

@@ -167,7 +167,7 @@ def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monk
     monkeypatch.setattr(listing_module._FilesPartition, "files", with_short_sizes)
     scan = HudiTable(str(golden_table(name))).scan(query_type="read_optimized")
     tasks = [task for task in scan.plan() if isinstance(task, ScanTask)]
-    parts = [task.part(cut) for task in tasks for cut in ((0, 1), (1, 2))]
+    parts = [replace(task, byte_range=cut) for task in tasks for cut in ((0, 1), (1, 2))]
     found = [row for part in parts for t in read_task(part, scan.storage) for row in t.to_pylist()]
     assert sorted(map(str, found)) == expected
 
