@@ -35,6 +35,7 @@ def schema_section(facts: Facts) -> dict[str, Any]:
             for field in facts.schema
         ],
         "files_with_statistics": pc.count_distinct(table["path"]).as_py(),
+        "statistics_problems": facts.problems,
         "sampled_file_groups": facts.sampled_slices.num_rows,
         "changes": changes[-_MOST_CHANGES:],
         "all_changes": len(changes),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import InvalidInstantError, UnsupportedTableError
+from hudi_pyspark.errors import CorruptTableError, InvalidInstantError, UnsupportedTableError
 from hudi_pyspark.format.timeline.instant import instant_to_datetime
 from hudi_pyspark.inspection.columns import COLUMN_STATISTICS, INDEX, column_statistics
 from hudi_pyspark.inspection.commits import known_commits, table_of_commits
@@ -43,6 +43,7 @@ class Facts:
     view: TableView
     now: datetime  # wall-clock time of the timeline, without a zone
     is_listed: bool  # the storage was listed, not the metadata table
+    problems: list[str] = field(default_factory=list)  # why column statistics are missing
 
     @classmethod
     def of(cls, view: TableView, now: datetime) -> Facts:
@@ -113,8 +114,13 @@ class Facts:
 
     @cached_property
     def column_statistics(self) -> pa.Table:
-        slices = self.sampled_slices
-        return column_statistics(self.view, slices) if slices else COLUMN_STATISTICS.empty_table()
+        """Of the sampled slices; without rows if one of their files is damaged."""
+        try:
+            if self.sampled_slices:
+                return column_statistics(self.view, self.sampled_slices)
+        except CorruptTableError as error:
+            self.problems.append(error.reason())
+        return COLUMN_STATISTICS.empty_table()
 
     def age(self, instant: str | None) -> float | None:
         """Return the seconds since an instant; None if it is not a time."""

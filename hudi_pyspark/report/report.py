@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.hudi_table import HudiTable
 
 _FRAME_HEIGHT = 900  # pixels, in notebooks
+_MOST_ALIKE = 5
 _SUFFIXES = (".html", ".json")
 
 
@@ -135,16 +136,25 @@ def _content(table: HudiTable, facts: Facts, now: datetime) -> dict[str, Any]:
         "table": head(facts),
         "statistics": facts.statistics,
         "figures": figures(facts.slices),
-        "findings": [
-            asdict(finding) | {"severity": severity.value}
-            for severity in reversed(Severity)
-            for finding in found
-            if finding.severity is severity
-        ],
+        "findings": _ordered(found),
         **sections,
     }
     plain: dict[str, Any] = json.loads(json.dumps(content))  # as it is when loaded
     return plain
+
+
+def _ordered(found: list[Finding]) -> list[dict[str, Any]]:
+    """Return findings, the worst first, but only some of many that are alike."""
+    alike: dict[tuple[str, ...], list[Finding]] = {}
+    for severity in reversed(Severity):
+        for finding in (f for f in found if f.severity is severity):
+            key = severity.value, finding.check, finding.advice
+            alike.setdefault(key, []).append(finding)
+    return [
+        asdict(finding) | {"severity": severity, "alike": len(findings)}
+        for (severity, *_), findings in alike.items()
+        for finding in findings[:_MOST_ALIKE]
+    ]
 
 
 def _unchecked(facts: Facts) -> Finding:

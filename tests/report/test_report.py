@@ -87,6 +87,27 @@ def test_rows_are_those_that_apache_hudi_reads(golden_table, name, is_exact):
     assert (table["rows"], table["rows_are_exact"]) == (expected, is_exact)
 
 
+def test_of_many_findings_that_are_alike_some_are_shown(tmp_path):
+    table = unpack("v9_mor_archived", tmp_path)
+    (file, *_) = (path for path in table.rglob("*.parquet") if ".hoodie" not in path.parts)
+    for number in range(7):  # of failed attempts, which no commit names
+        attempt = f"f{number}-0_0-1-2_20991231000000000.parquet"
+        (file.parent / attempt).write_bytes(b"")
+    report = HudiTable(table).report()
+    left = [f for f in report.content["findings"] if "no commit names it" in f["message"]]
+    assert [f["alike"] for f in left] == [7] * 5
+    assert "And 2 more like these" in Elements(report.to_html()).text
+
+
+def test_table_with_a_damaged_file_is_reported(tmp_path):
+    table = unpack("v9_mor_archived", tmp_path)
+    for file in (path for path in table.rglob("*.parquet") if ".hoodie" not in path.parts):
+        file.write_bytes(file.read_bytes()[:-1])
+    report = HudiTable(table).report()
+    assert report.severity.value == "problem"  # the sizes differ from those in commits
+    assert "Nulls and bounds are not shown: " in Elements(report.to_html()).text
+
+
 def test_page_is_one_file_with_all_sections(report):
     page = report.to_html()
     elements = Elements(page)
