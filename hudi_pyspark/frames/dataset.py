@@ -108,7 +108,7 @@ class HudiScanner:
         left = self.limit
         if left == 0:
             return
-        for read in self.narrowed().to_batches():
+        for read in self.narrowed().to_batches(None if left is None else 1):
             for batch in self._of(read).to_batches():
                 yield batch.slice(0, left)
                 if left is not None:

@@ -53,7 +53,7 @@ def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
         if predicate is not None and rows is None:  # rows are counted before they are filtered
             implied = pruning(parse_expression(predicate), source.schema)
             wanted = wanted if implied is None else wanted.where(implied)
-        for batch in wanted.to_batches():
+        for batch in wanted.to_batches(None if rows is None else 1):
             frame = pl.DataFrame(batch).slice(0, rows)
             yield frame if predicate is None else frame.filter(predicate)
             if rows is not None:

@@ -37,8 +37,8 @@ class Source(Protocol):
     def plan_groups(self) -> list[tuple[ReadTask, ...]]:
         """Return the tasks in groups of about equal cost."""
 
-    def to_batches(self) -> pa.RecordBatchReader:
-        """Stream the rows."""
+    def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
+        """Stream the rows, of as many file slices at a time."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Split:
         """Return the one group."""
         return [self.tasks]
 
-    def to_batches(self) -> pa.RecordBatchReader:
-        """Stream the rows.
+    def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:  # noqa: ARG002
+        """Stream the rows, one task after the other.
 
         Raises:
             HudiError: a file is missing, corrupt or not supported; raised by the reader.

@@ -4,6 +4,7 @@ import gc
 import pickle
 from collections import Counter
 from random import Random
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -275,3 +277,85 @@ def test_mistakes_are_refused(table):
         table.dataset().scanner(filters=FIELD("qty") > 1)
     with pytest.raises(UnsupportedQueryError, match="limit of 5 rows"):
         table.scan(limit=5).to_dataset()
+
+
+class OpenedFiles(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """Local files; notes which data files are opened, and how many bytes are read of them."""
+
+    cachable = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bytes_read: dict[str, int] = {}
+
+    def _open(self, path: str, *arguments: Any, **named: Any) -> Any:
+        file = super()._open(path, *arguments, **named)
+        if "/.hoodie/" not in path:
+            read, name = file.f.read, path.partition(f"{INDEXED}/")[2]
+            self.bytes_read.setdefault(name, 0)
+
+            def counted(size: int = -1) -> bytes:
+                content: bytes = read(size)
+                self.bytes_read[name] += len(content)
+                return content
+
+            file.read = counted
+        return file
+
+
+INDEXED = "v9_mor_mdt_indexes"
+
+
+def file_groups(paths) -> set[str]:
+    return {path.rpartition("/")[2].lstrip(".").partition("_")[0] for path in paths}
+
+
+@pytest.fixture
+def opened(golden_table):
+    """A table of several partitions, and what is opened of it."""
+    files = OpenedFiles()
+    table = HudiTable(str(golden_table(INDEXED)), filesystem=files)
+    assert table.scan().schema  # from the header of a log file of the last commit
+    of_schema = set(files.bytes_read)
+    return table, lambda: set(files.bytes_read) - of_schema
+
+
+ASKED = {
+    "duckdb": lambda table, column, value: (
+        table.to_duckdb("t").execute(f"SELECT id FROM t WHERE {column} = ?", [value]).fetchall()
+    ),
+    "polars": lambda table, column, value: (
+        hudi_pyspark.scan_polars(table)
+        .filter(pl.col(column) == value)
+        .select("id")
+        .collect()
+        .rows()
+    ),
+    "pyarrow": lambda table, column, value: (
+        table.dataset().to_table(columns=["id"], filter=FIELD(column) == value).to_pylist()
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ASKED)
+def test_engine_opens_the_files_of_one_partition(engine, opened):
+    table, read = opened
+    known = snapshot(INDEXED, table.schema).filter(FIELD("region") == "emea")
+    assert len(ASKED[engine](table, "region", "emea")) == len(known) > 0
+    assert {name.partition("/")[0] for name in read()} == {"emea"}
+
+
+@pytest.mark.parametrize("engine", ASKED)
+def test_engine_opens_the_file_slice_of_one_key(engine, opened):
+    table, read = opened
+    key = snapshot(INDEXED, table.schema)["_hoodie_record_key"][0].as_py()
+    assert len(ASKED[engine](table, "_hoodie_record_key", key)) == 1
+    assert len(file_groups(read())) == 1
+
+
+@pytest.mark.parametrize("engine", ["polars", "pyarrow"])
+def test_row_limit_opens_one_file_slice(engine, opened):
+    table, read = opened
+    frame = hudi_pyspark.scan_polars(table).head(2)
+    assert len(frame.collect() if engine == "polars" else table.dataset().head(2)) == 2
+    assert len(file_groups(read())) == 1
