@@ -17,6 +17,7 @@ from verification.histories.comparison import Comparison
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.ours import (
     filtered_answers,
+    has_python_values,
     other_forms,
     read_arrow,
     read_ours,
@@ -127,7 +128,7 @@ def ask(
         plain = compare(found, worker, query)
         yield plain
         rows = read_arrow(found.path, query)
-        if not isinstance(rows, pa.Table):
+        if not isinstance(rows, pa.Table) or not has_python_values(rows):
             continue
         filters = some_filters(rows, query, random, FILTERS_OF_OURS)
         for chosen in filters:

@@ -51,6 +51,15 @@ def _read(path: Path, query: Query) -> tuple[pa.Table | Failure, Counter[str]]:
         return Failure(type(error).__name__, str(error)[:600], is_named=False), Counter()
 
 
+def has_python_values(found: pa.Table) -> bool:
+    """Return whether Python has all values: it has no timestamps after the year 9999."""
+    try:
+        found.to_pylist(maps_as_pydicts=None)
+    except OverflowError:
+        return False
+    return True
+
+
 def some_filters(found: pa.Table, query: Query, random: Random, most: int) -> list[Filter]:
     """Filters made of the values of an answer; none of changes, whose images are text."""
     if query.kind is QueryKind.CDC or not found.num_rows:
