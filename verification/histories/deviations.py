@@ -366,6 +366,22 @@ def _skipped_by_statistics(c: Comparison) -> bool:
     )
 
 
+def _travel_before_plan(c: Comparison) -> bool:
+    """D31: time travel to an instant before a compaction was planned, within a delta commit."""
+    found, until = c.difference(), c.query.options.get("as.of.instant", "")
+    if not found or not until or c.table_version < 8:
+        return False
+    requested = (c.path / ".hoodie" / "timeline").glob("*.compaction.requested")
+    plans = [file.name.partition(".")[0] for file in requested]
+    left_out = {
+        i.requested
+        for i in c.instants
+        if any(i.requested <= until < plan < i.completion for plan in plans)
+    }
+    times = {c.column(row, "_hoodie_commit_time") for row in found.extra}
+    return bool(left_out) and times <= left_out
+
+
 def _filtered_before_merge(c: Comparison) -> bool:
     """D30: rows of a filtered query that Apache Hudi does not return without the filter."""
     found = c.difference()
@@ -455,6 +471,7 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D28", _skipped_by_statistics),
     ("D29", _losing_delete),
     ("D30", _filtered_before_merge),
+    ("D31", _travel_before_plan),
     ("D32", _filtered_log_blocks),
     ("D33", operation_that_deletes),
     ("D34", logs_of_compacted_groups),
