@@ -5,6 +5,7 @@ classic session; the client needs grpcio and protobuf (the extra ``connect``). S
 downloaded.
 """
 
+import json
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -55,6 +56,9 @@ answer("read all", lambda: keys(hudi_pyspark.read(spark, path)))
 answer("sum", lambda: load().groupBy().sum("qty").first()[0])
 answer("limit", lambda: len(load(batch_rows="1").limit(2).collect()))
 answer("arrow", lambda: load().toArrow().num_rows)
+hudi_pyspark.register_functions(spark)
+timeline = f"SELECT count(*) FROM hudi_query_timeline('{path}') WHERE State = 'COMPLETED'"
+answer("function", lambda: spark.sql(timeline).first()[0])
 answer("missing", lambda: load("/nowhere").count())
 answer("bad_option", lambda: load(query_type="foo").count())
 print("ANSWERS", json.dumps(answers))
@@ -117,6 +121,11 @@ def test_aggregation_limit_and_arrow(answers):
     assert answers["sum"] == pc.sum(expected("snapshot")["qty"]).as_py()
     assert answers["limit"] == 2
     assert answers["arrow"] == expected("snapshot").num_rows
+
+
+def test_functions(answers):
+    files = json.loads((GOLDEN / CASE / "case.json").read_text())["timeline"]
+    assert answers["function"] == sum("_" in file for file in files)
 
 
 @pytest.mark.parametrize(

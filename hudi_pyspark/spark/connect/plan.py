@@ -124,7 +124,7 @@ class Walk:
         if kind == "read":
             self._read(relation, needs)
         elif kind == "sql":
-            self._sql(relation, [])
+            self._sql(relation, [], needs)
         elif kind == "with_relations":
             self._with_relations(relation, needs)
         else:
@@ -164,9 +164,10 @@ class Walk:
         relation.subquery_alias.input.CopyFrom(view)
         self.visit(relation.subquery_alias.input, needs)
 
-    def _sql(self, relation: Any, references: list[Any]) -> None:  # noqa: ANN401
+    def _sql(self, relation: Any, references: list[Any], needs: Needs) -> None:  # noqa: ANN401
         """Give a query of SQL its relations in place of the views that it reads."""
-        below = Needs(is_whole=False).plus(relation.sql)
+        # What is above may use a column below the query that the query does not select.
+        below = Needs(needs.paths, is_whole=False).plus(relation.sql)
         for reference in references:
             self.visit(reference, below)
         if below.is_whole or below.paths is None:
@@ -194,7 +195,7 @@ class Walk:
             inner = relations_pb2.Relation()
             inner.CopyFrom(node.root)
             references = list(node.references)
-            self._sql(inner, references)
+            self._sql(inner, references, needs)
             if inner.WhichOneof("rel_type") == "with_relations":
                 inner.common.CopyFrom(relation.common)
                 relation.CopyFrom(inner)

@@ -180,7 +180,7 @@ class NarrowPlans:
         kind = command.WhichOneof("command_type")
         if kind == "create_dataframe_view":
             view = command.create_dataframe_view
-            known = _known(view.input) if view.replace and not view.is_global else None
+            known = None if view.is_global else _known(view.input)
             return {view.name.strip("`").lower(): known}
         if kind != "sql_command":
             return {}

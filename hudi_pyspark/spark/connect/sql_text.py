@@ -40,7 +40,7 @@ _CLAUSES = frozenset(
     }
 )  # fmt: skip
 _VIEW = re.compile(
-    r"\s*CREATE\s+(?:OR\s+REPLACE\s+)TEMP(?:ORARY)?\s+VIEW\s+(`[^`]+`|\w+)\s+"
+    r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?TEMP(?:ORARY)?\s+VIEW\s+(`[^`]+`|\w+)\s+"
     r"USING\s+`hudi-py`\s+OPTIONS\s*\((.*)\)\s*;?\s*",
     re.IGNORECASE | re.DOTALL,
 )
@@ -179,7 +179,7 @@ def unquoted(part: str) -> str:
 
 
 def view_definition(text: str) -> tuple[str, dict[str, str]] | None:
-    """Read ``CREATE OR REPLACE TEMPORARY VIEW … USING `hudi-py` OPTIONS (…)``.
+    """Read ``CREATE [OR REPLACE] TEMPORARY VIEW … USING `hudi-py` OPTIONS (…)``.
 
     Returns:
         The view and the options; None for any other text.

@@ -84,6 +84,7 @@ QUERIES = {
     "spark.sql('WITH x AS (SELECT qty FROM orders) SELECT max(qty) FROM x')": [{"qty"}],
     "spark.sql('SELECT region FROM {t}', t=t).where('1 = 1')": [{"region"}],
     "spark.sql('SELECT id FROM chosen')": [{"id", "ts"}],
+    "spark.sql('SELECT id FROM orders').where('qty > 1')": [{"id", "qty"}],
     "spark.sql('SELECT id FROM orders |> LIMIT 1')": [],
     "spark.sql('SELECT * FROM orders')": [],
     "spark.sql('WITH orders AS (SELECT 1 AS id) SELECT id FROM orders')": [],

@@ -113,4 +113,7 @@ def test_definition_of_a_view_is_read():
         "my view", {"path": "/a/b", "as.of.instant": "2024"},
     )  # fmt: skip
     assert view_definition(f"{create} {options}") is None
-    assert view_definition(create.replace("OR REPLACE ", "") + " (path '/a/b')") is None
+    once = create.replace("OR REPLACE ", "") + " (path '/a/b')"
+    assert view_definition(once) == ("my view", {"path": "/a/b"})
+    assert view_definition(once.replace("VIEW", "VIEW IF NOT EXISTS")) is None
+    assert view_definition(once.replace("USING", "(a STRING) USING")) is None

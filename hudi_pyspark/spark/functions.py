@@ -1,0 +1,257 @@
+"""Apache Hudi's table-valued functions, as Python UDTFs.
+
+Spark runs a function in one task: they are for tables about a table, and for changes of a few file
+slices. Its process imports this module by name, so that a zip of the package is enough.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as sf
+from pyspark.sql.udtf import AnalyzeResult
+
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.format.file_name import LogFileName
+from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.inspection import InspectionCall
+from hudi_pyspark.spark.schema import spark_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.udtf import AnalyzeArgument
+
+    from hudi_pyspark.scan import Scan
+
+DISTANCE: Final = "_hudi_distance"
+_MAX_SLICES = 100
+_OURS = "_hudi_pyspark_functions"
+# Columns of Apache Hudi, and those of our commits that have their values.
+_OF_COMMIT = {
+    "Total_Bytes_Written": "written_bytes",
+    "Total_Files_Updated": "updated_files",
+    "Total_Partitions_Written": "partitions",
+    "Total_Records_Written": "records",
+    "Total_Updated_Records_Written": "updates",
+    "Total_Write_Errors": "errors",
+}
+_TIMELINE = pa.schema(
+    [
+        *((name, pa.string()) for name in ("Timestamp", "Action", "State", "Completion_Time")),
+        ("File_Name", pa.string()),
+        *((name, pa.int64()) for name in _OF_COMMIT),
+    ]
+)
+_LOG_SIZES = ("Log_File_Count", "Log_File_Size", "Log_File_Scheduled", "Log_File_Unscheduled")
+_FILE_SYSTEM_VIEW = pa.schema(
+    [
+        *((name, pa.string()) for name in ("File_ID", "Partition_Path", "Base_Instant_Time")),
+        ("Base_File_Path", pa.string()),
+        ("Base_File_Size", pa.int64()),
+        *((name, pa.int64()) for name in _LOG_SIZES),
+    ]
+)
+
+
+def query_timeline(path: str, archived: str = "false") -> pa.Table:
+    """Return the instants of a table with what their commits wrote; -1 where there is no commit."""
+    inspect = HudiTable(path).inspect
+    is_archived = archived.lower() == "true"
+    commits = {
+        row["requested_time"]: {**row, "updated_files": row["files"] - row["new_files"]}
+        for row in inspect.commits(archived=is_archived).to_pylist()
+    }
+    rows = []
+    for instant in inspect.timeline(archived=is_archived).to_pylist():
+        commit = commits.get(instant["requested_time"], {})
+        row = {
+            "Timestamp": instant["requested_time"],
+            "Action": instant["action"],
+            "State": instant["state"].upper(),
+            "Completion_Time": instant["completion_time"],
+            "File_Name": instant["path"].rpartition("/")[2],
+        }
+        rows.append({**row, **{name: commit.get(ours, -1) for name, ours in _OF_COMMIT.items()}})
+    return pa.Table.from_pylist(rows, schema=_TIMELINE)
+
+
+def filesystem_view(path: str, partition: str = "") -> pa.Table:
+    """Return the file slices of a table, or of one partition path and those below it."""
+    inspect = HudiTable(path).inspect
+    sizes = {row["path"]: row["bytes"] for row in inspect.files().to_pylist()}
+    rows = []
+    for found in inspect.file_slices(older=True).to_pylist():
+        folder = found["partition_path"]
+        if partition and folder != partition and not folder.startswith(f"{partition}/"):
+            continue
+        base = found["base_file"]
+        logs = {log: sizes.get(log, 0) for log in found["log_files"]}
+        planned = sum(
+            size for log, size in logs.items() if _instant_of(log) == found["base_instant_time"]
+        )
+        values = (
+            *(found["file_id"], folder, found["base_instant_time"]),
+            *((f"{path.rstrip('/')}/{base}", found["base_bytes"]) if base else ("", -1)),
+            *(len(logs), sum(logs.values()), planned, sum(logs.values()) - planned),
+        )
+        rows.append(dict(zip(_FILE_SYSTEM_VIEW.names, values, strict=True)))
+    return pa.Table.from_pylist(rows, schema=_FILE_SYSTEM_VIEW)
+
+
+def _instant_of(log: str) -> str:
+    return LogFileName.parse(log.rpartition("/")[2]).instant
+
+
+def _changes(path: str, form: str, begin: str, end: str | None = None) -> Scan:
+    if form not in ("latest_state", "cdc"):
+        raise InvalidOptionError(
+            f"hudi_table_changes does not know {form!r}; give 'latest_state' or 'cdc'"
+        )
+    options = {"query_type": "incremental", "begin": begin, "end": end, "cdc": form == "cdc"}
+    given = {name: value for name, value in options.items() if value is not None}
+    return HudiTable(path).scan_with(given)
+
+
+def table_changes(path: str, form: str, begin: str, end: str | None = None) -> pa.Table:
+    """Return the rows that a range of commits wrote, or what they changed.
+
+    Raises:
+        UnsupportedQueryError: the range is too large for one task.
+    """
+    scan = _changes(path, form, begin, end)
+    slices = len(scan.plan())
+    if slices > _MAX_SLICES:
+        raise UnsupportedQueryError(
+            f"hudi_table_changes would read {slices} file slices in one task; it reads at most "
+            f"{_MAX_SLICES}. Shorten the range, or make a view that Spark distributes: CREATE "
+            "TEMPORARY VIEW changes USING `hudi-py` OPTIONS (path '…', query_type 'incremental', "
+            f"begin '{begin}'{', cdc true' if form == 'cdc' else ''})"
+        )
+    return scan.to_arrow()
+
+
+def inspect_table(path: str, name: str, *arguments: str) -> pa.Table:
+    """Return a table about the table, with arguments such as ``archived=true``."""
+    return _inspection(name, arguments).run(HudiTable(path).inspect)
+
+
+def _inspection(name: str, arguments: Sequence[str]) -> InspectionCall:
+    given = [argument.partition("=") for argument in arguments]
+    return InspectionCall.parse(
+        {"inspect": name, **{f"inspect.{key.strip()}": value.strip() for key, _, value in given}}
+    )
+
+
+def _metadata(path: str) -> pa.Table:
+    return inspect_table(path, "metadata_records")
+
+
+def _schema_of_inspection(path: str, name: str, *arguments: str) -> pa.Schema:
+    return _inspection(name, arguments).schema(HudiTable(path).view)
+
+
+# By name: the columns, the rows, and the arguments for messages.
+_FUNCTIONS: Final[dict[str, tuple[Callable[..., pa.Schema], Callable[..., pa.Table], str]]] = {
+    "hudi_query_timeline": (lambda *_: _TIMELINE, query_timeline, "path [, 'true']"),
+    "hudi_filesystem_view": (lambda *_: _FILE_SYSTEM_VIEW, filesystem_view, "path [, partition]"),
+    "hudi_metadata": (
+        lambda path: _schema_of_inspection(path, "metadata_records"), _metadata, "path",
+    ),
+    "hudi_table_changes": (
+        lambda *arguments: _changes(*arguments).schema,
+        table_changes,
+        "path, 'latest_state' or 'cdc', begin [, end]",
+    ),
+    "hudi_inspect": (_schema_of_inspection, inspect_table, "path, table [, 'argument=value', …]"),
+}  # fmt: skip
+
+
+def _analyze(name: str, arguments: Sequence[AnalyzeArgument]) -> AnalyzeResult:
+    """Return the columns of a function for its arguments.
+
+    Raises:
+        InvalidOptionError: an argument is missing, one too many, or not a constant text.
+        HudiError: the table cannot be read.
+    """
+    schema_of, rows_of, usage = _FUNCTIONS[name]
+    texts = [argument.value for argument in arguments]
+    code = rows_of.__code__
+    most = len(texts) if code.co_flags & 4 else code.co_argcount  # 4: *arguments
+    fewest = code.co_argcount - len(rows_of.__defaults__ or ())
+    if not all(isinstance(text, str) for text in texts) or not fewest <= len(texts) <= most:
+        raise InvalidOptionError(f"{name} takes constant texts: {name}({usage})")
+    return AnalyzeResult(spark_schema(schema_of(*texts)))
+
+
+def _rows(name: str, arguments: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a function."""
+    for batch in _FUNCTIONS[name][1](*arguments).to_batches():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _udtf(name: str) -> Any:  # noqa: ANN401  (a class that Spark pickles by value)
+    class Function:
+        @staticmethod
+        def analyze(*arguments: AnalyzeArgument) -> AnalyzeResult:
+            return _analyze(name, arguments)
+
+        def eval(self, *arguments: str) -> Iterator[tuple[Any, ...]]:
+            yield from _rows(name, arguments)
+
+    Function.__module__ = "__main__"
+    return sf.udtf(Function)
+
+
+def register_functions(spark: SparkSession) -> None:
+    """Register the functions that the session does not have; see `hudi_pyspark`."""
+    ours: frozenset[str] = getattr(spark, _OURS, frozenset())
+    for name in _FUNCTIONS:
+        if name not in ours and spark.catalog.functionExists(name):
+            message = f"the session has a function {name}, which stays as it is"
+            warnings.warn(message, UserWarning, stacklevel=3)
+            continue
+        spark.udtf.register(name, _udtf(name))
+        ours |= {name}
+    setattr(spark, _OURS, ours)
+
+
+def vector_search(
+    df: DataFrame, column: str, query: Sequence[float], k: int, metric: str = "cosine"
+) -> DataFrame:
+    """Return the nearest rows by a column of vectors; see `hudi_pyspark`."""
+    distances = {"cosine": _cosine, "l2": _l2, "dot_product": _negated_dot}
+    if metric not in distances:
+        raise InvalidOptionError(f"metric is {metric!r}; give one of {', '.join(distances)}")
+    if k < 1:
+        raise InvalidOptionError(f"k is {k}; give a number from 1 on")
+    own = sf.transform(sf.col(column), lambda x: x.cast("double"))
+    given = sf.array(*(sf.lit(float(x)) for x in query))
+    unequal = sf.raise_error(sf.lit(f"{column} has a vector without {len(query)} numbers"))
+    distance = sf.when(sf.size(column) == len(query), distances[metric](own, given)).otherwise(
+        unequal.cast("double")
+    )
+    found = df.where(sf.col(column).isNotNull()).withColumn(DISTANCE, distance)
+    return found.drop(column).orderBy(DISTANCE).limit(k)
+
+
+def _dot(a: Column, b: Column) -> Column:
+    products = sf.zip_with(a, b, lambda x, y: x * y)
+    return sf.aggregate(products, sf.lit(0.0), lambda total, x: total + x)
+
+
+def _negated_dot(a: Column, b: Column) -> Column:
+    return -_dot(a, b)
+
+
+def _l2(a: Column, b: Column) -> Column:
+    differences = sf.zip_with(a, b, lambda x, y: x - y)
+    return sf.sqrt(_dot(differences, differences))
+
+
+def _cosine(a: Column, b: Column) -> Column:
+    norms = sf.sqrt(_dot(a, a)) * sf.sqrt(_dot(b, b))
+    return sf.when(norms == 0, sf.lit(1.0)).otherwise(1 - _dot(a, b) / norms)

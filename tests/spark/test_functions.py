@@ -1,0 +1,163 @@
+"""Table-valued functions in SQL, compared with Apache Hudi's procedures and queries."""
+
+import json
+import math
+
+import pytest
+from pyspark.errors import AnalysisException, PythonException
+from pyspark.sql.functions import udtf
+
+import hudi_pyspark
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.spark import functions
+from tests.spark.frames import assert_same_rows, hudi_rows
+from tests.test_golden_procedures import answer, picked
+
+pytestmark = pytest.mark.spark
+
+CHANGES = "v9_mor_compaction_inline"
+
+
+@pytest.fixture(scope="module")
+def session(spark):
+    own = spark.newSession()
+    own.conf.set("spark.sql.session.timeZone", "UTC")
+    hudi_pyspark.register_functions(own)
+    return own
+
+
+def rows(frame):
+    return [row.asDict() for row in frame.collect()]
+
+
+@pytest.mark.parametrize("case", ["v9_mor_mdt_indexes", "v6_cow_archived", "v9_mor_clustering"])
+def test_timeline_has_the_numbers_of_apache_hudi(session, golden_table, case):
+    timeline = session.sql(f"SELECT * FROM hudi_query_timeline('{golden_table(case)}')")
+    commits = {
+        "commit_time": "Timestamp", "action": "Action",
+        "total_bytes_written": "Total_Bytes_Written",
+        "total_files_updated": "Total_Files_Updated",
+        "total_partitions_written": "Total_Partitions_Written",
+        "total_records_written": "Total_Records_Written",
+        "total_update_records_written": "Total_Updated_Records_Written",
+        "total_errors": "Total_Write_Errors",
+    }  # fmt: skip
+    known = picked(answer(case, "show_commits"), list(commits))
+    written = timeline.where("State = 'COMPLETED' AND Total_Records_Written >= 0")
+    assert picked(rows(written), list(commits.values())) == known
+    instants = answer(case, "show_timeline")
+    active = [row for row in instants if row["timeline_type"] == "ACTIVE"]
+    assert picked(rows(timeline), ["Timestamp", "State"]) == picked(
+        active, ["instant_time", "state"]
+    )
+
+
+def test_file_system_view_has_the_slices_of_apache_hudi(session, golden_table):
+    case = "v9_mor_mdt_indexes"
+    path = golden_table(case)
+    known = answer(case, "show_fsview_all")
+    names = ["Partition_Path", "File_ID", "Base_Instant_Time", "Base_File_Size", "Log_File_Count"]
+    names += ["Log_File_Size"]
+    theirs = ["partition", "file_id", "base_instant", "data_file_size", "num_delta_files"]
+    theirs += ["total_delta_file_size"]
+    found = session.sql(f"SELECT * FROM hudi_filesystem_view('{path}')")
+    assert picked(rows(found), names) == picked(known, theirs)
+    files = {row["data_file"].replace("<table>", str(path)) for row in known}
+    assert {row["Base_File_Path"] for row in rows(found)} == files
+    one = session.sql(f"SELECT * FROM hudi_filesystem_view('{path}', 'amer')")
+    assert {row["Partition_Path"] for row in rows(one)} == {"amer"}
+
+
+@pytest.mark.parametrize(
+    ("case", "arguments", "query"),
+    [
+        (CHANGES, "'latest_state', 'earliest'", "incr_all"),
+        (CHANGES, "'latest_state', '20261121062659947', '20261121062706925'", "incr_mid"),
+        ("v9_cow_cdc_data_before", "'cdc', 'earliest'", "cdc_all"),
+    ],
+)
+def test_changes_are_those_of_apache_hudi(session, golden_table, case, arguments, query):
+    found = session.sql(f"SELECT * FROM hudi_table_changes('{golden_table(case)}', {arguments})")
+    known = hudi_rows(session, case, query)
+    if query == "cdc_all":  # their images are JSON, whose fields may have another order
+
+        def images(frame):
+            return sorted(
+                (row.op, row.ts_ms, *(_values(row[name]) for name in ("before", "after")))
+                for row in frame.collect()
+            )
+
+        assert images(found) == images(known)
+    else:
+        assert_same_rows(found.select(known.columns), known)
+
+
+def _values(image):
+    return sorted(map(str, (json.loads(image or "null") or {}).items()))
+
+
+def test_inspection_and_metadata(session, golden_table):
+    path = golden_table("v9_mor_mdt_indexes")
+    found = session.sql(f"SELECT * FROM hudi_inspect('{path}', 'file_slices', 'older=true')")
+    assert found.count() == len(answer("v9_mor_mdt_indexes", "show_fsview_all"))
+    listed = "metadata_partition = 'files' AND key <> '__all_partitions__'"
+    keys = session.sql(f"SELECT key FROM hudi_metadata('{path}') WHERE {listed}")
+    known = answer("v9_mor_mdt_indexes", "show_metadata_table_partitions")
+    assert picked(rows(keys), ["key"]) == picked(known, list(known[0]))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("hudi_table_changes('{path}', 'new', 'earliest')", "give 'latest_state' or 'cdc'"),
+        ("hudi_table_changes('{path}')", "hudi_table_changes(path, 'latest_state' or 'cdc'"),
+        ("hudi_query_timeline(5)", "takes constant texts"),
+        ("hudi_query_timeline('{path}', 'true', 'x')", "takes constant texts"),
+        ("hudi_filesystem_view('/nowhere')", "HUDI_PATH_NOT_FOUND"),
+        ("hudi_inspect('{path}', 'comits')", "did you mean commits?"),
+    ],
+)
+def test_mistakes_are_named(session, golden_table, call, text):
+    query = f"SELECT * FROM {call.format(path=golden_table(CHANGES))}"
+    with pytest.raises((AnalysisException, PythonException)) as raised:
+        session.sql(query).collect()
+    assert text in str(raised.value)
+
+
+def test_large_range_is_refused(golden_table, monkeypatch):
+    monkeypatch.setattr(functions, "_MAX_SLICES", 0)
+    with pytest.raises(hudi_pyspark.UnsupportedQueryError, match="TEMPORARY VIEW changes USING"):
+        functions.table_changes(str(golden_table(CHANGES)), "latest_state", "earliest")
+
+
+def test_function_of_the_session_stays(spark):
+    class Mine:
+        def eval(self):
+            yield (5,)
+
+    own = spark.newSession()
+    own.udtf.register("hudi_metadata", udtf(Mine, returnType="n int"))
+    with pytest.warns(UserWarning, match="has a function hudi_metadata, which stays as it is"):
+        hudi_pyspark.register_functions(own)
+    assert own.sql("SELECT n FROM hudi_metadata()").first()[0] == 5
+    hudi_pyspark.register_functions(session := spark.newSession())
+    hudi_pyspark.register_functions(session)  # our own are not warned of
+
+
+def test_nearest_vectors(spark):
+    vectors = [(1, [1.0, 0.0]), (2, [0.0, 2.0]), (3, [3.0, 3.0]), (4, None), (5, [0.0, 0.0])]
+    frame = spark.createDataFrame(vectors, "id int, v array<float>")
+
+    def nearest(metric, k=2):
+        found = hudi_pyspark.vector_search(frame, "v", [1, 0], k, metric)
+        assert found.columns == ["id", "_hudi_distance"]
+        return [(row.id, round(row._hudi_distance, 9)) for row in found.collect()]
+
+    assert nearest("cosine") == [(1, 0.0), (3, round(1 - 1 / math.sqrt(2), 9))]
+    assert nearest("l2") == [(1, 0.0), (5, 1.0)]
+    assert nearest("dot_product") == [(3, -3.0), (1, -1.0)]
+    assert len(nearest("cosine", 9)) == 4
+    with pytest.raises(InvalidOptionError, match="cosine, l2, dot_product"):
+        hudi_pyspark.vector_search(frame, "v", [1, 0], 1, "manhattan")
+    with pytest.raises(Exception, match="v has a vector without 3 numbers"):
+        hudi_pyspark.vector_search(frame, "v", [1, 0, 0], 1).collect()
