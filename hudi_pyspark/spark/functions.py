@@ -190,7 +190,19 @@ def _analyze(name: str, arguments: Sequence[AnalyzeArgument]) -> AnalyzeResult:
 def _rows(name: str, arguments: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a function."""
     for batch in _FUNCTIONS[name][1](*arguments).to_batches():
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        columns = [[_plain(v, c.type) for v in c.to_pylist()] for c in batch.columns]
+        yield from zip(*columns, strict=True)
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401
+    """Return a value as Spark takes it: maps as dicts, at any depth."""
+    if value is None or not pa.types.is_nested(kind):
+        return value
+    if pa.types.is_map(kind):
+        return {key: _plain(item, kind.item_type) for key, item in value}
+    if pa.types.is_struct(kind):
+        return {field.name: _plain(value[field.name], field.type) for field in kind}
+    return [_plain(item, kind.value_type) for item in value]
 
 
 def _udtf(name: str) -> Any:  # noqa: ANN401  (a class that Spark pickles by value)
