@@ -16,7 +16,6 @@ from pyspark.sql.udtf import AnalyzeResult
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.inspection import InspectionCall
 from hudi_pyspark.spark.schema import spark_schema
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.udtf import AnalyzeArgument
 
+    from hudi_pyspark.inspection import InspectionCall
     from hudi_pyspark.scan import Scan
 
 DISTANCE: Final = "_hudi_distance"
@@ -140,6 +140,8 @@ def inspect_table(path: str, name: str, *arguments: str) -> pa.Table:
 
 
 def _inspection(name: str, arguments: Sequence[str]) -> InspectionCall:
+    from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415  (rarely needed)
+
     given = [argument.partition("=") for argument in arguments]
     return InspectionCall.parse(
         {"inspect": name, **{f"inspect.{key.strip()}": value.strip() for key, _, value in given}}
