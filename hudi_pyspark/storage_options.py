@@ -141,9 +141,8 @@ def file_system_arguments(
 ) -> dict[str, Value]:
     """Return the arguments for the file system of a scheme.
 
-    Names of settings are in any case. Those of `given` win over the environment's, of which others
-    are ignored: they may be meant for another storage. A protocol of fsspec that is not in
-    `SETTINGS` gets its arguments as they are.
+    Those of `given`, in any case, win over the environment's, of which others are ignored. A
+    protocol of fsspec that is not in `SETTINGS` gets its arguments as they are.
     """
     common = _by_name(COMMON)
     given = {name: value for name, value in given.items() if name.lower() not in common}

@@ -343,9 +343,7 @@ class ReadOptions:
         """Parse options by any of their names, in any case; they win over ``defaults``.
 
         An unknown ``hoodie.*`` key is ignored, as Apache Hudi does, with a warning that names the
-        nearest known key. Defaults are by key, e.g. from the environment; those that are not read
-        options are ignored, since they may be meant for others. Raises InvalidOptionError, and
-        UnsupportedQueryError for what this release does not cover.
+        nearest known key. Defaults that are not read options by key may be meant for others.
         """
         _check_no_inspection(options)
         for name, value in options.items():

@@ -69,11 +69,9 @@ SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mer
 
 
 def check_other_option(name: str, value: object, options: Iterable[Option]) -> None:
-    """Accept an option (in lower case) that is not a read option, or report it.
+    """Accept an option (in lower case) that is not a read option, or refuse it.
 
-    An unknown key of Hudi is ignored, as Apache Hudi does, with a warning. Raises
-    InvalidOptionError for an unknown name without ``hoodie.``, most likely misspelt, and
-    UnsupportedQueryError for a query feature that this release does not cover.
+    An unknown key of Hudi is ignored, as Apache Hudi does, with a warning.
     """
     text = as_text(value)
     if name == _BLOB_MODE and text.upper() == "CONTENT":

@@ -78,10 +78,9 @@ def plan(
 ) -> list[ScanTask]:
     """Make one task per file slice, in order of partition path and file id.
 
-    ``result`` has the columns of the answer, of which structs may lack unwanted fields; ``until``
-    is the newest instant that the query sees, inclusive. A range has the slices below its files in
-    ``merged_slices``, by partition path and file id. With ``from_files``, partition columns keep
-    the values that the files hold.
+    ``until`` is the newest instant that the query sees, inclusive. A range has the slices below its
+    files in ``merged_slices``, by partition path and file id. With ``from_files``, partition
+    columns keep the values that the files hold.
     """
     config, table_schema, options = context.config, context.table_schema, context.options
     merger = find_merger(context.rule, options.payload_merger, context.mergers)

@@ -52,8 +52,7 @@ class Attempts:
     ) -> _T:
         """Make a request, on the file or folder ``place``, until it succeeds.
 
-        ``renew`` gets new credentials after a refusal, and returns whether there were any. Raises
-        FileNotFoundError; StorageAccessError where the credentials are refused; else StorageError.
+        ``renew`` gets new credentials after a refusal, and returns whether there were any.
         """
         for attempt in range(1, self.most + 1):
             try:

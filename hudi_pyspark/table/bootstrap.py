@@ -87,11 +87,7 @@ class BootstrapSources:
 def load_bootstrap_sources(
     storage: Storage, config: TableConfig, base_path: str = ""
 ) -> BootstrapSources:
-    """Read the bootstrap index, and find the source files below ``base_path``.
-
-    "" is the recorded folder, or where `locate_sources` finds it. Raises UnsupportedTableError
-    without an index of HFiles, MissingFileError, or CorruptTableError.
-    """
+    """Read the bootstrap index, and find the sources: "" as `locate_sources` does."""
     index = _load_index(storage, config)
     folder = base_path or locate_sources(storage, config.bootstrap_base_path)
     return BootstrapSources(config, index, folder)

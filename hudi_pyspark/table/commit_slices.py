@@ -65,7 +65,7 @@ def slices_of_groups(
     """Return the slices of some file groups (partition path, file id) as of an instant.
 
     Commits that completed after ``completed_by`` do not count, although they began before; "" goes
-    by requested times alone. With ``check_files``, missing files are refused.
+    by requested times alone.
     """
     partitions = sorted({partition for partition, _ in file_groups})
     if view.config.log_file_has_one_commit:

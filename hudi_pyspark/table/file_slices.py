@@ -58,8 +58,7 @@ class FileSlices:
 
         None is the latest. ``read_optimized`` slices have a base file and no log files. Without
         ``check_files``, see `is_listed` of each file; partitions that ``choice`` excludes are not
-        listed. Raises MissingFileError, or CorruptTableError where commits, plans or files
-        contradict each other.
+        listed.
         """
         until = instant if instant is not None else self.last_instant
         replaced = self.history.replaced_file_groups(until)

@@ -76,25 +76,13 @@ def decode_records(
     ends: Int64s,
     columns: Sequence[str] | None = None,
 ) -> pa.Table:
-    """Decode Avro binary records into Arrow columns.
+    """Decode Avro binary records into Arrow columns, one chunk per run of records.
 
-    Args:
-        schema: the schema that the records were written with.
-        data: the bytes that hold the records; not copied, but for the last run of records.
-        starts: per record, the offset of its first byte in ``data``; in any order.
-        ends: per record, the offset after its last byte.
-        columns: top-level fields to decode, names that the schema lacks being ignored; None for
-            all. Decoding a record stops after the last of them.
-
-    Returns:
-        A table with the types of `arrow_schema`, its columns in the order of the schema and its
-        rows in the order of ``starts``, one chunk per run of records. It has the right number of
-        rows even if it has no column.
-
-    Raises:
-        CorruptAvroError: bytes that do not fit the schema. A record that is longer than its values
-            is noticed only when the schema's last field is decoded.
-        UnsupportedTypeError: a wanted column has a type without Arrow counterpart.
+    ``data`` is not copied, but for the last run; ``starts``, in any order, and ``ends`` are offsets
+    in it. Columns that the schema lacks are ignored; decoding a record stops after the last wanted
+    one, so that one which is longer than its values is noticed only with the schema's last field.
+    Types are those of `arrow_schema`; the rows count even without columns. Raises CorruptAvroError,
+    and UnsupportedTypeError for a wanted column.
     """
     buffer = data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)

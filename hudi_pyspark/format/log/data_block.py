@@ -65,10 +65,8 @@ def decode_data_block(
 ) -> pa.Table:
     """Decode the records of an Avro, CDC, HFile or Parquet data block, in block order.
 
-    Only ``columns`` are decoded, those that the block's schema lacks left out; rows outside
-    ``only`` may be decoded too. Columns are in the order and types of the block's schema or Parquet
-    file, and timestamps keep their unit. Raises CorruptLogBlockError, UnsupportedTypeError or, for
-    an HFile codec, UnsupportedTableError.
+    Columns that the block's schema lacks are left out; rows outside ``only`` may be decoded too.
+    Columns have the order and types of the block's schema or Parquet file, timestamps their unit.
     """
     decode = (
         _NATIVE_DECODERS[block.native_extension]

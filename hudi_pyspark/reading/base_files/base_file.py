@@ -43,10 +43,8 @@ def read_base_file(
     """Stream a base file, in its own types and order, at most ``batch_rows`` rows at a time.
 
     Columns that the file lacks are left out; without any, tables still have their number of rows.
-    ``fields`` has columns with the nested fields that are wanted: others may be missing, and
-    columns that are not in it are whole. Of a Parquet file only the wanted ``row_groups`` are read.
-    Raises MissingFileError, CorruptBaseFileError, UnsupportedTableError or, for timestamps of ORC
-    files, UnsupportedTypeError.
+    ``fields`` has columns with the nested fields that are wanted, if not all of them; only the
+    wanted ``row_groups`` of a Parquet file are read.
     """
     check_readable(path)
     try:
