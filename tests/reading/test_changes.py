@@ -299,17 +299,17 @@ class TestRange:
         assert len(planned(table, hollow_commits=HollowCommits.USE_TRANSITION_TIME)) == 3
 
     def test_a_begin_before_the_active_timeline_is_refused(self):
-        table = archive(self.table(), [("005", "006", "commit"), ("007", "008", "commit")])
+        table = archive(self.table(), ("005", "006", "commit"), ("007", "008", "commit"))
         with pytest.raises(IncrementalRangeError, match="commit 005 is archived") as raised:
             planned(table)
         assert "Begin at 007 or later" in str(raised.value)
         assert len(planned(table, "007")) == 3
 
     def test_archived_table_services_hide_no_changes(self):
-        assert len(planned(archive(self.table(), [("005", "006", "clean")]))) == 3
+        assert len(planned(archive(self.table(), ("005", "006", "clean")))) == 3
 
     def test_earliest_begins_behind_the_archived_commits(self):
-        table = archive(self.table(), [("005", "006", "commit")])
+        table = archive(self.table(), ("005", "006", "commit"))
         with pytest.warns(UserWarning, match="they begin at 005, later than requested"):
             assert len(planned(table, on_missing=OnMissing.EARLIEST)) == 3
 
@@ -347,7 +347,7 @@ class TestMissingFiles:
     def test_the_slice_below_may_come_from_archived_commits(self):
         table = cdc_table().data(base("f", "010"))
         table = commit(table, "030", "UPSERT", stat(log("f", "030")), action="deltacommit")
-        task = one_task(archive(table, [("010", "015", "commit")]), "010")
+        task = one_task(archive(table, ("010", "015", "commit")), "010")
         assert (files(task.before), task.before.until) == ([base("f", "010")], "010")
 
     @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ class TestMissingFiles:
         table = cdc_table("COPY_ON_WRITE", mode="OP_KEY_ONLY")
         commit(table, "030", operation, *stats, replaces=replaces)
         with pytest.raises(IncrementalRangeError, match="no file is left of group f"):
-            planned(archive(table, [("010", "015", "commit")]), "010")
+            planned(archive(table, ("010", "015", "commit")), "010")
 
 
 AVRO_COLUMNS = {"id": nullable("string"), "ts": nullable("long"), "v": nullable("string")}
