@@ -79,13 +79,14 @@ class Planner:
             scan = scan.where(predicate)
         limits = [limit for limit in (hints.limit, self._client.limit) if limit is not None]
         # By the optimizer's rule, by a client, by the option columns or by .schema(...).
-        is_narrowed = hints.is_pinned or len(columns) < len(self._table(is_pinned=True).schema)
+        is_narrowed = hints.is_pinned or len(columns) < len(scan.schema)
+        is_narrowed |= self._client.is_given or GivenOptions.of(self._options).has("columns")
         return HudiReader(
             scan,
             columns,
             arrow_schema_of(schema),
             limit=min(limits, default=None),
-            is_narrowed=is_narrowed or self._client.is_given,
+            is_narrowed=is_narrowed,
         )
 
     def stream_reader(
