@@ -304,16 +304,6 @@ def _text_ordering(c: Comparison) -> bool:
     return _has_higher_ordering(c, found, fields[0])
 
 
-def _ordering_of_other_class(c: Comparison) -> bool:
-    """D41: PartialUpdateAvroPayload by a decimal, date or text: ours has the higher value."""
-    found, fields = c.difference(), c.history.ordering_fields
-    is_partial = c.payload == "PartialUpdateAvroPayload" and c.table_version < 9
-    if not found or not fields or not is_partial:
-        return False
-    kinds = {c.history.column_type(field) for field in fields}
-    return kinds <= {"decimal", "date", "string"} and _has_higher_ordering(c, found, fields[0])
-
-
 def _has_higher_ordering(c: Comparison, found: Difference, field: str) -> bool:
     """Return whether the same keys differ, and ours have an ordering value that is not lower."""
     theirs, ours = (
@@ -477,7 +467,6 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D34", logs_of_compacted_groups),
     ("D35", _replaced_twice),
     ("D36", _repeated_keys),
-    ("D41", _ordering_of_other_class),
 )
 
 

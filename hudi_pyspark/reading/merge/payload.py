@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array, is_null, is_true
+from hudi_pyspark.columns.arrays import any_of, as_one_array, is_null, is_true
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import (
     OrderingValues,
@@ -133,7 +133,7 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
     # deletes whatever its ordering value; meta columns are always those of the newer record.
     deletes = newer.marks.is_delete | ~newer.has_row
     wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
-    wins |= _of_other_class(older, newer) | _is_unordered(older, rule)
+    wins |= _of_other_class(older, newer, rule) | _is_unordered(older, rule)
     merges = ~deletes & (wins | ~older.marks.is_delete)
     filled = {}
     for name in newer.rows.schema.names:
@@ -149,12 +149,17 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
     return replace(decision, filled=filled, ordering_fields=rule.ordering_fields)
 
 
-def _of_other_class(older: Records, newer: Records) -> Mask:
+def _of_other_class(older: Records, newer: Records, rule: MergeRule) -> Mask:
     """Return the pairs whose ordering values do not compare in Java: a null is the Integer 0."""
-    differs = np.zeros(len(older), np.bool_)
+    # Of decimals, dates and texts, Spark has classes that are never those of the payload's record.
+    kinds = [ordering_field(newer.rows, name).type for name in rule.ordering_fields]
+    differs = np.full(len(older), any(map(_HAS_SPARK_CLASS, kinds)))
     for one, other in zip(older.marks.ordering.fields, newer.marks.ordering.fields, strict=True):
         differs |= is_null(one) != is_null(other)
     return differs
+
+
+_HAS_SPARK_CLASS = any_of(pa.types.is_decimal, pa.types.is_date, pa.types.is_string)
 
 
 def aws_dms(older: Records, newer: Records, rule: MergeRule) -> Decision:

@@ -26,6 +26,15 @@ _AVRO: dict[pa.DataType, object] = {
     pa.int32(): "int",
     pa.bool_(): "boolean",
     pa.binary(): "bytes",
+    pa.float64(): "double",
+    pa.date32(): {"type": "int", "logicalType": "date"},
+    pa.timestamp("us", "UTC"): {"type": "long", "logicalType": "timestamp-micros"},
+    pa.decimal128(9, 2): {
+        "type": "bytes",
+        "logicalType": "decimal",
+        "precision": 9,
+        "scale": 2,
+    },
     pa.struct({"x": pa.int64(), "y": pa.int64()}): {
         "type": "record",
         "name": "xy",

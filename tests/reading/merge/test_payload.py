@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -331,6 +333,31 @@ def test_partial_update_takes_meta_columns_of_the_newer_record_even_if_it_is_lat
     columns = {"_hoodie_commit_time": pa.string(), "ts": pa.int64(), "a": pa.string()}
     found = outcome(PARTIAL, ("001", 10, "base"), ("002", 5, "x"), columns=columns)
     assert found == ("002", 10, "base")
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "is_later"),
+    [
+        pytest.param(pa.decimal128(9, 2), Decimal(5), Decimal(9), True, id="decimal"),
+        pytest.param(pa.date32(), date(2024, 1, 1), date(2024, 1, 2), True, id="date"),
+        pytest.param(pa.string(), "005", "009", True, id="text"),
+        pytest.param(pa.float64(), 5.0, 9.0, False, id="double"),
+        pytest.param(pa.timestamp("us", "UTC"), 5, 9, False, id="timestamp"),
+    ],
+)
+@pytest.mark.parametrize("version", [6, 8])
+def test_partial_update_by_values_of_a_class_of_spark_keeps_the_later_record(
+    kind, low, high, is_later, version
+):
+    # As 1.2.0 reads tables that it wrote in both versions, from the log and over a base file.
+    columns = {"ts": kind, "a": pa.string()}
+    low, high = pa.array([low, high], kind).to_pylist()
+    expected = (low, "late") if is_later else (high, "early")
+    for base, *log in (
+        [(high, "early"), (low, "late")],
+        [(low, "x"), (high, "early"), (low, "late")],
+    ):
+        assert outcome(PARTIAL, base, *log, columns=columns, version=version) == expected
 
 
 MYSQL_ROW = mysql("", "c", 10, 5)[1:]
