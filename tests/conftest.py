@@ -80,7 +80,7 @@ def spark_environment() -> None:
 
 @pytest.fixture(scope="session")
 def connect_port(spark_environment: None) -> Iterator[str]:  # noqa: ARG001
-    """The port of a Connect server that all tests share; each makes sessions of its own."""
+    """The port of a Connect server that all tests share; each makes its own sessions."""
     from tests.spark.deployment import connect_server
 
     with connect_server() as port:

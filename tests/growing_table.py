@@ -66,7 +66,7 @@ def table_at(case: str, instant: str, folder: Path) -> GrowingTable:
 
 
 def commits_of(case: str) -> dict[str, str]:
-    """Requested time of each commit to the time that tells it in a stream, in that time's order.
+    """Requested time of each commit to the time that identifies it in a stream, in that order.
 
     Out of the list of file names that was recorded with the case.
     """
@@ -96,8 +96,8 @@ def _written_at(name: str, writers: Mapping[str, str]) -> str:
 def _writers(files: Mapping[str, bytes]) -> dict[str, str]:
     """Path to the instant that wrote it, by the JSON commits of timeline layout 1.
 
-    There the name of a log file tells the instant of its slice, not of the commit; from layout 2
-    on, whose commits are Avro, it tells the commit.
+    There the name of a log file has the instant of its slice, not of the commit; from layout 2
+    on, whose commits are Avro, it has that of the commit.
     """
     commits = re.compile(r"\.hoodie/(\d{17})\.(commit|deltacommit|replacecommit)")
     writers: dict[str, str] = {}

@@ -77,7 +77,7 @@ def test_record_key_is_found_in_base_and_log_files(table, expected):
 
 @pytest.mark.parametrize("case", ["v6_mor_insert_duplicates", "v9_mor_insert_duplicates"])
 def test_filter_finds_the_rows_of_a_key_that_a_base_file_has_twice(golden_table, case):
-    """Which of the two a log record replaces, positions tell, or else their order in the file."""
+    """Which of the two a log record replaces, positions decide, or else their order in the file."""
     path = golden_table(case)
     query = next(q for q in load_case(GOLDEN / path.name).queries if q.name == "snapshot")
     keys = query.expected_rows().column("_hoodie_record_key").to_pylist()

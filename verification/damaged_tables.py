@@ -247,7 +247,7 @@ def _in_child(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:
 def main() -> int:
     """Print the outcomes; the status is 1 if there is a bare error or the process ended."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--step", type=int, default=50, help="damage every so many bytes")
+    parser.add_argument("--step", type=int, default=50, help="bytes from one damage to the next")
     parser.add_argument("tables", nargs="*", default=TABLES, help="names of golden tables")
     arguments = parser.parse_args()
     outcomes = run(arguments.tables, arguments.step)

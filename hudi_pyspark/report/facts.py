@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.inspection.commits import KnownCommit
     from hudi_pyspark.table.view import TableView
 
-# Tables with more partitions are listed by their metadata table, if they have one: listing so many
+# Tables with more partitions are listed by their metadata table, if they have one: listing all
 # folders of an object store takes minutes.
 _MOST_FOLDERS = 1_000
 # What the statistics of columns may cost: entries of the index, else footers of base files.

@@ -48,7 +48,7 @@ class PackedTasks:
 def _packed(task: ReadTask, shared: list[SharedPlan]) -> object:
     """Return a task with the number of its plan; a plan that is not numbered yet is appended."""
     if isinstance(task, CdcTask):
-        return task  # each has plans of its own
+        return task  # each has its own plans
     number = next((n for n, plan in enumerate(shared) if plan is task.shared), len(shared))
     if number == len(shared):
         shared.append(task.shared)

@@ -1,4 +1,4 @@
-"""Runs the command as users do: a process of its own, with a pipe or a terminal."""
+"""Runs the command as users do: a separate process, with a pipe or a terminal."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ KNOWN = {
         ("name NOT LIKE 'z%'", True),
         ("fare = 3", False),
         ("fare < 1", False),
-        # Bounds do not tell of NaN, which is greater than all.
+        # Bounds leave out NaN, which is greater than all.
         ("fare > 3", True),
         ("id = 9 OR name = 'g'", True),
         ("id = 9 AND name = 'g'", False),

@@ -53,7 +53,7 @@ def certain_answers() -> dict[str, CertainAnswer]:
     for entry in tomllib.loads(_FILE.read_text())["certain"]:
         case, _, name = entry.get("same_data_as", "").partition("/")
         for query in entry["queries"]:
-            # A star stands for the name of the query itself.
+            # A star is the name of the query itself.
             twin = name.replace("*", query.partition("/")[2])
             found[query] = CertainAnswer(entry["reason"], case, twin)
     return found

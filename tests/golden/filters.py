@@ -35,7 +35,7 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter's text, and whether it holds for a row; None stands for SQL's null."""
+    """A filter's text, and whether it holds for a row; None is SQL's null."""
 
     text: str
     holds: Callable[[Row], bool | None]

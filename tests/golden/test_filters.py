@@ -16,7 +16,7 @@ PARTITION_VALUES = [case for case in EXTRA if "_pv_" in case.name or "_pt_" in c
 
 @pytest.fixture(autouse=True)
 def _small_files_are_read_like_large_ones(monkeypatch):
-    """Golden tables are small: what only pays for large files is tried on them all the same."""
+    """Golden tables are small: what only pays for large files is tried on them, too."""
     monkeypatch.setattr(page_reads, "_FEWEST_BYTES", 0)
     monkeypatch.setattr(page_reads, "_MOST_PAGES", 1.0)
     monkeypatch.setattr(page_reads, "_ROWS_OF_PAGE", 0)

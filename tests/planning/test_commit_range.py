@@ -48,7 +48,7 @@ def slices_of(table, *args, **more):
 
 
 def three_commits(version=9, table_type="COPY_ON_WRITE"):
-    """Each writes a file of its own; from version 8 on they complete at 015, 025 and 035."""
+    """Each writes a separate file; from version 8 on they complete at 015, 025 and 035."""
     table = TinyTable(version, table_type)
     for number in (1, 2, 3):
         table.write(f"0{number}0", "commit", base(f"f{number}", f"0{number}0"))

@@ -47,7 +47,7 @@ PLAIN: list[tuple[Schema, st.SearchStrategy[Any]]] = [
     ({"type": "long", "logicalType": "local-timestamp-micros"}, st.datetimes()),
 ]
 
-# At most one branch per Python type, so that a decoded value tells its branch.
+# At most one branch per Python type, so that a decoded value shows its branch.
 BRANCHES: dict[type, list[Schema]] = {
     bool: ["boolean"],
     int: ["int", "long"],

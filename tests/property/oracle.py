@@ -19,7 +19,7 @@ class Row:
 
     key: str
     ordering: tuple[Any, ...]  # one value for each ordering field, None for null
-    value: int  # tells the row from all others
+    value: int  # distinguishes the row from all others
     deletes: bool = False  # whether it is flagged as a delete, in whichever way
     position: int = -1  # of the base row that the log row replaces
 

@@ -15,7 +15,7 @@ from hudi_pyspark.format.avro.decoder import decode_records
 from hudi_pyspark.format.avro.schema import AvroRecord, arrow_schema, parse_schema
 from tests.property.avro_strategies import decode, encode, tables
 
-# Lists of few records are searched in another way than lists of many.
+# Lists of few records are searched differently than lists of many.
 MANY = 60
 
 pytestmark = pytest.mark.property
@@ -76,7 +76,7 @@ def test_runs_of_any_length_give_the_same_rows(table, run_records):
 def decode_or_refuse(
     schema: AvroRecord, raw: bytes, starts: np.ndarray, ends: np.ndarray, times: int
 ) -> CorruptAvroError | None:
-    """Decode the records so many times over; any other error than the one returned is a failure."""
+    """Decode the records that many times; any other error than the one returned is a failure."""
     try:
         table = decode_records(schema, raw, np.tile(starts, times), np.tile(ends, times))
     except CorruptAvroError as error:

@@ -98,7 +98,7 @@ KEEPING: list[dict[str, Any]] = [
     {"_hoodie_operation": "+U"},
     {"op": "GONE"},
 ]
-KINDS = st.sampled_from(["int", "int", *sorted(ORDERINGS)])  # int has rules of its own
+KINDS = st.sampled_from(["int", "int", *sorted(ORDERINGS)])  # int has its own rules
 KEYS = st.sampled_from(["a", "b", "c", "ä"])
 OTHER_CLASS_VALUE = 3  # always the same: deletes of two such values would not compare in Hudi
 MARKS: dict[str, object] = {

@@ -67,7 +67,7 @@ ARROW = pa.schema(
     }.items()
 )
 COLUMNS = tuple(ARROW.names)
-# Few values, so that records tie; the outcome of a merge tells by its commit whose it is.
+# Few values, so that records tie; the commit of a merged row shows whose it is.
 SMALL = st.sampled_from([0, 1, 1, 2, 2, 3, None])
 OPERATIONS = st.sampled_from([None, "c", "u", "u", "u", "d", "D"])
 VALUES: dict[str, st.SearchStrategy[Any]] = {

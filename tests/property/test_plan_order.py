@@ -18,7 +18,7 @@ from tests.table.tiny_table import TinyTable, base, log
 pytestmark = pytest.mark.property
 
 SCHEMA = pa.schema([(n, pa.string()) for n in ("_hoodie_record_key", "id", "p")])
-# Few of each, so that files meet in one slice. Nothing tells of 010: it counts as archived.
+# Few of each, so that files meet in one slice. Nothing names 010: it counts as archived.
 TIMES = ["010", "020", "030", "040"]
 PARTITIONS = ["d", "b/c", "a"]
 

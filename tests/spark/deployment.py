@@ -170,7 +170,7 @@ def _line(log: Path, text: str) -> str:
 
 
 def client(script: str, *arguments: str, timeout: int = 200) -> dict[str, Any]:
-    """Run a script in a process of its own and return the answers that it printed."""
+    """Run a script in a separate process and return the answers that it printed."""
     command = [sys.executable, "-c", script, *arguments]
     return _answers(command, None, timeout, None)
 

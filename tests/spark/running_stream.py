@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunningStream:
-    """One checkpoint and one sink; every `run` is a query of its own on both."""
+    """One checkpoint and one sink; every `run` is a separate query on both."""
 
     spark: SparkSession
     table: Path

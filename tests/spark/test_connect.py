@@ -69,7 +69,7 @@ CASE = "v9_mor_compaction_inline"
 
 @pytest.fixture(scope="module")
 def answers(connect_port, golden_table):
-    """What a Connect client in a process of its own is answered."""
+    """What a Connect client in a separate process is answered."""
     return client(CLIENT, connect_port, str(golden_table(CASE)))
 
 

@@ -33,7 +33,7 @@ CASES = [MOR, TYPES, "v6_mor_part_basic", "v8_mor_keygen_complex_hive", "v9_cow_
 
 @pytest.fixture
 def ruled(spark):
-    """A session of its own with the rule; the shared one stays without."""
+    """A separate session with the rule; the shared one stays without."""
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "UTC")
     session.conf.set(ENABLED, "true")

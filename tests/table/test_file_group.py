@@ -15,7 +15,7 @@ def log(time, version=1, file_id="f", token="0-1-0"):
 def group(*files, completed=None, planned=None):
     """Slices of the only group: base instant to the instants of the base file and the logs.
 
-    `completed` maps requested to completion times; None stands for a table of layout 1.
+    `completed` maps requested to completion times; None is a table of layout 1.
     """
     (found,) = groups(*files, completed=completed, planned=planned)
     return {s.base_instant_time: shape(s) for s in found.slices}

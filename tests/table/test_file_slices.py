@@ -416,7 +416,7 @@ def test_read_optimized_slices_have_no_logs(version):
 
 
 def test_read_optimized_skips_slices_without_base_file():
-    # A log file that completed before every base file makes a slice of its own.
+    # A log file that completed before every base file makes a new slice.
     table = TinyTable(6).write("010", "commit", F010)
     table.write("020", "deltacommit", log("f", "020"), log("g", "020"))
     assert shape(table.open().file_slices(read_optimized=True)) == {"f": [F010]}

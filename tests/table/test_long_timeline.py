@@ -17,7 +17,7 @@ def checked_commits(monkeypatch):
 
 
 def table_of(version=9):
-    """Each commit writes a group of its own."""
+    """Each commit writes a separate group."""
     table = TinyTable(version)
     for time in TIMES:
         table.write(time, "commit", base(f"f{time}", time))

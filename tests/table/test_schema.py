@@ -143,7 +143,7 @@ def test_time_travel_skips_a_commit_without_schema(version):
     assert names(written(version, avro("a"), None, avro("b")), "020") == [*META, "a"]
 
 
-# Without a commit that tells
+# Without a commit that says it
 
 
 CREATE = {"table__create__schema": avro("created")}

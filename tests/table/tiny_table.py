@@ -1,6 +1,6 @@
 """Tables of a few bytes, in memory: data files of one byte and commits as literal JSON.
 
-Instants have three digits; on layout 2 a write completes five after it was requested, unless told.
+Instants have three digits; on layout 2 a write completes five after it was requested, unless given.
 """
 
 from __future__ import annotations

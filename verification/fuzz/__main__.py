@@ -18,7 +18,7 @@ _EXECUTED = re.compile(r"stat::number_of_executed_units: (\d+)")
 
 
 def fuzz(target: str, folder: Path, seconds: int) -> tuple[int, list[Path]]:
-    """Fuzz one target in a process of its own; returns the number of inputs, and the findings."""
+    """Fuzz one target in a separate process; returns the number of inputs, and the findings."""
     findings = folder / "findings"
     findings.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "verification.fuzz.worker", target, str(folder)]

@@ -36,7 +36,7 @@ def mutate(data: bytes, others: Sequence[bytes], generator: random.Random) -> by
 
 
 def mutate_block(data: bytes, others: Sequence[bytes], generator: random.Random) -> bytes:
-    """Return a mutant of a log file; mostly its blocks have the right lengths all the same."""
+    """Return a mutant of a log file; mostly its blocks have the right lengths nevertheless."""
     mutant = mutate(data, others, generator)
     return mutant if generator.random() < 0.2 else _with_block_lengths(mutant)
 

@@ -1,4 +1,4 @@
-"""Fuzzes one target in a process of its own: coverage-guided, by libFuzzer."""
+"""Fuzzes one target in a separate process: coverage-guided, by libFuzzer."""
 
 from __future__ import annotations
 

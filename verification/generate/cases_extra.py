@@ -1213,7 +1213,7 @@ CITIES = ["Oslo", "oslo", "a$b", "back\\slash", "Z\u00fcrich", "", None]
 
 
 def indexed(i, ts, region=None, **more):
-    """A row whose values grow with its number; each region has nulls of its own, and one only nulls."""
+    """A row whose values grow with its number; each region has its own nulls, and one only nulls."""
     region = region or "abcd"[i // 6 % 4]
     row = {"id": f"k{i:03d}", "city": None if region == "c" else CITIES[i % 7], "n": None if i % 5 == 4 else i * 10,
            "x": float("nan") if i % 11 == 10 else i / 4, "d": None if region == "b" else dt.date(2024, 1, 1) + dt.timedelta(i),

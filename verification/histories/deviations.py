@@ -46,7 +46,7 @@ def explaining_rule(comparison: Comparison) -> str:
     for number, applies in RULES:
         if applies(comparison):
             return number
-    # Partition values that Apache Hudi shows in another way may hide a second reason.
+    # Partition values that Apache Hudi shows differently may hide a second reason.
     decoded = _with_decoded_folders(comparison)
     candidates = (
         decoded,
@@ -136,7 +136,7 @@ def _writes(path: Path, instant: Instant, name: str) -> bool:
 def _partition_value(c: Comparison) -> bool:
     """D7: Apache Hudi takes the value from the folder's name, which cannot hold all of them.
 
-    It shows null for the empty string. Where folders are not encoded it decodes them all the same,
+    It shows null for the empty string. Where folders are not encoded it still decodes them,
     and takes what follows the first `=` of a folder without hive style; where they are encoded, it
     does not decode them in incremental queries. What looks like an escape in a folder that is not
     encoded may belong to the value: the file decides, also about a row that a global index left.
@@ -329,7 +329,7 @@ def _end_inside_commit(c: Comparison) -> bool:
 def _unneeded_file(c: Comparison) -> bool:
     """D27: a file of the range is gone, and the files that are there hold our rows.
 
-    The rows of its own answer come from the latest files, which other commits may have written.
+    The rows of that answer come from the latest files, which other commits may have written.
     Its time travel to the end of the range, where it is not refused, shows our rows, too, except
     for late records of the range, which lose against a record from before it.
     """

@@ -166,6 +166,6 @@ def _step(found: Mapping[str, Any]) -> Step:
 
 
 def load_history(path: Path) -> History:
-    """Read a history, from a file of its own or out of a failure's file."""
+    """Read a history, from a separate file or out of a failure's file."""
     found = json.loads(path.read_text())
     return from_json(found.get("history", found))

@@ -47,7 +47,7 @@ def _read(path: Path, query: Query) -> tuple[pa.Table | Failure, Counter[str]]:
             return scan.to_arrow(), left_out(scan)
     except HudiError as error:
         return Failure(type(error).__name__, str(error)), Counter()
-    except Exception as error:  # noqa: BLE001  (a finding of its own)
+    except Exception as error:  # noqa: BLE001  (a finding, too)
         return Failure(type(error).__name__, str(error)[:600], is_named=False), Counter()
 
 

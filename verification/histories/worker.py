@@ -1,4 +1,4 @@
-"""A process of its own for Spark with an Apache Hudi bundle: it may crash, and is replaced."""
+"""A separate process for Spark with an Apache Hudi bundle: it may crash, and is replaced."""
 
 from __future__ import annotations
 

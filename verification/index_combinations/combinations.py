@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tests.golden.filters import Filter
 
 _KEY = ("_hoodie_partition_path", "_hoodie_record_key")
-_FILTERED_READS = 50  # one of so many combinations is read as a whole
+_FILTERED_READS = 50  # one of this many combinations is read as a whole
 _FILTERS_AT_ONCE = 4  # sets of indexes that each filter is tried with
 _SWITCHES = {"hoodie.metadata.enable", "hoodie.enable.data.skipping"}
 
@@ -78,7 +78,7 @@ class IndexedQuery:
         return bool(self.rows) and total == _keys(self.rows)
 
     def scan(self, more: dict[str, str]) -> Scan:
-        """The query with other options than those of its own about the metadata table."""
+        """The query with other options than its own about the metadata table."""
         own = {k: v for k, v in self.query.options.items() if k not in _SWITCHES}
         return self.table.scan_with({**own, **more})
 

@@ -17,7 +17,7 @@ from hudi_pyspark.format.avro import decoder
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 
-# Lists of few records are searched in another way than lists of many.
+# Lists of few records are searched differently than lists of many.
 FEW_OR_MANY = pytest.mark.parametrize("times", [1, 60], ids=["few", "many"])
 
 

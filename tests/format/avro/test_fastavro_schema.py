@@ -61,7 +61,7 @@ def nested_commit() -> bytes:
 
 
 def test_commit_that_is_nested_a_million_deep_does_not_end_the_process():
-    """In a process of its own, which fastavro by itself would end."""
+    """In a separate process, which fastavro by itself would end."""
     code = (
         "from hudi_pyspark.errors import CorruptTimelineError\n"
         "from hudi_pyspark.format.timeline.commit_metadata import parse_commit_metadata\n"

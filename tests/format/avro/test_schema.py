@@ -1,4 +1,4 @@
-"""Avro schema JSON, and the Arrow schema that it stands for."""
+"""Avro schema JSON, and the Arrow schema that it describes."""
 
 from __future__ import annotations
 

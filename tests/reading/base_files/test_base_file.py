@@ -313,7 +313,7 @@ def with_wrong_checksum(content: bytes) -> bytes:
         ("ZSTD", True, False),
         ("LZ4", True, False),
         ("NONE", True, False),
-        ("GZIP", True, True),  # it has checksums of its own
+        ("GZIP", True, True),  # it has its own checksums
         ({"a": "GZIP", "b": "SNAPPY"}, True, False),
         ("SNAPPY", False, True),
         ("NONE", False, True),

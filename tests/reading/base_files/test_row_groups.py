@@ -83,7 +83,7 @@ def test_field_of_a_renamed_column_is_looked_up_in_the_file(file):
 
 
 def test_column_whose_values_do_not_come_from_the_file_rules_nothing_out(file):
-    """Partition columns that were dropped on write: files may hold them all the same, null."""
+    """Partition columns that were dropped on write: files may still hold them, null."""
     assert chosen(file, "id = 25 OR inner.n = 3", stored_names={"name": "name"}) == [0, 1, 2, 3]
     assert chosen(file, "id = 25", stored_names={"id": "id"}) == [2]
 
@@ -125,7 +125,7 @@ def test_file_without_bloom_filter_may_hold_any_key(file):
         (("k3",), [0]),
         (("k2",), [0]),
         (("k4", "k41"), [0]),
-        (("é",), [0]),  # Java orders it in another way
+        (("é",), [0]),  # Java orders it differently
         ((), []),
     ],
 )
