@@ -18,6 +18,8 @@ ALLOWED = {
     "hudi_pyspark.storage.connect": {"import_module"},
     # It loads the tasks that the driver pickled, as Spark does.
     "hudi_pyspark.spark.partition": {"pickle"},
+    # Likewise, as Dask does.
+    "hudi_pyspark.frames.dask": {"pickle"},
 }
 
 

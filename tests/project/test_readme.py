@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -35,6 +36,8 @@ def run(page: Path) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def in_the_checkout(monkeypatch):
     monkeypatch.chdir(PROJECT)
+    if not Path("build/orders").exists():  # the first page unpacks it, but each test runs alone
+        shutil.unpack_archive("examples/data/orders.zip", "build")
 
 
 @pytest.mark.spark

@@ -97,7 +97,7 @@ def test_slices_do_not_depend_on_how_many_partitions_are_listed_together(monkeyp
     for time, partition in zip(TIMES, "abca", strict=True):
         table.write(time, "commit", f"{partition}/{base('f', time)}")
     together = table.open().file_slices()
-    monkeypatch.setattr(file_groups, "_PARTITIONS_AT_ONCE", 1)
+    monkeypatch.setattr(file_groups, "PARTITIONS_AT_ONCE", 1)
     assert table.open().file_slices() == together
     assert [s.partition_path for s in together] == ["a", "b", "c"]
 

@@ -45,6 +45,8 @@ def open_table(path: str) -> HudiTable:
 
 
 def read_without_spark(table: HudiTable, instant: str) -> None:
+    from polars import LazyFrame
+
     scan = table.scan(columns=["id", "amount"], filter="amount > 10", limit=5)
     assert_type(scan, Scan)
     assert_type(table.scan(query_type="read_optimized").count(), int)
@@ -56,6 +58,7 @@ def read_without_spark(table: HudiTable, instant: str) -> None:
     assert_type(scan.to_batches(threads=2), pa.RecordBatchReader)
     assert_type(scan.explain(), str)
     assert_type(table.diff(instant, instant), pa.Table)
+    assert_type(hudi_pyspark.scan_polars(table, ["id"]), LazyFrame)
 
 
 def convert(scan: Scan) -> None:
@@ -93,6 +96,8 @@ def read_with_spark(spark: SparkSession, path: str) -> None:
     frame = hudi_pyspark.read(spark, path, ["id"], filter="id = 'a'", batch_rows=10_000)
     assert_type(frame, DataFrame)
     assert_type(HudiTable(path).scan().to_spark(spark), DataFrame)
+    hudi_pyspark.register_functions(spark)
+    assert_type(hudi_pyspark.vector_search(frame, "v", [0.5, 1.0], 3), DataFrame)
 
 
 def merge_by_own_rule() -> None:
