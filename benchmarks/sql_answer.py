@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def rows_answer(rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
-    """Return the rows by number; decimals are numbers, since engines differ in their scales."""
+    """Return the rows by number; of fractions, engines have between four and all digits."""
     return {f"row {number}": [*map(plain, row)] for number, row in enumerate(rows)}
 
 
 def plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return float(value)
+    if isinstance(value, Decimal | float):
+        return round(float(value), 4)
     return value.isoformat() if isinstance(value, date) else value

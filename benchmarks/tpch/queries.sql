@@ -56,7 +56,7 @@ where l_shipdate >= date '1994-01-01' and l_shipdate < date '1994-01-01' + inter
 
 -- 7
 select supp_nation, cust_nation, l_year, sum(volume) revenue
-from (select n1.n_name supp_nation, n2.n_name cust_nation, year(l_shipdate) l_year,
+from (select n1.n_name supp_nation, n2.n_name cust_nation, extract(year from l_shipdate) l_year,
   l_extendedprice*(1-l_discount) volume
 from supplier, lineitem, orders, customer, nation n1, nation n2
 where s_suppkey = l_suppkey and o_orderkey = l_orderkey and c_custkey = o_custkey and s_nationkey
@@ -68,7 +68,8 @@ order by supp_nation, cust_nation, l_year;
 
 -- 8
 select o_year, sum(case when nation = 'BRAZIL' then volume else 0 end)/sum(volume) mkt_share
-from (select year(o_orderdate) o_year, l_extendedprice*(1-l_discount) volume, n2.n_name nation
+from (select extract(year from o_orderdate) o_year, l_extendedprice*(1-l_discount) volume,
+  n2.n_name nation
 from part, supplier, lineitem, orders, customer, nation n1, nation n2, region
 where p_partkey = l_partkey and s_suppkey = l_suppkey and l_orderkey = o_orderkey and o_custkey =
   c_custkey and c_nationkey = n1.n_nationkey and n1.n_regionkey = r_regionkey and r_name =
@@ -79,7 +80,7 @@ order by o_year;
 
 -- 9
 select nation, o_year, sum(amount) sum_profit
-from (select n_name nation, year(o_orderdate) o_year,
+from (select n_name nation, extract(year from o_orderdate) o_year,
   l_extendedprice*(1-l_discount)-ps_supplycost*l_quantity amount
 from part, supplier, lineitem, partsupp, orders, nation
 where s_suppkey = l_suppkey and ps_suppkey = l_suppkey and ps_partkey = l_partkey and p_partkey =
