@@ -171,3 +171,14 @@ def test_index_leads_to_its_pages_and_is_sorted(browser, pages):
     assert names == sorted(names)
     browser.all("tbody a")[0].click()
     assert browser.texts("h1 bdi") == names[:1]
+
+
+def test_print_has_the_charts_and_no_controls(browser, pages):
+    browser.open(pages[TABLES[0]])
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = "return [...document.querySelectorAll(arguments[0])].map((e) => e.checkVisibility())"
+    marks = browser.run(shown, "#changed .bar, #lanes .mark, .tile")
+    assert len(marks) > 3
+    assert all(marks)
+    assert not any(browser.run(shown, "header.bar, .tools > button"))
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
