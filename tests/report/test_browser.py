@@ -176,7 +176,8 @@ def test_index_leads_to_its_pages_and_is_sorted(browser, pages):
 def test_print_has_the_charts_and_no_controls(browser, pages):
     browser.open(pages[TABLES[0]])
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    shown = "return [...document.querySelectorAll(arguments[0])].map((e) => e.getBoundingClientRect().width > 0)"
+    elements = "return [...document.querySelectorAll(arguments[0])]"
+    shown = f"{elements}.map((e) => e.getBoundingClientRect().width > 0)"
     marks = browser.run(shown, "#changed .bar, #lanes .mark, .tile")
     assert len(marks) > 3
     assert all(marks)
