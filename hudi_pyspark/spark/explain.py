@@ -54,7 +54,7 @@ def _classic(df: DataFrame) -> Iterator[_Scan]:
     for leaf in (leaves.apply(place) for place in range(leaves.size())):
         if leaf.getClass().getSimpleName() != "DataSourceV2ScanRelation":
             continue
-        if SHORT_NAME not in leaf.scan().description():
+        if leaf.relation().name() != SHORT_NAME:
             continue
         schema = StructType.fromJson(json.loads(leaf.scan().readSchema().json()))
         hints = read_hints(schema)

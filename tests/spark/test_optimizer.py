@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, explain
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.spark import partition as partition_module
 from hudi_pyspark.spark.datasource import HudiDataSource
@@ -96,6 +96,18 @@ def test_explanation_of_spark_has_the_facts_of_the_scan(ruled, golden_table, cap
     assert frame.count() > 0
     load(ruled, golden_table(MOR)).where("region = 'nowhere'").explain("formatted")
     assert "Files: 0 file slices in 0 partitions" in capsys.readouterr().out
+
+
+def test_explain_of_a_frame_names_columns_and_conditions_of_its_scans(ruled, golden_table):
+    path = str(golden_table(MOR))
+    frame = load(ruled, golden_table(MOR)).where("region = 'emea'").select("id")
+    assert explain(frame).splitlines() == [
+        f"hudi-py {path}",
+        "  columns: id, region",
+        "  condition: `region` IS NOT NULL",
+        "  condition: `region` = 'emea'",
+    ]
+    assert explain(ruled.range(3)).startswith("no scan of hudi-py is known")
 
 
 def test_a_scan_of_all_columns_warns_once_in_an_application(
