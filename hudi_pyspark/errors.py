@@ -1,41 +1,13 @@
 """Every error that this package raises on purpose.
 
-HudiError                                   the base of all
-├── TableNotFoundError                      the path is not a Hudi table
-│   ├── PathNotFoundError                   there is nothing at the path
-│   └── PathInsideTableError                the path is a folder of a table, not its base path
-├── InvalidOptionError                      the caller's option or argument is wrong
-│   ├── UnknownQueryTypeError               no such query type
-│   └── InvalidInstantError                 text that is not an instant
-│       └── FutureInstantError              an instant that has not come yet
-├── UnsupportedTableError                   what cannot be read correctly is not read
-│   ├── UnsupportedVersionError             table version unknown to this release
-│   ├── UnsupportedMergeError               merge mode or payload class not covered
-│   ├── UnsupportedQueryError               query type or option not covered
-│   └── UnsupportedTypeError                a column type without an Arrow or Spark counterpart
-├── CorruptTableError                       the table's files contradict the format or each other
-│   ├── CorruptTimelineError                an instant file that cannot be decoded
-│   ├── CorruptBaseFileError                a base file that cannot be read
-│   ├── CorruptLogBlockError                a log block that cannot be framed or decoded
-│   ├── CorruptAvroError                    Avro bytes that do not fit their schema
-│   ├── MissingFileError                    a committed file that is not on the storage
-│   └── PathOutsideTableError               metadata that names a path outside of the table
-├── TimeTravelError                         that instant is cleaned away, or still changing
-├── IncrementalRangeError                   commits of the range are gone, or not complete yet
-├── StreamSchemaChangedError                the table's columns changed under a running stream
-├── SchemaEvolutionError                    a file's schema cannot be resolved to the table's
-├── StorageError                            the storage fails, also when asked again
-│   └── StorageAccessError                  it refuses the credentials, or there are none
-├── CatalogError                            the catalog fails, or does not have the table
-└── SpillError                              log records cannot be kept on the local disk
-
 Spark relays only the text of an error that is raised in a Python worker, so every message begins
 with a code in brackets, e.g. ``[HUDI_TABLE_NOT_FOUND]``. All arguments are positional and end up
-in ``args``: unpickling replays exactly these.
+in ``args``: unpickling replays exactly these. `docs/errors.md` draws the tree.
 """
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 
@@ -43,6 +15,11 @@ class HudiError(Exception):
     """Base of all errors of this package; ``code`` names the class in logs and messages."""
 
     code: ClassVar[str] = "HUDI_ERROR"
+
+    def __init_subclass__(cls, *, code: str = "") -> None:
+        super().__init_subclass__()
+        words = re.sub("([A-Z])", r"_\1", cls.__name__.removesuffix("Error"))
+        cls.code = code or f"HUDI{words.upper()}"
 
     def __str__(self) -> str:
         return f"[{self.code}] {self.reason()}"
@@ -55,85 +32,57 @@ class HudiError(Exception):
 class TableNotFoundError(HudiError, FileNotFoundError):
     """The path exists but holds no ``.hoodie/hoodie.properties``."""
 
-    code = "HUDI_TABLE_NOT_FOUND"
-
 
 class PathNotFoundError(TableNotFoundError):
     """There is nothing at the path."""
-
-    code = "HUDI_PATH_NOT_FOUND"
 
 
 class PathInsideTableError(TableNotFoundError):
     """The path is a folder inside a table; the message names the table's base path."""
 
-    code = "HUDI_PATH_INSIDE_TABLE"
-
 
 class InvalidOptionError(HudiError, ValueError):
     """An option is unknown, has a value that it cannot have, or contradicts another."""
-
-    code = "HUDI_INVALID_OPTION"
 
 
 class UnknownQueryTypeError(InvalidOptionError):
     """``hoodie.datasource.query.type`` is not one of Hudi's query types."""
 
-    code = "HUDI_UNKNOWN_QUERY_TYPE"
-
 
 class InvalidInstantError(InvalidOptionError):
     """Text that cannot be read as an instant."""
-
-    code = "HUDI_INVALID_INSTANT"
 
 
 class FutureInstantError(InvalidInstantError):
     """An instant after both the last instant of the timeline and the present time."""
 
-    code = "HUDI_FUTURE_INSTANT"
-
 
 class UnsupportedTableError(HudiError, NotImplementedError):
     """The table uses something that this release cannot read correctly."""
-
-    code = "HUDI_UNSUPPORTED_TABLE"
 
 
 class UnsupportedVersionError(UnsupportedTableError):
     """``hoodie.table.version`` (or the timeline layout) is unknown to this release."""
 
-    code = "HUDI_UNSUPPORTED_VERSION"
-
 
 class UnsupportedMergeError(UnsupportedTableError):
     """A merge mode, payload class or merge strategy that is not covered."""
-
-    code = "HUDI_UNSUPPORTED_MERGE"
 
 
 class UnsupportedQueryError(UnsupportedTableError):
     """A query type or read option of Apache Hudi that is not covered."""
 
-    code = "HUDI_UNSUPPORTED_QUERY"
-
 
 class UnsupportedTypeError(UnsupportedTableError, TypeError):
     """A column type that has no Arrow or Spark counterpart."""
-
-    code = "HUDI_UNSUPPORTED_TYPE"
 
 
 class CorruptTableError(HudiError, RuntimeError):
     """The table's files contradict the format or each other."""
 
-    code = "HUDI_CORRUPT_TABLE"
-
 
 class CorruptTimelineError(CorruptTableError):
     """A timeline or archive file that cannot be decoded."""
-
-    code = "HUDI_CORRUPT_TIMELINE"
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
@@ -145,8 +94,6 @@ class CorruptTimelineError(CorruptTableError):
 
 class CorruptBaseFileError(CorruptTableError):
     """A base file that cannot be read."""
-
-    code = "HUDI_CORRUPT_BASE_FILE"
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
@@ -168,8 +115,6 @@ class CorruptLogBlockError(CorruptTableError):
         offset: bytes from the start of the log file to where the problem lies.
     """
 
-    code = "HUDI_CORRUPT_LOG_BLOCK"
-
     def __init__(self, problem: str, path: str, offset: int) -> None:
         super().__init__(problem, path, offset)
         self.problem, self.path, self.offset = problem, path, offset
@@ -187,8 +132,6 @@ class CorruptAvroError(CorruptTableError):
         field: dotted name of the field being decoded, or "".
     """
 
-    code = "HUDI_CORRUPT_AVRO"
-
     def __init__(self, problem: str, record: int, field: str) -> None:
         super().__init__(problem, record, field)
         self.problem, self.record, self.field = problem, record, field
@@ -200,8 +143,6 @@ class CorruptAvroError(CorruptTableError):
 
 class MissingFileError(CorruptTableError, FileNotFoundError):
     """A file that the timeline names is not on the storage."""
-
-    code = "HUDI_MISSING_FILE"
 
     @classmethod
     def since_planning(cls, path: str) -> MissingFileError:
@@ -232,31 +173,21 @@ class MissingFileError(CorruptTableError, FileNotFoundError):
 class PathOutsideTableError(CorruptTableError):
     """The table's metadata names a path that is not inside the table."""
 
-    code = "HUDI_PATH_OUTSIDE_TABLE"
-
 
 class TimeTravelError(HudiError, ValueError):
     """The state at that instant can no longer (or not yet) be answered."""
 
-    code = "HUDI_TIME_TRAVEL"
 
-
-class IncrementalRangeError(HudiError, ValueError):
+class IncrementalRangeError(HudiError, ValueError, code="HUDI_INCREMENTAL_RANGE_GONE"):
     """Commits of the range are archived, cleaned away, or still being written."""
-
-    code = "HUDI_INCREMENTAL_RANGE_GONE"
 
 
 class StreamSchemaChangedError(HudiError, RuntimeError):
     """The table's columns changed while a stream was reading them."""
 
-    code = "HUDI_STREAM_SCHEMA_CHANGED"
-
 
 class SchemaEvolutionError(HudiError, TypeError):
     """A column of a file cannot be resolved to the table's type."""
-
-    code = "HUDI_SCHEMA_EVOLUTION"
 
 
 class StorageError(HudiError):
@@ -270,8 +201,6 @@ class StorageError(HudiError):
         attempts: how often it was asked.
     """
 
-    code = "HUDI_STORAGE"
-
     def __init__(self, path: str, problem: str, attempts: int) -> None:
         super().__init__(path, problem, attempts)
         self.path, self.problem, self.attempts = path, problem, attempts
@@ -283,8 +212,6 @@ class StorageError(HudiError):
 
 class StorageAccessError(StorageError):
     """The storage refuses the credentials, or there are none."""
-
-    code = "HUDI_STORAGE_ACCESS"
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem, 1)
@@ -300,10 +227,6 @@ class StorageAccessError(StorageError):
 class CatalogError(HudiError):
     """The catalog fails, does not have the table, or has no path for it."""
 
-    code = "HUDI_CATALOG"
-
 
 class SpillError(HudiError, OSError):
     """Log records that do not fit into memory cannot be kept on the local disk either."""
-
-    code = "HUDI_SPILL"

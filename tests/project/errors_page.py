@@ -46,10 +46,20 @@ def error_classes() -> list[type[errors.HudiError]]:
 
 
 def render() -> str:
-    tree = (errors.__doc__ or "").split("\n\n")[1]
+    tree = "\n".join(_tree(errors.HudiError))
     rows = [_row(error) for error in error_classes()]
     table = ["| Code | Class | Also a | Raised for |", "|---|---|---|---|", *rows]
     return f"{HEAD}```text\n{tree}\n```\n\n" + "\n".join(table) + f"\n\n{BEFORE.read_text()}"
+
+
+def _tree(error: type[errors.HudiError]) -> Iterator[str]:
+    yield error.__name__
+    children = [c for c in error.__subclasses__() if c.__module__ == errors.__name__]
+    for child in children:
+        sign, line = ("└── ", "    ") if child is children[-1] else ("├── ", "│   ")
+        name, *below = _tree(child)
+        yield f"{sign}{name}"
+        yield from (f"{line}{text}" for text in below)
 
 
 def _row(error: type[errors.HudiError]) -> str:

@@ -61,20 +61,5 @@ def test_every_exception_of_the_module_is_a_hudi_error():
     assert defined == set(error_classes())
 
 
-def test_tree_in_the_docstring_shows_every_class_below_its_parent():
-    shown: list[tuple[int, str]] = []
-    parents = {}
-    for line in (errors.__doc__ or "").split("\n\n")[1].splitlines():
-        found = re.match(r"^([│├└─ ]*)(\w+)", line)
-        assert found is not None
-        depth, name = len(found[1]), found[2]
-        parents[name] = next((above for at, above in reversed(shown) if at < depth), None)
-        shown.append((depth, name))
-    assert parents == {
-        error.__name__: None if error is errors.HudiError else error.__bases__[0].__name__
-        for error in error_classes()
-    }
-
-
 def test_page_of_the_docs_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == render(), "run: make docs"
