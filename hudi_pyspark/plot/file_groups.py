@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from hudi_pyspark.description import byte_text, counted
-from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, WIDTH, Picture, picture
+from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, Picture, picture
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 _MOST = 500  # bars that can still be distinguished
 _NAMED = 60  # bars that have room for a name
 _TALLEST = 750  # pixels, of bars without names
-# Numbers as d3 prints them (12k, 1.5M, 2G), in the units of bytes.
-_AXIS_BYTES = "format(abs(datum.value), '~s') + 'B'"
 _PARTS = {"log files": ORANGE, "base file": BLUE, "older slices": GREY}
 
 
@@ -34,7 +32,22 @@ def file_groups_picture(title: str, slices: pa.Table, files: pa.Table) -> Pictur
         for rank, (name, group) in enumerate(zip(names, shown, strict=True))
         for value in _bars(name, group, older, rank=rank)
     ]
-    return picture(title, _facts(slices, older), values, _drawing(values))
+    is_named = len(shown) <= _NAMED
+    axis: dict[str, object] = {"title": None, "labelLimit": 330}
+    if not is_named:
+        axis = {"title": "file groups, most log bytes first", "labels": False}
+    parts = [part for part in _PARTS if any(value["part"] == part for value in values)]
+    return picture(
+        "file_groups",
+        title,
+        _facts(slices, older),
+        values,
+        axis={"ticks": False, "domain": False, **axis},
+        step=18 if is_named else max(1.5, _TALLEST / len(shown)),
+        padding=0.25 if is_named else 0,
+        parts=parts,
+        colors=[_PARTS[part] for part in parts],
+    )
 
 
 def largest_groups(slices: pa.Table, most: int) -> list[dict[str, Any]]:
@@ -79,15 +92,12 @@ def _bars(
 
 def _short_names(keys: list[tuple[str, str]]) -> list[str]:
     """Return partition and first letters of each file id, enough letters to make them unique."""
-    for letters in (8, 13, 18):
-        names = [_name(partition, file_id[:letters]) for partition, file_id in keys]
+    names: list[str] = []
+    for letters in (8, 13, 18, None):
+        names = [f"{partition}/{file_id[:letters]}".lstrip("/") for partition, file_id in keys]
         if len(set(names)) == len(names):
-            return names
-    return [_name(*key) for key in keys]
-
-
-def _name(partition_path: str, file_id: str) -> str:
-    return f"{partition_path}/{file_id}" if partition_path else file_id
+            break
+    return names
 
 
 def _facts(slices: pa.Table, older: dict[tuple[str, str], int]) -> list[str]:
@@ -107,52 +117,3 @@ def _facts(slices: pa.Table, older: dict[tuple[str, str], int]) -> list[str]:
     if slices.num_rows > _MOST:
         facts.append(f"shown: the {_MOST} with the most bytes in log files")
     return facts
-
-
-def _drawing(values: list[dict[str, Any]]) -> dict[str, Any]:
-    count = len({value["group"] for value in values})
-    is_named = count <= _NAMED
-    drawn = {value["part"] for value in values}
-    parts = {part: color for part, color in _PARTS.items() if part in drawn}
-    names: dict[str, Any] = {"title": None, "ticks": False, "domain": False, "labelLimit": 330}
-    if not is_named:
-        names = {
-            "title": "file groups, most log bytes first",
-            "labels": False,
-            "ticks": False,
-            "domain": False,
-        }
-    return {
-        "width": WIDTH,
-        "height": {"step": 18 if is_named else max(1.5, _TALLEST / count)},
-        "mark": {"type": "bar"},
-        "encoding": {
-            "y": {
-                "field": "group",
-                "type": "nominal",
-                "sort": {"field": "rank", "op": "min"},
-                "axis": names,
-                "scale": {"paddingInner": 0.25 if is_named else 0, "paddingOuter": 0.1},
-            },
-            "x": {
-                "field": "bytes",
-                "type": "quantitative",
-                "stack": "zero",
-                "axis": {
-                    "title": "log files to the left, base files to the right",
-                    "labelExpr": _AXIS_BYTES,
-                    "tickCount": 8,
-                },
-            },
-            "color": {
-                "field": "part",
-                "type": "nominal",
-                "scale": {"domain": list(parts), "range": list(parts.values())},
-            },
-            "order": {"field": "order"},
-            "tooltip": [
-                {"field": name}
-                for name in ("partition", "file_id", "base_instant", "part", "size", "log_files")
-            ],
-        },
-    }

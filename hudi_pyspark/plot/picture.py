@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _PNG_SCALE = 2  # device pixels per Vega pixel, for today's screens
-WIDTH = 720  # pixels, without titles and labels
 # Colours that people with colour blindness can distinguish, too.
 BLUE, ORANGE, RED, GREY = "#4c78a8", "#f58518", "#c0392b", "#c4c9cf"
 
@@ -90,26 +90,38 @@ class Picture:
 
 
 def picture(
-    title: str, facts: list[str], values: list[dict[str, Any]], drawing: Mapping[str, Any]
+    drawing: str, title: str, facts: list[str], values: list[dict[str, Any]], **chosen: object
 ) -> Picture:
-    """Return a picture in the common style."""
-    return Picture(
-        {
-            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-            "title": {"text": title, "subtitle": facts, "anchor": "start", "offset": 12},
-            "data": {"values": values},
-            "background": "white",
-            "padding": 12,
-            "config": {
-                "title": {"fontSize": 15, "subtitleFontSize": 11, "subtitleColor": "#555"},
-                "axis": {"gridColor": "#eee", "labelFontSize": 10, "titleFontWeight": "normal"},
-                "legend": {"orient": "top", "title": None, "labelFontSize": 11},
-                "view": {"stroke": None},
-            },
-            # Without values the scales have no size, so the picture needs one.
-            **(drawing if values else {"width": WIDTH, "height": 1, "mark": "point"}),
-        }
-    )
+    """Return a picture in the common style.
+
+    Args:
+        drawing: name of the Vega-Lite specification in the folder ``assets``.
+        title: of the picture.
+        facts: lines below the title.
+        values: what is drawn.
+        chosen: what the specification names by ``"$name"``.
+    """
+    style = _filled(_asset("style"), {"title": title, "facts": facts, "values": values})
+    # Without values the scales have no size, so the picture needs one.
+    nothing = {"width": 720, "height": 1, "mark": "point"}
+    return Picture({**style, **(_filled(_asset(drawing), chosen) if values else nothing)})
+
+
+def _asset(name: str) -> Any:  # noqa: ANN401  (of JSON)
+    folder = resources.files("hudi_pyspark.plot") / "assets"
+    return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _filled(node: Any, chosen: Mapping[str, object]) -> Any:  # noqa: ANN401  (JSON)
+    """Return a specification with values in the places that name them."""
+    match node:
+        case dict():
+            return {key: _filled(value, chosen) for key, value in node.items()}
+        case list():
+            return [_filled(value, chosen) for value in node]
+        case str() if node.startswith("$"):
+            return chosen[node[1:]]
+    return node
 
 
 def _converter() -> ModuleType:

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 from hudi_pyspark.description import counted
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.timeline.instant import instant_to_datetime
-from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, RED, WIDTH, Picture, picture
+from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, RED, Picture, picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
 
-_LANE_HEIGHT = 26
-_DURATIONS_HEIGHT = 130
-_X_TITLE = "requested at (clock of the writer)"
 _CROWD = 80  # more instants than this get thin marks
 # A table service completes with the action of a write, but has another operation.
 _LANES_BY_OPERATION = {
@@ -27,19 +24,6 @@ _LANES_BY_OPERATION = {
     "CLUSTER": "clustering",
 }
 _LANES_BY_ACTION = {"logcompaction": "log compaction"}
-# Hours by the 24-hour clock, and the date at the beginning of a day.
-_CLOCK = {
-    "year": "%Y",
-    "quarter": "%b %Y",
-    "month": "%b %Y",
-    "week": "%b %d",
-    "date": "%b %d",
-    "day": "%b %d",
-    "hours": "%H:%M",
-    "minutes": "%H:%M",
-    "seconds": "%H:%M:%S",
-    "milliseconds": "%H:%M:%S.%L",
-}
 _STATES = {"completed": BLUE, "archived": GREY, "inflight": ORANGE, "requested": RED}
 
 
@@ -48,13 +32,30 @@ def timeline_picture(title: str, instants: pa.Table, commits: pa.Table) -> Pictu
     marks = timeline_marks(instants, commits)
     timed = {mark["instant"] for mark in marks}
     clockless = [time for time in instants["requested_time"].to_pylist() if time not in timed]
-    has_durations = any(mark["seconds"] is not None for mark in marks)
-    panels = [_lanes(marks, None if has_durations else _X_TITLE)]
-    if has_durations:
-        panels.append(_durations(marks))
-    # Both panels have one time axis.
-    drawing = {"vconcat": panels, "spacing": 14, "resolve": {"scale": {"x": "shared"}}}
-    return picture(title, _facts(marks, clockless), marks, drawing)
+    seconds = [mark["seconds"] for mark in marks if mark["seconds"] is not None]
+    ticks = _log_ticks(seconds) if seconds else []
+    states = [state for state in _STATES if any(mark["state"] == state for mark in marks)]
+    is_crowd = len(marks) > _CROWD
+    drawn = picture(
+        "timeline",
+        title,
+        _facts(marks, clockless),
+        marks,
+        lanes=list(dict.fromkeys(mark["lane"] for mark in marks)),
+        states=states,
+        colors=[_STATES[state] for state in states],
+        # Both panels have one time axis.
+        time_title=None if ticks else "requested at (clock of the writer)",
+        thickness=1.5 if is_crowd else 4,
+        tick_opacity=0.6 if is_crowd else 1,
+        point_size=16 if is_crowd else 60,
+        point_opacity=0.7 if is_crowd else 1,
+        duration_ticks=ticks,
+        duration_range=[*ticks[:1], *ticks[-1:]],
+    )
+    if marks and not ticks:
+        drawn.spec["vconcat"].pop()
+    return drawn
 
 
 def timeline_marks(instants: pa.Table, commits: pa.Table) -> list[dict[str, Any]]:
@@ -122,93 +123,6 @@ def _facts(marks: list[dict[str, Any]], clockless: list[str]) -> list[str]:
     if clockless:
         facts.append(f"not shown, since they are not times: {', '.join(clockless)}")
     return facts
-
-
-def _x(title: str | None) -> dict[str, Any]:
-    return {
-        "field": "start",
-        "type": "temporal",
-        "scale": {"type": "utc", "padding": 12},
-        "axis": {"title": title, "format": _CLOCK, "tickCount": 6},
-    }
-
-
-def _state(marks: list[dict[str, Any]]) -> dict[str, Any]:
-    drawn = {mark["state"] for mark in marks}
-    domain = [state for state in _STATES if state in drawn]
-    return {
-        "field": "state",
-        "type": "nominal",
-        "scale": {"domain": domain, "range": [_STATES[state] for state in domain]},
-        "legend": {"symbolType": "square", "symbolOpacity": 1},
-    }
-
-
-def _tooltip() -> list[dict[str, str]]:
-    shown = ("instant", "completed", "action", "operation", "state", "seconds", "written_bytes")
-    return [{"field": name} for name in shown]
-
-
-def _lanes(marks: list[dict[str, Any]], x_title: str | None) -> dict[str, Any]:
-    is_crowd = len(marks) > _CROWD
-    y = {
-        "field": "lane",
-        "type": "nominal",
-        "sort": list(dict.fromkeys(mark["lane"] for mark in marks)),
-        "axis": {
-            "title": None,
-            "grid": True,
-            "ticks": False,
-            "domain": False,
-            "labelFontSize": 12,
-            "labelPadding": 8,
-        },
-    }
-    encoding = {"x": _x(x_title), "y": y, "color": _state(marks), "tooltip": _tooltip()}
-    tick = {
-        "type": "tick",
-        "thickness": 1.5 if is_crowd else 4,
-        "height": 16,
-        "opacity": 0.6 if is_crowd else 1,
-    }
-    return {
-        "width": WIDTH,
-        "height": {"step": _LANE_HEIGHT},
-        "layer": [
-            {
-                "mark": {"type": "bar", "height": 8, "opacity": 0.35},
-                "encoding": {**encoding, "x2": {"field": "end"}},
-            },
-            {"mark": tick, "encoding": encoding},
-        ],
-    }
-
-
-def _durations(marks: list[dict[str, Any]]) -> dict[str, Any]:
-    ticks = _log_ticks([mark["seconds"] for mark in marks if mark["seconds"] is not None])
-    is_crowd = len(marks) > _CROWD
-    return {
-        "width": WIDTH,
-        "height": _DURATIONS_HEIGHT,
-        "transform": [{"filter": "isValid(datum.seconds)"}],
-        "mark": {
-            "type": "point",
-            "filled": True,
-            "size": 16 if is_crowd else 60,
-            "opacity": 0.7 if is_crowd else 1,
-        },
-        "encoding": {
-            "x": _x(_X_TITLE),
-            "y": {
-                "field": "seconds",
-                "type": "quantitative",
-                "scale": {"type": "log", "domain": [ticks[0], ticks[-1]], "nice": False},
-                "axis": {"title": "duration, seconds", "values": ticks, "format": "~g"},
-            },
-            "color": _state(marks),
-            "tooltip": _tooltip(),
-        },
-    }
 
 
 def _log_ticks(values: list[float]) -> list[float]:

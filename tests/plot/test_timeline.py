@@ -61,7 +61,7 @@ def test_table_services_have_lanes_of_their_own():
     spec = draw(*instants, pending, commits=commits)
     lanes = ["deltacommit", "compaction", "clustering", "log compaction", "log compaction"]
     assert [m["lane"] for m in marks(spec)] == lanes
-    assert spec["vconcat"][0]["layer"][1]["encoding"]["y"]["sort"] == lanes[:4]
+    assert spec["vconcat"][0]["encoding"]["y"]["sort"] == lanes[:4]
 
 
 def test_states_have_their_own_colours_and_only_drawn_ones_are_in_the_legend():
@@ -71,7 +71,7 @@ def test_states_have_their_own_colours_and_only_drawn_ones_are_in_the_legend():
         instant("20260301080004000", action="compaction", state="requested"),
     )
     assert [m["state"] for m in marks(spec)] == ["archived", "completed", "requested"]
-    scale = spec["vconcat"][0]["layer"][0]["encoding"]["color"]["scale"]
+    scale = spec["vconcat"][0]["encoding"]["color"]["scale"]
     assert scale["domain"] == ["completed", "archived", "requested"]
     assert len(scale["range"]) == 3
     assert facts(spec)[0] == "3 instants: 1 completed, 1 archived, 1 requested"
