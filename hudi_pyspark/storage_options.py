@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     Value = str | bool | float
 
@@ -21,95 +20,75 @@ SPARK_PREFIX = "storage."  # marks a setting of the storage among read options
 _FOREIGN_PREFIXES = ("fs.", "s3.", "gcs.", "adls.", "hdfs.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Setting:
-    """An argument of a pyarrow file system, and other names for it."""
-
-    argument: str
-    names: tuple[str, ...] = ()
-    kind: type[str] | type[bool] | type[float] = str
-    inverted: bool = False  # the other names mean the opposite
-
-
-_S3 = (
-    _Setting(
-        "access_key",
-        ("fs.s3a.access.key", "fs.s3.awsaccesskeyid", "s3.access-key-id", "aws_access_key_id"),
-    ),
-    _Setting(
-        "secret_key",
-        (
-            "fs.s3a.secret.key",
-            "fs.s3.awssecretaccesskey",
-            "s3.secret-access-key",
-            "aws_secret_access_key",
-        ),
-    ),
-    _Setting("session_token", ("fs.s3a.session.token", "s3.session-token", "aws_session_token")),
-    _Setting("region", ("fs.s3a.endpoint.region", "s3.region", "aws_region", "aws_default_region")),
-    _Setting(
-        "endpoint_override", ("fs.s3a.endpoint", "s3.endpoint", "aws_endpoint", "aws_endpoint_url")
-    ),
-    _Setting("role_arn", ("fs.s3a.assumed.role.arn", "s3.role-arn")),
-    _Setting("session_name", ("fs.s3a.assumed.role.session.name", "s3.role-session-name")),
-    _Setting("external_id"),
-    _Setting("scheme"),
-    _Setting("proxy_options", ("s3.proxy-uri",)),
-    _Setting("anonymous", ("s3.anonymous", "aws_skip_signature"), bool),
-    _Setting("force_virtual_addressing", ("s3.force-virtual-addressing",), bool),
-    _Setting("force_virtual_addressing", ("fs.s3a.path.style.access",), bool, inverted=True),
-    _Setting("connect_timeout", ("s3.connect-timeout",), float),
-    _Setting("request_timeout", ("s3.request-timeout",), float),
-)
-_GCS = (
-    _Setting("project_id", ("gcs.project-id", "fs.gs.project.id")),
-    _Setting("endpoint_override", ("gcs.service.host",)),
-    _Setting("target_service_account"),
-    _Setting("scheme"),
-    _Setting("anonymous", (), bool),
-    _Setting("access_token", ("gcs.oauth2.token",)),
-    _Setting("credential_token_expiration", (), float),
-    _Setting("retry_time_limit", (), float),
-)
-_AZURE = (
-    _Setting("account_name", ("adls.account-name", "azure_storage_account_name")),
-    _Setting("account_key", ("adls.account-key", "azure_storage_account_key")),
-    _Setting("sas_token", ("adls.sas-token", "azure_storage_sas_token")),
-    _Setting("tenant_id", ("adls.tenant-id", "azure_storage_tenant_id")),
-    _Setting("client_id", ("adls.client-id", "azure_storage_client_id")),
-    _Setting("client_secret", ("adls.client-secret", "azure_storage_client_secret")),
-    _Setting("blob_storage_authority", ("adls.blob-storage-authority",)),
-    _Setting("dfs_storage_authority", ("adls.dfs-storage-authority",)),
-    _Setting("blob_storage_scheme", ("adls.blob-storage-scheme",)),
-    _Setting("dfs_storage_scheme", ("adls.dfs-storage-scheme",)),
-)
-_HDFS = (
-    _Setting("host", ("hdfs.host",)),
-    _Setting("port", ("hdfs.port",), float),
-    _Setting("user", ("hdfs.user",)),
-    _Setting("kerb_ticket", ("hdfs.kerberos_ticket",)),
-)
-# Arguments of fsspec's file systems.
-_WEBHDFS = (
-    _Setting("host"),
-    _Setting("port", (), float),
-    _Setting("user", ("hdfs.user",)),
-    _Setting("token"),
-    _Setting("proxy_to"),
-    _Setting("kerberos", (), bool),
-    _Setting("use_https", (), bool),
-)
-_OSS = (
-    _Setting("key", ("fs.oss.accesskeyid",)),
-    _Setting("secret", ("fs.oss.accesskeysecret",)),
-    _Setting("token", ("fs.oss.securitytoken",)),
-    _Setting("endpoint", ("fs.oss.endpoint",)),
-)
-SETTINGS = {"s3": _S3, "gs": _GCS, "abfs": _AZURE, "hdfs": _HDFS, "webhdfs": _WEBHDFS, "oss": _OSS}
+# By kind of storage: arguments of its file system, each with its names in Hadoop, in PyIceberg and,
+# without a dot, in hudi-rs. Those of webhdfs and oss are of fsspec's file systems.
+SETTINGS: Mapping[str, Mapping[str, str]] = {
+    "s3": {
+        "access_key": "fs.s3a.access.key fs.s3.awsaccesskeyid s3.access-key-id aws_access_key_id",
+        "secret_key": "fs.s3a.secret.key fs.s3.awssecretaccesskey s3.secret-access-key "
+        "aws_secret_access_key",
+        "session_token": "fs.s3a.session.token s3.session-token aws_session_token",
+        "region": "fs.s3a.endpoint.region s3.region aws_region aws_default_region",
+        "endpoint_override": "fs.s3a.endpoint s3.endpoint aws_endpoint aws_endpoint_url",
+        "role_arn": "fs.s3a.assumed.role.arn s3.role-arn",
+        "session_name": "fs.s3a.assumed.role.session.name s3.role-session-name",
+        "external_id": "",
+        "scheme": "",
+        "proxy_options": "s3.proxy-uri",
+        "anonymous": "s3.anonymous aws_skip_signature",
+        "force_virtual_addressing": "fs.s3a.path.style.access s3.force-virtual-addressing",
+        "connect_timeout": "s3.connect-timeout",
+        "request_timeout": "s3.request-timeout",
+    },
+    "gs": {
+        "project_id": "fs.gs.project.id gcs.project-id",
+        "endpoint_override": "gcs.service.host",
+        "target_service_account": "",
+        "scheme": "",
+        "anonymous": "",
+        "access_token": "gcs.oauth2.token",
+        "credential_token_expiration": "",
+        "retry_time_limit": "",
+    },
+    "abfs": {
+        "account_name": "adls.account-name azure_storage_account_name",
+        "account_key": "adls.account-key azure_storage_account_key",
+        "sas_token": "adls.sas-token azure_storage_sas_token",
+        "tenant_id": "adls.tenant-id azure_storage_tenant_id",
+        "client_id": "adls.client-id azure_storage_client_id",
+        "client_secret": "adls.client-secret azure_storage_client_secret",
+        "blob_storage_authority": "adls.blob-storage-authority",
+        "dfs_storage_authority": "adls.dfs-storage-authority",
+        "blob_storage_scheme": "adls.blob-storage-scheme",
+        "dfs_storage_scheme": "adls.dfs-storage-scheme",
+    },
+    "hdfs": {
+        "host": "hdfs.host",
+        "port": "hdfs.port",
+        "user": "hdfs.user",
+        "kerb_ticket": "hdfs.kerberos_ticket",
+    },
+    "webhdfs": {
+        **dict.fromkeys(("host", "port", "token", "proxy_to", "kerberos", "use_https"), ""),
+        "user": "hdfs.user",
+    },
+    "oss": {
+        "key": "fs.oss.accesskeyid",
+        "secret": "fs.oss.accesskeysecret",
+        "token": "fs.oss.securitytoken",
+        "endpoint": "fs.oss.endpoint",
+    },
+}
+_NUMBERS = {
+    *("connect_timeout", "request_timeout", "credential_token_expiration", "retry_time_limit"),
+    *("port", "attempts"),
+}
+_SWITCHES = {"anonymous", "force_virtual_addressing", "kerberos", "use_https"}
+_OPPOSITE = "fs.s3a.path.style.access"  # the opposite of its argument
 # Settings of every storage on another machine, that are not passed to its file system.
 CREDENTIALS_PROVIDER = "credentials_provider"
 _ATTEMPTS = "attempts"
-COMMON = (_Setting(CREDENTIALS_PROVIDER), _Setting(_ATTEMPTS, ("fs.s3a.attempts.maximum",), float))
+_COMMON = {CREDENTIALS_PROVIDER: "", _ATTEMPTS: "fs.s3a.attempts.maximum"}
 _SECRET_NAME = re.compile(r"secret|token|password|account_key|account-key|\Akey\Z")
 
 
@@ -144,7 +123,7 @@ def file_system_arguments(
     Those of `given`, in any case, win over the environment's, of which others are ignored. A
     protocol of fsspec that is not in `SETTINGS` gets its arguments as they are.
     """
-    common = _by_name(COMMON)
+    common = _by_name(_COMMON)
     given = {name: value for name, value in given.items() if name.lower() not in common}
     settings = SETTINGS.get(scheme)
     if settings is None:
@@ -162,7 +141,7 @@ def common_settings(
     These are the provider of credentials as ``module:function``, "" for none; and the most attempts
     of a request, 0 where nothing says how many.
     """
-    by_name = _by_name(COMMON)
+    by_name = _by_name(_COMMON)
     values: dict[str, Value] = {}
     for settings in (environment, given):
         known = {name: value for name, value in settings.items() if name.lower() in by_name}
@@ -178,54 +157,54 @@ def secret_values(settings: Mapping[str, Value]) -> list[str]:
     return [str(v) for name, v in settings.items() if v and _SECRET_NAME.search(name.lower())]
 
 
-def _by_name(settings: Iterable[_Setting]) -> dict[str, _Setting]:
-    return {name: s for s in settings for name in (s.argument, *s.names)}
+def _by_name(settings: Mapping[str, str]) -> dict[str, str]:
+    """Map every name of a setting to the argument that it is."""
+    return {name: key for key, names in settings.items() for name in (key, *names.split())}
 
 
 def _arguments(
-    given: Mapping[str, Value], by_name: Mapping[str, _Setting], scheme: str
+    given: Mapping[str, Value], by_name: Mapping[str, str], scheme: str
 ) -> dict[str, Value]:
     arguments: dict[str, Value] = {}
     for name, value in given.items():
-        setting = by_name.get(name.lower())
-        if setting is None:
+        argument = by_name.get(name.lower())
+        if argument is None:
             _check_unknown(name, by_name, scheme)
             continue
-        parsed = _parse(name, value, setting)
-        if arguments.setdefault(setting.argument, parsed) != parsed:
+        parsed = _parse(name, value, argument)
+        if arguments.setdefault(argument, parsed) != parsed:
             raise InvalidOptionError(f"storage option {name} contradicts another name of it")
     return arguments
 
 
-def _parse(name: str, value: Value, setting: _Setting) -> Value:
-    if setting.kind is float:
+def _parse(name: str, value: Value, argument: str) -> Value:
+    if argument in _NUMBERS:
         try:
             number = float(value)
         except ValueError:
             raise InvalidOptionError(f"storage option {name} is {value!r}; give a number") from None
         return int(number) if number.is_integer() else number
-    if setting.kind is bool:
+    if argument in _SWITCHES:
         text = str(value).strip().lower()
         if text not in ("true", "false"):
             raise InvalidOptionError(f"storage option {name} is {value!r}; give true or false")
-        return (text == "true") != (setting.inverted and name.lower() != setting.argument)
+        return (text == "true") != (name.lower() == _OPPOSITE)
     return str(value)
 
 
-def _check_unknown(name: str, by_name: Mapping[str, _Setting], scheme: str) -> None:
-    of_others = {known for settings in SETTINGS.values() for known in _by_name(settings)}
-    if name.lower().startswith(_FOREIGN_PREFIXES) and name.lower() in of_others:
-        return  # meant for another storage
+def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
     near = difflib.get_close_matches(name.lower(), by_name, n=1, cutoff=0.6)
     hint = f"; did you mean {near[0]}?" if near else ""
     if name.lower().startswith(_FOREIGN_PREFIXES):
+        if any(name.lower() in _by_name(settings) for settings in SETTINGS.values()):
+            return  # meant for another storage
         # Hadoop has hundreds of settings, most of which only mean something to its own client.
         text = f"storage option {name} is ignored: pyarrow has no such setting{hint}"
         warnings.warn(text, UserWarning, stacklevel=2)
         return
-    known = ", ".join(dict.fromkeys(s.argument for s in by_name.values()))
     # Values are secrets: no message has them.
     raise InvalidOptionError(
-        f"unknown storage option {name!r} for {scheme}{hint} (known: {known}, and names of Hadoop, "
-        "PyIceberg and hudi-rs for them)"
+        f"unknown storage option {name!r} for {scheme}{hint} (known: "
+        f"{', '.join(dict.fromkeys(by_name.values()))}, and names of Hadoop, PyIceberg and hudi-rs "
+        "for them)"
     )

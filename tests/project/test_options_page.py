@@ -75,6 +75,6 @@ def test_page_lists_every_other_key():
 
 def test_page_lists_the_settings_of_each_storage():
     listed = set(re.findall(r"`([^`]+)`", section("Storage")))
-    known = {setting.argument for settings in SETTINGS.values() for setting in settings}
+    known = {name for settings in SETTINGS.values() for name in settings}
     azure_endpoints = {name for name in known if name.startswith(("blob_", "dfs_"))}
     assert known - listed == azure_endpoints
