@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from random import Random
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 
+import hudi_pyspark
 from hudi_pyspark import HudiTable
 from tests.conftest import PROJECT
 from tests.frames.conditions import Words, random_condition
@@ -170,9 +172,11 @@ def test_page_about_engines_runs(monkeypatch):
     import ibis
 
     monkeypatch.chdir(PROJECT)
-    page = (PROJECT / "docs" / "without-spark.md").read_text(encoding="utf-8")
+    text = (PROJECT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    page = text.partition("## Other engines")[2]
     code = re.findall(r"^```py(?:thon)?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {}
+    shutil.unpack_archive("examples/data/orders.zip", "build")
+    names: dict[str, Any] = {"hudi_pyspark": hudi_pyspark, "table": HudiTable("build/orders")}
     exec("\n".join(code), names)
     database = ibis.duckdb.from_connection(names["database"])
     # What Apache Hudi 1.2.0 returns (golden case v9_mor_part_basic).
