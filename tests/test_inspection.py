@@ -16,7 +16,7 @@ from hudi_pyspark.inspection import (
     INSPECTION_TABLES,
     Inspection,
     InspectionCall,
-    metadata_validation,
+    metadata,
 )
 from hudi_pyspark.planning.metadata_table.record_index import locate
 from hudi_pyspark.planning.metadata_table.table import listed_files
@@ -351,7 +351,7 @@ def test_metadata_validation_finds_commits_and_files_that_it_lacks(
     def without_one(view):
         return dict(sorted(listed(view).items())[1:])
 
-    monkeypatch.setattr(metadata_validation, "listed_files", without_one)
+    monkeypatch.setattr(metadata, "listed_files", without_one)
     found = HudiTable(str(base)).inspect.metadata_validation(sample=0).to_pylist()
     assert (found[0]["check"], found[0]["subject"]) == ("commits", last.name.split("_")[0])
     lacking = [row["subject"] for row in found if row["metadata_table"] is None][1:]
@@ -366,7 +366,7 @@ def test_metadata_validation_looks_up_a_sample_of_the_records(open_case, monkeyp
         asked.extend(keys)
         return original(metadata, keys)
 
-    monkeypatch.setattr(metadata_validation, "locate", watched)
+    monkeypatch.setattr(metadata, "locate", watched)
     table = open_case(WITH_METADATA[2])
     assert table.inspect.metadata_validation().num_rows == 0
     keys = table.scan(["_hoodie_record_key"]).to_arrow()["_hoodie_record_key"].to_pylist()
@@ -386,7 +386,7 @@ WITHOUT_ARGUMENTS = [
 def test_columns_are_fixed(open_case, case, name):
     table = open_case(case)
     call = InspectionCall.parse({"inspect": name})
-    assert call.run(table.inspect).schema.equals(call.schema(table.view))
+    assert call.run(table.inspect).schema.equals(call.schema(table.inspect))
 
 
 def test_every_table_is_described_with_its_columns(table):
@@ -394,7 +394,7 @@ def test_every_table_is_described_with_its_columns(table):
     for name in WITHOUT_ARGUMENTS:
         text = getattr(Inspection, name).__doc__
         (line,) = (line for line in page.splitlines() if line.startswith(f"| `{name}("))
-        for column in InspectionCall.parse({"inspect": name}).schema(table.view).names:
+        for column in InspectionCall.parse({"inspect": name}).schema(table.inspect).names:
             assert column in text, f"{name}: {column}"
             assert f"`{column}`" in line, f"{name}: {column}"
 

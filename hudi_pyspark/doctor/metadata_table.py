@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.doctor.files import RESTORE
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError, MissingFileError
-from hudi_pyspark.inspection.metadata_validation import RECORD_SAMPLE, Check, differences
+from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, Check, differences
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
 from hudi_pyspark.table.config import METADATA_FOLDER
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.doctor.files import StoredFiles
     from hudi_pyspark.doctor.timeline import TimelineFiles
-    from hudi_pyspark.inspection.metadata_validation import Difference
+    from hudi_pyspark.inspection.metadata import Difference
     from hudi_pyspark.table.view import TableView
 
 CHECK = "metadata table"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hudi_pyspark.inspection.call import InspectionCall
 from hudi_pyspark.inspection.inspection import Inspection
-from hudi_pyspark.inspection.registry import INSPECTION_TABLES
+from hudi_pyspark.inspection.registry import INSPECTION_TABLES, InspectionCall
 
 __all__ = ["INSPECTION_TABLES", "Inspection", "InspectionCall"]

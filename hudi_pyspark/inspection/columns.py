@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
 from hudi_pyspark.inspection.files import file_slices
-from hudi_pyspark.inspection.timeline import counts, texts
+from hudi_pyspark.inspection.registry import schema_of
 from hudi_pyspark.planning.metadata_table.column_stats import bound_value
 from hudi_pyspark.planning.metadata_table.table import load_metadata
 
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
 
-COLUMN_STATISTICS = pa.schema(
-    [
-        *texts("path", "partition_path", "column", "min", "max"),
-        *counts("values", "nulls", "bytes", "uncompressed_bytes"),
-        ("source", pa.string()),
-    ]
+COLUMN_STATISTICS = schema_of(
+    "path, partition_path, column, min, max, values int, nulls int, bytes int, "
+    "uncompressed_bytes int, source"
 )
 
 METADATA_TABLE, PARQUET_FOOTER = "metadata_table", "parquet_footer"

@@ -16,7 +16,8 @@ from hudi_pyspark.format.file_name import (
     parse_data_file_name,
 )
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, instant_to_datetime
-from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, texts
+from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.inspection.timeline import instant_row
 from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:
@@ -39,25 +40,15 @@ _COUNTED = {
 
 _SCHEMAS = ("schema", "latest_schema")  # which `schema_history` shows
 
-COMMITS = pa.schema(
-    [
-        *TIMES,
-        *texts("action", "operation"),
-        ("archived", pa.bool_()),
-        *counts("partitions", "files", "new_files"),
-        *counts(*_COUNTED),
-        *counts("replaced_file_groups", "milliseconds"),
-        ("extra_metadata", pa.map_(pa.string(), pa.string())),
-    ]
+COMMITS = schema_of(
+    "requested_time, completion_time, action, operation, archived bool, partitions int, files int, "
+    f"new_files int, {' int, '.join(_COUNTED)} int, replaced_file_groups int, milliseconds int, "
+    "extra_metadata map"
 )
 
-COMMIT_FILES = pa.schema(
-    [
-        *TIMES,
-        *texts("action", "partition_path", "file_id", "path", "kind", "previous_commit"),
-        *counts(*_COUNTED),
-        ("cdc_files", pa.list_(pa.string())),
-    ]
+COMMIT_FILES = schema_of(
+    "requested_time, completion_time, action, partition_path, file_id, path, kind, "
+    f"previous_commit, {' int, '.join(_COUNTED)} int, cdc_files texts"
 )
 
 

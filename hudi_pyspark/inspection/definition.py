@@ -10,25 +10,17 @@ from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.commits import known_commits
-from hudi_pyspark.inspection.timeline import TIMES, instant_row
+from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.inspection.timeline import instant_row
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
-PROPERTIES = pa.schema([("key", pa.string()), ("value", pa.string())])
-
-SCHEMA_HISTORY = pa.schema(
-    [
-        *TIMES,
-        ("operation", pa.string()),
-        ("version_id", pa.int64()),
-        ("added", pa.list_(pa.string())),
-        ("dropped", pa.list_(pa.string())),
-        ("changed", pa.list_(pa.string())),
-        ("columns", pa.int64()),
-        ("avro_schema", pa.string()),
-    ]
+PROPERTIES = schema_of("key, value")
+SCHEMA_HISTORY = schema_of(
+    "requested_time, completion_time, operation, version_id int, added texts, dropped texts, "
+    "changed texts, columns int, avro_schema"
 )
 
 

@@ -15,7 +15,8 @@ from hudi_pyspark.format.file_name import (
     parse_data_file_name,
 )
 from hudi_pyspark.inspection.commits import kind_of, known_commits
-from hudi_pyspark.inspection.timeline import counts, table_of, texts
+from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.inspection.timeline import table_of
 from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
@@ -28,27 +29,13 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 
-FILE_SLICES = pa.schema(
-    [
-        *texts("partition_path", "file_id", "base_instant_time", "base_file"),
-        ("base_bytes", pa.int64()),
-        ("log_files", pa.list_(pa.string())),
-        *counts("log_count", "log_bytes"),
-        ("log_to_base_ratio", pa.float64()),
-        ("missing_files", pa.list_(pa.string())),
-        ("is_latest", pa.bool_()),
-    ]
+FILE_SLICES = schema_of(
+    "partition_path, file_id, base_instant_time, base_file, base_bytes int, log_files texts, "
+    "log_count int, log_bytes int, log_to_base_ratio float, missing_files texts, is_latest bool"
 )
-
-FILES = pa.schema(
-    [
-        *texts("path", "partition_path", "file_id", "kind"),
-        ("bytes", pa.int64()),
-        ("modified", pa.timestamp("ms", "UTC")),
-        *texts("instant_time", "committed_by"),
-        ("is_committed", pa.bool_()),
-        ("in_latest_slice", pa.bool_()),
-    ]
+FILES = schema_of(
+    "path, partition_path, file_id, kind, bytes int, modified time, instant_time, committed_by, "
+    "is_committed bool, in_latest_slice bool"
 )
 
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
 from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
+from hudi_pyspark.inspection.registry import schema_of
 from hudi_pyspark.inspection.services import pending_plans
-from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, texts
+from hudi_pyspark.inspection.timeline import instant_row
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 
@@ -20,12 +21,9 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.table.view import TableView
 
-HISTORY = pa.schema(
-    [
-        *TIMES,
-        *texts("action", "operation", "event", "partition_path", "path"),
-        *counts("records", "inserts", "updates", "deletes", "bytes"),
-    ]
+HISTORY = schema_of(
+    "requested_time, completion_time, action, operation, event, partition_path, path, records int, "
+    "inserts int, updates int, deletes int, bytes int"
 )
 
 

@@ -19,10 +19,10 @@ from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import (
     METADATA_RECORDS,
     METADATA_VALIDATION,
+    RECORD_SAMPLE,
     metadata_records,
     metadata_validation,
 )
-from hudi_pyspark.inspection.metadata_validation import RECORD_SAMPLE
 from hudi_pyspark.inspection.registry import inspection_table
 from hudi_pyspark.inspection.services import (
     CLEANS,
@@ -62,7 +62,7 @@ class Inspection:
     """
 
     def __init__(self, view: TableView) -> None:
-        self._view = view
+        self.view = view
 
     @inspection_table(TIMELINE)
     def timeline(self, *, archived: bool = True) -> pa.Table:
@@ -76,7 +76,7 @@ class Inspection:
             action (a completed compaction is a ``commit``); state (``requested``, ``inflight``
             or ``completed``); archived; path (of the instant's file, relative to the table).
         """
-        return timeline(self._view, archived=archived)
+        return timeline(self.view, archived=archived)
 
     @inspection_table(COMMITS)
     def commits(self, *, archived: bool = False) -> pa.Table:
@@ -97,7 +97,7 @@ class Inspection:
             request to completion; null before table version 8); extra_metadata (other keys and
             values of the commit, such as checkpoints of Hudi Streamer and Flink; no schemas).
         """
-        return commits(self._view, archived=archived)
+        return commits(self.view, archived=archived)
 
     @inspection_table(COMMIT_FILES)
     def commit_files(self, instant: str) -> pa.Table:
@@ -115,7 +115,7 @@ class Inspection:
         Raises:
             InvalidInstantError: there is no such commit.
         """
-        return commit_files(self._view, instant)
+        return commit_files(self.view, instant)
 
     @inspection_table(FILE_SLICES)
     def file_slices(self, as_of: str | None = None, *, older: bool = False) -> pa.Table:
@@ -137,8 +137,8 @@ class Inspection:
             InvalidInstantError: `as_of` is not an instant.
             TimeTravelError: the table's state at that instant is no longer known.
         """
-        instant = resolve_as_of(as_of, self._view, local_now()) if as_of is not None else None
-        return file_slices(self._view, instant, older=older)
+        instant = resolve_as_of(as_of, self.view, local_now()) if as_of is not None else None
+        return file_slices(self.view, instant, older=older)
 
     @inspection_table(FILES)
     def files(self) -> pa.Table:
@@ -151,7 +151,7 @@ class Inspection:
             names it, or of the rollback that wrote it; null if unknown); is_committed (false for
             files of a failed or unfinished write); in_latest_slice.
         """
-        return files(self._view)
+        return files(self.view)
 
     @inspection_table(partitions_schema)
     def partitions(self) -> pa.Table:
@@ -164,7 +164,7 @@ class Inspection:
             included); rows (as commits recorded; null where log files must be merged to know);
             last_commit (requested time of the newest commit that wrote one of the files).
         """
-        return partitions(self._view)
+        return partitions(self.view)
 
     @inspection_table(HISTORY)
     def history(self, file_id: str) -> pa.Table:
@@ -182,7 +182,7 @@ class Inspection:
         Raises:
             InvalidOptionError: no instant names the file group.
         """
-        return history(self._view, file_id)
+        return history(self.view, file_id)
 
     @inspection_table(LOG_BLOCKS)
     def log_blocks(self, path: str | None = None) -> pa.Table:
@@ -204,7 +204,7 @@ class Inspection:
         Raises:
             MissingFileError: the given path does not exist, and no commit names it.
         """
-        return log_blocks(self._view, path)
+        return log_blocks(self.view, path)
 
     @inspection_table(None)  # they follow from the files
     def log_records(self, path: str, *, merge: bool = False) -> pa.Table:
@@ -227,7 +227,7 @@ class Inspection:
             MissingFileError: the path does not exist, or with ``merge``, no slice has it.
             InvalidOptionError: ``merge`` with a path that is not a log file of records.
         """
-        return log_records(self._view, path, merge=merge)
+        return log_records(self.view, path, merge=merge)
 
     @inspection_table(COMPACTIONS)
     def compactions(self) -> pa.Table:
@@ -238,7 +238,7 @@ class Inspection:
             partition_paths, slices, log_files (of the plan; null if it is missing);
             written_files, written_bytes, records (null while pending).
         """
-        return compactions(self._view)
+        return compactions(self.view)
 
     @inspection_table(CLUSTERING)
     def clustering(self) -> pa.Table:
@@ -249,7 +249,7 @@ class Inspection:
             (of the plan; null if it is missing); replaced_file_groups, written_files,
             written_bytes, records (null while pending).
         """
-        return clustering(self._view)
+        return clustering(self.view)
 
     @inspection_table(CLEANS)
     def cleans(self, *, archived: bool = False) -> pa.Table:
@@ -263,7 +263,7 @@ class Inspection:
             earliest_commit_to_retain (null if the policy counts versions); last_completed_commit;
             partition_paths; deleted_files, undeleted_files (numbers); milliseconds (duration).
         """
-        return cleans(self._view, archived=archived)
+        return cleans(self.view, archived=archived)
 
     @inspection_table(ROLLBACKS)
     def rollbacks(self, *, archived: bool = False) -> pa.Table:
@@ -278,7 +278,7 @@ class Inspection:
             partition_paths; deleted_files; rollback_blocks (log files with a rollback block, up to
             table version 7); milliseconds (duration).
         """
-        return rollbacks(self._view, archived=archived)
+        return rollbacks(self.view, archived=archived)
 
     @inspection_table(SAVEPOINTS)
     def savepoints(self) -> pa.Table:
@@ -288,7 +288,7 @@ class Inspection:
             requested_time (of the saved commit); completion_time; state; saved_at;
             saved_by; comments; partition_paths; files (their number).
         """
-        return savepoints(self._view)
+        return savepoints(self.view)
 
     @inspection_table(COLUMN_STATISTICS)
     def column_statistics(self) -> pa.Table:
@@ -303,7 +303,7 @@ class Inspection:
             uncompressed_bytes (of the column in the file; 0 for log files); source
             (``metadata_table`` or ``parquet_footer``).
         """
-        return column_statistics(self._view)
+        return column_statistics(self.view)
 
     @inspection_table(METADATA_RECORDS)
     def metadata_records(self, partition: str | None = None) -> pa.Table:
@@ -321,7 +321,7 @@ class Inspection:
             InvalidOptionError: the table has no such metadata partition.
             CorruptTableError: a file of the metadata table cannot be read.
         """
-        return metadata_records(self._view, partition)
+        return metadata_records(self.view, partition)
 
     @inspection_table(METADATA_VALIDATION)
     def metadata_validation(self, *, sample: int = RECORD_SAMPLE) -> pa.Table:
@@ -339,7 +339,7 @@ class Inspection:
         Raises:
             CorruptTableError: a file of the metadata table, or of a sampled slice, cannot be read.
         """
-        return metadata_validation(self._view, sample)
+        return metadata_validation(self.view, sample)
 
     @inspection_table(STATISTICS)
     def statistics(self, *, small_file_bytes: int = SMALL_FILE_BYTES) -> pa.Table:
@@ -359,7 +359,7 @@ class Inspection:
             also by table services), write_amplification (written_records divided by
             changed_records; null without changes), pending_compactions.
         """
-        return statistics(self._view, small_file_bytes)
+        return statistics(self.view, small_file_bytes)
 
     @inspection_table(PROPERTIES)
     def properties(self) -> pa.Table:
@@ -368,7 +368,7 @@ class Inspection:
         Returns:
             key; value.
         """
-        return properties(self._view)
+        return properties(self.view)
 
     @inspection_table(SCHEMA_HISTORY)
     def schema_history(self) -> pa.Table:
@@ -379,4 +379,4 @@ class Inspection:
             if schema on read never changed the columns); added, dropped, changed
             (columns with types); columns (their number); avro_schema (JSON, without meta columns).
         """
-        return schema_history(self._view)
+        return schema_history(self.view)

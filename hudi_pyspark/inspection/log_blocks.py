@@ -13,7 +13,7 @@ from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.files import committed_by_path
-from hudi_pyspark.inspection.timeline import counts, texts
+from hudi_pyspark.inspection.registry import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,20 +22,10 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.table.view import TableView
 
-LOG_BLOCKS = pa.schema(
-    [
-        ("path", pa.string()),
-        *counts("block", "offset", "bytes"),
-        *texts("type", "instant_time"),
-        ("is_committed", pa.bool_()),
-        ("target_instant_time", pa.string()),
-        ("records", pa.int64()),
-        ("is_partial", pa.bool_()),
-        ("compacted_instants", pa.list_(pa.string())),
-        *counts("content_offset", "content_bytes"),
-        ("header", pa.map_(pa.string(), pa.string())),
-        ("problem", pa.string()),
-    ]
+LOG_BLOCKS = schema_of(
+    "path, block int, offset int, bytes int, type, instant_time, is_committed bool, "
+    "target_instant_time, records int, is_partial bool, compacted_instants texts, "
+    "content_offset int, content_bytes int, header map, problem"
 )
 _RECORD_TYPES = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
 

@@ -22,7 +22,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.format.file_name import LogFileName, LogKind, NotADataFile
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
-from hudi_pyspark.inspection.timeline import counts, texts
+from hudi_pyspark.inspection.registry import schema_of
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_planner import SlicePlanner
 from hudi_pyspark.planning.slice_tasks import plan
@@ -36,34 +36,23 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.table.schema import in_microseconds, resolve_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from hudi_pyspark.format.log.delete_block import DeleteRecords
+    from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup
     from hudi_pyspark.inspection.log_blocks import DecodedBlock, SalvagedLog
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.view import TableView
 
 # The columns of a record follow as one struct, so that their names cannot clash with these.
-_LEADING_COLUMNS = pa.schema(
-    [
-        ("path", pa.string()),
-        *counts("block", "offset"),
-        ("instant_time", pa.string()),
-        ("record_number", pa.int64()),
-        *texts("kind", "key"),
-        ("is_delete", pa.bool_()),
-        ("ordering", pa.list_(pa.string())),
-        ("problem", pa.string()),
-    ]
+_LEADING_COLUMNS = schema_of(
+    "path, block int, offset int, instant_time, record_number int, kind, key, is_delete bool, "
+    "ordering texts, problem"
 )
 
 
 def log_records(view: TableView, path: str, *, merge: bool) -> pa.Table:
-    """Return one row per record of a log file, or per key of its slice.
-
-    See `Inspection.log_records`.
-    """
+    """Return one row per record of a log file, or per key of its slice."""
     relative = relative_path(view, path)
     if not merge:
         return _written_records(view, list(salvage_logs(view, [relative])))
@@ -75,16 +64,16 @@ def log_records(view: TableView, path: str, *, merge: bool) -> pa.Table:
 def _written_records(view: TableView, files: Sequence[SalvagedLog]) -> pa.Table:
     """Return the records of all blocks, in file order."""
     rule = resolve_merge_rule(view.config, "", "")
-    schema = _record_schema(view, files)
+    columns = _record_columns(view, files)
     parts = []
     for file in files:
         for block in file.blocks:
             if block.rows is not None and block.rows.num_rows:
-                parts.append(_data_rows(view, block, rule, schema))
+                parts.append(_data_rows(view, block, rule, columns))
             if block.deletes is not None:
-                parts.append(_delete_rows(block, rule, schema))
-        parts += _damage_rows(file, schema)
-    return _table(parts, schema)
+                parts.append(_delete_rows(block, len(rule.ordering_fields)))
+        parts.append(_damage_rows(file))
+    return _table(parts, columns)
 
 
 def _merged_records(
@@ -94,7 +83,6 @@ def _merged_records(
     planner = SlicePlanner(view, ReadOptions(use_record_positions=False), registered_payloads())
     slices, columns = planner.with_sources([file_slice]), planner.table_schema
     task = plan(slices, planner.context, result=columns, until=view.last_instant)[0]
-    schema = _with_record(task.shared.result)
     blocks = [salvaged.block for file in files for salvaged in file.blocks if not salvaged.problem]
     scan = scan_blocks(blocks, task.shared.block_filter)
     decoder = log_decoder(task)
@@ -102,21 +90,21 @@ def _merged_records(
     merged = fold_log(records, task.shared.rule, task.shared.merger)
     winners = merged.records(np.arange(len(merged)))
     rows = winners.rows.select(task.shared.result.names)
-    parts = [part for file in files for part in _damage_rows(file, schema)]
-    parts += [
-        _damage_row({"path": log.path, "problem": "the file is not on the storage"}, schema)
+    merged_rows = {
+        "kind": pa.array(np.where(winners.has_row, "data", "delete")),
+        "key": merged.keys,
+        "is_delete": pa.array(winners.marks.is_delete),
+        "ordering": _ordering(winners.rows, task.shared.rule, len(merged)),
+        "record": _structs(rows, mask=pa.array(~winners.has_row)),
+    }
+    missing = [
+        {"path": log.path, "problem": "the file is not on the storage"}
         for log in file_slice.log_files
         # On a file system that appends, another file of the slice may have its blocks.
         if not log.is_listed and log.committed_by not in scan.instants
     ]
-    count = len(merged)
-    columns = {
-        "kind": pa.array(np.where(winners.has_row, "data", "delete")),
-        "key": merged.keys,
-        "is_delete": pa.array(winners.marks.is_delete),
-        "ordering": _ordering(winners.rows, task.shared.rule, count),
-    }
-    return _table([_rows(schema, count, columns, rows, winners.has_row), *parts], schema)
+    parts = [pa.table(merged_rows), *map(_damage_rows, files), _damage(missing)]
+    return _table(parts, task.shared.result)
 
 
 def _slice_of(view: TableView, path: str) -> FileSlice:
@@ -138,11 +126,8 @@ def _slice_of(view: TableView, path: str) -> FileSlice:
     )
 
 
-def _record_schema(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
-    """Return the leading columns and the record.
-
-    The record has the table's columns, then those that only the files have.
-    """
+def _record_columns(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
+    """Return the table's columns, then those that only the files have."""
     data_blocks = [block for file in files for block in file.blocks if block.rows is not None]
     try:
         table = resolve_schema(view)
@@ -154,33 +139,25 @@ def _record_schema(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
     for block in data_blocks:
         for field in block.rows.schema if block.rows is not None else ():
             fields.setdefault(field.name, in_microseconds(field))
-    return _with_record(pa.schema(list(fields.values())))
-
-
-def _with_record(columns: pa.Schema) -> pa.Schema:
-    return _LEADING_COLUMNS.append(pa.field("record", pa.struct(list(columns))))
-
-
-def _columns(schema: pa.Schema) -> pa.Schema:
-    """Return the columns of the record."""
-    return pa.schema(list(schema.field("record").type))
+    return pa.schema(list(fields.values()))
 
 
 def _data_rows(
-    view: TableView, block: DecodedBlock, rule: MergeRule, schema: pa.Schema
+    view: TableView, block: DecodedBlock, rule: MergeRule, columns: pa.Schema
 ) -> pa.Table:
-    count = block.record_count or 0
-    rows, problem = _conform(block.rows, _columns(schema), block.block.path)
+    rows, problem = _conform(block.rows, columns, block.block.path)
+    count = rows.num_rows
     key_fields = () if view.config.populate_meta_fields else view.config.record_key_fields
-    columns = {
-        **_block_columns(block, count),
-        "kind": pa.repeat("data", count),
-        "key": _keys(rows, key_fields, count),
-        "is_delete": pa.array(deleting_rows(rows, rule)),
-        "ordering": _ordering(rows, rule, count),
-        "problem": pa.repeat(problem or None, count).cast(pa.string()),
-    }
-    return _rows(schema, count, columns, rows, np.ones(count, np.bool_))
+    return pa.table(
+        {
+            **_block_columns(block, "data"),
+            "key": _keys(rows, key_fields, count),
+            "is_delete": pa.array(deleting_rows(rows, rule)),
+            "ordering": _ordering(rows, rule, count),
+            "problem": pa.array([problem or None] * count, pa.string()),
+            "record": _structs(rows),
+        }
+    )
 
 
 def _conform(rows: pa.Table | None, schema: pa.Schema, source: str) -> tuple[pa.Table, str]:
@@ -223,40 +200,44 @@ def _ordering(rows: pa.Table, rule: MergeRule, count: int) -> pa.Array:
     return pa.array(list(map(list, zip(*texts, strict=True))), pa.list_(pa.string()))
 
 
-def _delete_rows(block: DecodedBlock, rule: MergeRule, schema: pa.Schema) -> pa.Table:
+def _delete_rows(block: DecodedBlock, fields: int) -> pa.Table:
     deletes, count = block.deletes, block.record_count or 0
     assert deletes is not None
-    columns = {
-        **_block_columns(block, count),
-        "kind": pa.repeat("delete", count),
-        "key": deletes.record_keys,
-        "is_delete": pa.repeat(True, count),  # noqa: FBT003  (a value, not a switch)
-        "ordering": _delete_ordering(deletes, count, len(rule.ordering_fields)),
-    }
-    return _rows(schema, count, columns, None, np.zeros(count, np.bool_))
+    return pa.table(
+        {
+            **_block_columns(block, "delete"),
+            "key": deletes.record_keys,
+            "is_delete": pa.array([True] * count, pa.bool_()),
+            "ordering": _delete_ordering(deletes, count, fields),
+        }
+    )
 
 
 def _delete_ordering(deletes: DeleteRecords, count: int, fields: int) -> pa.Array:
     values: list[list[str | None] | None] = [None] * count
-    for group in deletes.ordering:
-        for row, text in zip(
-            group.rows.to_pylist(), group.values.cast(pa.string()).to_pylist(), strict=True
-        ):
-            values[row] = [text]
+    for row, text in _ordering_texts(deletes.ordering):
+        values[row] = [text]
     if deletes.array_ordering is not None:
-        for row in deletes.array_ordering.rows.to_pylist():
-            values[row] = [None] * max(fields, len(deletes.array_ordering.fields))
+        width = max(fields, len(deletes.array_ordering.fields))
+        several: dict[int, list[str | None]] = {
+            row: [None] * width for row in deletes.array_ordering.rows.to_pylist()
+        }
         for number, groups in enumerate(deletes.array_ordering.fields):
-            for group in groups:
-                texts = group.values.cast(pa.string()).to_pylist()
-                for row, text in zip(group.rows.to_pylist(), texts, strict=True):
-                    several = values[row]
-                    if several is not None:
-                        several[number] = text
+            for row, text in _ordering_texts(groups):
+                if row in several:
+                    several[row][number] = text
+        for row, texts in several.items():
+            values[row] = texts
     return pa.array(values, pa.list_(pa.string()))
 
 
-def _damage_rows(file: SalvagedLog, schema: pa.Schema) -> list[pa.Table]:
+def _ordering_texts(groups: Iterable[OrderingGroup]) -> Iterator[tuple[int, str]]:
+    for group in groups:
+        texts = group.values.cast(pa.string()).to_pylist()
+        yield from zip(group.rows.to_pylist(), texts, strict=True)
+
+
+def _damage_rows(file: SalvagedLog) -> pa.Table:
     places: list[dict[str, object]] = [
         {
             "path": file.path,
@@ -270,43 +251,33 @@ def _damage_rows(file: SalvagedLog, schema: pa.Schema) -> list[pa.Table]:
     ]
     if file.problem:
         places.append({"path": file.path, "offset": file.size, "problem": file.problem})
-    return [_damage_row(place, schema) for place in places]
+    return _damage(places)
 
 
-def _damage_row(place: dict[str, object], schema: pa.Schema) -> pa.Table:
-    return pa.Table.from_pylist([{**place, "kind": "damage"}], schema=schema)
+def _damage(places: Iterable[Mapping[str, object]]) -> pa.Table:
+    rows = [{**place, "kind": "damage"} for place in places]
+    return pa.Table.from_pylist(rows, schema=_LEADING_COLUMNS)
 
 
-def _block_columns(salvaged: DecodedBlock, count: int) -> dict[str, pa.Array]:
-    block = salvaged.block
+def _block_columns(salvaged: DecodedBlock, kind: str) -> dict[str, pa.Array]:
+    block, count = salvaged.block, salvaged.record_count or 0
     return {
         "path": pa.repeat(block.path, count),
         "block": pa.repeat(salvaged.number, count),
         "offset": pa.repeat(block.offset, count),
         "instant_time": pa.repeat(block.instant_time or "", count),
         "record_number": pa.array(np.arange(count)),
+        "kind": pa.repeat(kind, count),
     }
 
 
-def _rows(
-    schema: pa.Schema,
-    count: int,
-    columns: dict[str, pa.Array],
-    rows: pa.Table | None,
-    has_row: np.ndarray[tuple[int], np.dtype[np.bool_]],
-) -> pa.Table:
-    """Return a table of the schema; columns that are not given are null."""
-    record = schema.field("record").type
-    arrays_by_name = dict(columns)
-    if rows is not None:
-        arrays = [rows.column(n).combine_chunks() for n in rows.schema.names]
-        arrays_by_name["record"] = pa.StructArray.from_arrays(
-            arrays, fields=list(record), mask=pa.array(~has_row)
-        )
-    arrays = [arrays_by_name.get(f.name, pa.nulls(count, f.type)) for f in schema]
-    cast = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)]
-    return pa.Table.from_arrays(cast, schema=schema)
+def _structs(rows: pa.Table, mask: pa.Array | None = None) -> pa.StructArray:
+    arrays = [column.combine_chunks() for column in rows.columns]
+    return pa.StructArray.from_arrays(arrays, fields=list(rows.schema), mask=mask)
 
 
-def _table(parts: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
-    return pa.concat_tables([schema.empty_table(), *parts]).combine_chunks()
+def _table(parts: Iterable[pa.Table], columns: pa.Schema) -> pa.Table:
+    """Join rows; columns that a part lacks are null there."""
+    schema = _LEADING_COLUMNS.append(pa.field("record", pa.struct(list(columns))))
+    joined = pa.concat_tables([schema.empty_table(), *parts], promote_options="default")
+    return joined.combine_chunks()

@@ -1,28 +1,40 @@
-"""The records of the metadata table, and where it differs from the table."""
+"""The records of the metadata table, and where it differs from timeline, storage and rows."""
 
 from __future__ import annotations
 
 import base64
 import json
+from dataclasses import asdict, dataclass
+from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.inspection.files import (
-    commits_of,
-    committed_by_path,
-    stored_files,
-)
-from hudi_pyspark.inspection.metadata_validation import differences
-from hudi_pyspark.inspection.timeline import texts
-from hudi_pyspark.planning.metadata_table.table import MetadataTable, load_metadata
+from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
+from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.planning.metadata_table.record_index import locate
+from hudi_pyspark.planning.metadata_table.records import FILES, RECORD_INDEX
+from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files, load_metadata
+from hudi_pyspark.planning.slice_planner import SlicePlanner
+from hudi_pyspark.planning.slice_tasks import plan
+from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from hudi_pyspark.planning.metadata_table.record_index import FileGroupId
     from hudi_pyspark.table.view import TableView
 
-METADATA_RECORDS = pa.schema(texts("metadata_partition", "file_id", "key", "type", "value"))
-
-METADATA_VALIDATION = pa.schema(texts("check", "subject", "metadata_table", "table", "problem"))
+METADATA_RECORDS = schema_of("metadata_partition, file_id, key, type, value")
+METADATA_VALIDATION = schema_of("check, subject, metadata_table, table, problem")
+RECORD_SAMPLE = 100
+_SAMPLED_SLICES = 10
+_KEY = pa.schema([(RECORD_KEY_COLUMN, pa.string())])
 
 
 def metadata_records(view: TableView, partition: str | None) -> pa.Table:
@@ -54,18 +66,108 @@ def metadata_validation(view: TableView, sample: int) -> pa.Table:
         committed=committed_by_path(commits).keys(),
         sample=sample,
     )
-    rows = [
-        {
-            "check": difference.check.value,
-            "subject": difference.subject,
-            "metadata_table": difference.metadata_table,
-            "table": difference.table,
-            "problem": difference.problem,
-        }
-        for difference in found
-    ]
+    rows = [{**asdict(one), "check": one.check.value} for one in found]
     return pa.Table.from_pylist(rows, schema=METADATA_VALIDATION)
 
 
 def _json_value(value: object) -> str:
     return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else str(value)
+
+
+class Check(Enum):
+    """What is compared."""
+
+    COMMITS = "commits"
+    FILES = "files"
+    SIZES = "sizes"
+    RECORD_INDEX = "record_index"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One mismatch between the metadata table and the storage."""
+
+    check: Check
+    subject: str  # a requested time, a path or a record key
+    metadata_table: str | None  # what it has there; None for nothing
+    table: str | None  # what the table has there; None for nothing
+    problem: str  # the same in words
+
+
+def differences(
+    metadata: MetadataTable,
+    *,
+    stored: Mapping[str, int],
+    committed: AbstractSet[str],
+    sample: int = RECORD_SAMPLE,
+) -> Iterator[Difference]:
+    """Compare the metadata table with its table."""
+    for time in metadata.missing_commits:
+        yield Difference(Check.COMMITS, time, None, time, "the commit is missing on its timeline")
+    names = metadata.table.config.metadata_partitions
+    if FILES in names:
+        yield from _of_files(listed_files(metadata.table), stored, committed)
+    if RECORD_INDEX in names and sample:
+        yield from _of_records(metadata, sample)
+
+
+def _of_files(
+    listed: Mapping[str, int], stored: Mapping[str, int], committed: AbstractSet[str]
+) -> Iterator[Difference]:
+    for path, size in sorted(listed.items()):
+        stored_size = stored.get(path)
+        if stored_size is None:
+            problem = "listed in the metadata table, but not on the storage"
+            yield Difference(Check.FILES, path, str(size), None, problem)
+        # Before layout 2 later commits append to a log file.
+        elif stored_size < size or (stored_size > size and path.rpartition("/")[2][0] != "."):
+            problem = f"{stored_size} bytes on the storage, {size} in the metadata table"
+            yield Difference(Check.SIZES, path, str(size), str(stored_size), problem)
+    for path in sorted(committed & stored.keys() - listed.keys()):
+        problem = "committed and on the storage, but not listed in the metadata table"
+        yield Difference(Check.FILES, path, None, str(stored[path]), problem)
+
+
+def _of_records(metadata: MetadataTable, sample: int) -> Iterator[Difference]:
+    keys = _sampled_keys(metadata.table, sample)
+    located = locate(metadata, list(keys))
+    for key, group in keys.items():
+        found = located.get(key, [])
+        if group not in found:
+            has = ", ".join(map(_place, found)) or None
+            problem = f"the row is in {_place(group)}, by the record index in {has or 'no file'}"
+            yield Difference(Check.RECORD_INDEX, key, has, _place(group), problem)
+
+
+def _place(group: FileGroupId) -> str:
+    return "/".join(filter(None, group))
+
+
+def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
+    """Return some record keys, from slices that lie far apart, with the file group of each.
+
+    There are none where files hold no keys, or where records cannot be merged here; slices that
+    lack a file are left out.
+    """
+    if not view.config.populate_meta_fields:
+        return {}
+    planner = SlicePlanner(view, ReadOptions(), {})
+    whole = [
+        s
+        for s in view.file_slices(check_files=False)
+        if all(file.is_listed for file in (s.base_file, *s.log_files) if file is not None)
+    ]
+    slices = planner.with_sources(whole)
+    slices = slices[:: max(1, len(slices) // _SAMPLED_SLICES)][:_SAMPLED_SLICES]
+    try:
+        tasks = plan(slices, planner.context, result=_KEY, until=view.last_instant)
+    except UnsupportedTableError:
+        return {}
+    each = -(-sample // max(len(tasks), 1))
+    found: dict[str, FileGroupId] = {}
+    for task in tasks:
+        group = (task.file_slice.partition_path, task.file_slice.file_id)
+        tables = read_task(task, view.storage)
+        keys = (key for table in tables for key in table.column(RECORD_KEY_COLUMN).to_pylist())
+        found.update((key, group) for key in islice(keys, each))
+    return found

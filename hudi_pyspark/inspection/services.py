@@ -16,7 +16,8 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_rollback_plan,
     parse_savepoint_metadata,
 )
-from hudi_pyspark.inspection.timeline import TIMES, counts, instant_row, sorted_table, texts
+from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.inspection.timeline import instant_row, sorted_table
 from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import instant_path, read_instant
 
@@ -30,55 +31,27 @@ if TYPE_CHECKING:
     )
     from hudi_pyspark.table.view import TableView
 
-CLEANS = pa.schema(
-    [
-        *TIMES,
-        ("state", pa.string()),
-        ("archived", pa.bool_()),
-        *texts("policy", "earliest_commit_to_retain", "last_completed_commit"),
-        ("partition_paths", pa.list_(pa.string())),
-        *counts("deleted_files", "undeleted_files", "milliseconds"),
-    ]
+CLEANS = schema_of(
+    "requested_time, completion_time, state, archived bool, policy, earliest_commit_to_retain, "
+    "last_completed_commit, partition_paths texts, deleted_files int, undeleted_files int, "
+    "milliseconds int"
 )
-COMPACTIONS = pa.schema(
-    [
-        *TIMES,
-        *texts("action", "state"),
-        ("partition_paths", pa.list_(pa.string())),
-        *counts("slices", "log_files", "written_files", "written_bytes", "records"),
-    ]
+COMPACTIONS = schema_of(
+    "requested_time, completion_time, action, state, partition_paths texts, slices int, "
+    "log_files int, written_files int, written_bytes int, records int"
 )
-
-CLUSTERING = pa.schema(
-    [
-        *TIMES,
-        ("state", pa.string()),
-        ("partition_paths", pa.list_(pa.string())),
-        *counts("input_groups", "input_slices", "replaced_file_groups"),
-        *counts("written_files", "written_bytes", "records"),
-    ]
+CLUSTERING = schema_of(
+    "requested_time, completion_time, state, partition_paths texts, input_groups int, "
+    "input_slices int, replaced_file_groups int, written_files int, written_bytes int, records int"
 )
-ROLLBACKS = pa.schema(
-    [
-        *TIMES,
-        *texts("action", "state"),
-        ("archived", pa.bool_()),
-        ("rolled_back", pa.list_(pa.string())),
-        ("partition_paths", pa.list_(pa.string())),
-        *counts("deleted_files", "rollback_blocks", "milliseconds"),
-    ]
+ROLLBACKS = schema_of(
+    "requested_time, completion_time, action, state, archived bool, rolled_back texts, "
+    "partition_paths texts, deleted_files int, rollback_blocks int, milliseconds int"
 )
-SAVEPOINTS = pa.schema(
-    [
-        *TIMES,
-        ("state", pa.string()),
-        ("saved_at", pa.timestamp("ms", "UTC")),
-        *texts("saved_by", "comments"),
-        ("partition_paths", pa.list_(pa.string())),
-        ("files", pa.int64()),
-    ]
+SAVEPOINTS = schema_of(
+    "requested_time, completion_time, state, saved_at time, saved_by, comments, "
+    "partition_paths texts, files int"
 )
-
 
 # Writes to a MERGE_ON_READ table are delta commits, but its first bulk insert is a commit, too; old
 # releases did not record the operation of a compaction.

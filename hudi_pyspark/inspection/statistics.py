@@ -9,13 +9,9 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.inspection.commits import file_kind
-from hudi_pyspark.inspection.files import (
-    commits_of,
-    committed_by_path,
-    file_slices,
-    files,
-)
-from hudi_pyspark.inspection.timeline import counts, table_of
+from hudi_pyspark.inspection.files import commits_of, committed_by_path, file_slices, files
+from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.inspection.timeline import table_of
 from hudi_pyspark.table.partition import partition_scalars
 from hudi_pyspark.table.schema import resolve_schema
 
@@ -27,22 +23,16 @@ if TYPE_CHECKING:
 
 SMALL_FILE_BYTES = 104_857_600
 
-STATISTICS = pa.schema(
-    [
-        *counts("partitions", "file_groups", "base_files", "base_bytes", "log_files", "log_bytes"),
-        ("log_to_base_ratio", pa.float64()),
-        *counts("slices_with_logs", "small_files"),
-        *counts("stored_files", "stored_bytes", "older_bytes", "cdc_bytes", "uncommitted_bytes"),
-        *counts("commits", "changed_records", "written_records"),
-        ("write_amplification", pa.float64()),
-        ("pending_compactions", pa.int64()),
-    ]
+STATISTICS = schema_of(
+    "partitions int, file_groups int, base_files int, base_bytes int, log_files int, "
+    "log_bytes int, log_to_base_ratio float, slices_with_logs int, small_files int, "
+    "stored_files int, stored_bytes int, older_bytes int, cdc_bytes int, uncommitted_bytes int, "
+    "commits int, changed_records int, written_records int, write_amplification float, "
+    "pending_compactions int"
 )
-_COLUMNS = (
-    ("partition_path", pa.string()),
-    *counts("slices", "base_files", "log_files", "bytes", "log_bytes"),
-    *counts("stored_files", "stored_bytes", "rows"),
-    ("last_commit", pa.string()),
+_COLUMNS = schema_of(
+    "partition_path, slices int, base_files int, log_files int, bytes int, log_bytes int, "
+    "stored_files int, stored_bytes int, rows int, last_commit"
 )
 
 
@@ -104,10 +94,8 @@ def _amplification(view: TableView) -> tuple[int, int]:
 def partitions_schema(view: TableView) -> pa.Schema:
     """Return the columns of `partitions`; the type of `partition` depends on the table."""
     types = _value_types(view)
-    if not types:
-        return pa.schema(_COLUMNS)
     values = pa.field("partition", pa.struct(list(types.items())))
-    return pa.schema([_COLUMNS[0], values, *_COLUMNS[1:]])
+    return _COLUMNS.insert(1, values) if types else _COLUMNS
 
 
 def partitions(

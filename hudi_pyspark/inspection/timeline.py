@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.inspection.registry import schema_of
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
@@ -16,26 +17,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 
-def texts(*names: str) -> list[tuple[str, pa.DataType]]:
-    """Return columns of text, for a schema."""
-    return [(name, pa.string()) for name in names]
-
-
-def counts(*names: str) -> list[tuple[str, pa.DataType]]:
-    """Return columns of whole numbers, for a schema."""
-    return [(name, pa.int64()) for name in names]
-
-
 _ROWS_AT_ONCE = 65_536
-TIMES = texts("requested_time", "completion_time")
-TIMELINE = pa.schema(
-    [
-        *TIMES,
-        *texts("action", "state"),
-        ("archived", pa.bool_()),
-        ("path", pa.string()),
-    ]
-)
+TIMELINE = schema_of("requested_time, completion_time, action, state, archived bool, path")
 
 
 def timeline(view: TableView, *, archived: bool) -> pa.Table:

@@ -153,7 +153,7 @@ def _metadata(path: str) -> pa.Table:
 
 
 def _schema_of_inspection(path: str, name: str, *arguments: str) -> pa.Schema:
-    return _inspection(name, arguments).schema(HudiTable(path).view)
+    return _inspection(name, arguments).schema(HudiTable(path).inspect)
 
 
 # By name: the columns, the rows, and the arguments for messages.

@@ -51,7 +51,7 @@ class Planner:
     def schema(self) -> StructType:
         """Return the columns of the result."""
         if self._inspects():
-            return spark_schema(self._inspection().schema(self._table().view))
+            return spark_schema(self._inspection().schema(self._table().inspect))
         # Spark calls this for batches and streams. A stream has no begin, but the columns do not
         # depend on it.
         schema = self._table().scan_with(schema_options(self._options)).schema
