@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Any
-
-import pyarrow.compute as pc
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.inspection.files import file_slices
-from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
+from hudi_pyspark.inspection.statistics import slice_figures
 from hudi_pyspark.options.instant_text import resolve_as_of
 
 if TYPE_CHECKING:
@@ -28,29 +25,12 @@ _EMBEDDED = re.compile(r'<script type="application/json" id="content">(.*?)</scr
 _MOST_PARTITIONS = 20
 
 
-def figures(slices: pa.Table) -> dict[str, int]:
-    """Return the numbers of a state of the table, given its file slices."""
-    base, logs = slices["base_bytes"], slices["log_bytes"]
-    numbers = {
-        "bytes": (pc.sum(base).as_py() or 0) + (pc.sum(logs).as_py() or 0),
-        "base_bytes": pc.sum(base).as_py(),
-        "log_bytes": pc.sum(logs).as_py(),
-        "partitions": pc.count_distinct(slices["partition_path"]).as_py(),
-        "file_groups": slices.num_rows,
-        "base_files": pc.count(base).as_py(),
-        "small_files": pc.sum(pc.less(base, SMALL_FILE_BYTES)).as_py(),
-        "log_files": pc.sum(slices["log_count"]).as_py(),
-        "slices_with_logs": pc.sum(pc.greater(slices["log_count"], 0)).as_py(),
-    }
-    return {name: number or 0 for name, number in numbers.items()}
-
-
 def compare_instants(view: TableView, earlier: str, later: str, now: datetime) -> dict[str, Any]:
     """Compare two states of a table."""
     instants = [resolve_as_of(text, view, now) for text in (earlier, later)]
     states = [file_slices(view, instant, older=False) for instant in instants]
     names = [f"instant {instant}" for instant in instants]
-    return _changes(names, [figures(s) for s in states], [_sizes(s) for s in states])
+    return _changes(names, [slice_figures(s) for s in states], [_sizes(s) for s in states])
 
 
 def compare_contents(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,11 +54,9 @@ def _missing_from(content: Mapping[str, Any], found: list[dict[str, Any]]) -> li
 
 
 def _sizes(slices: pa.Table) -> dict[str, int]:
-    columns = slices.select(["partition_path", "base_bytes", "log_bytes"]).columns
-    sizes: Counter[str] = Counter()
-    for path, base, logs in zip(*(column.to_pylist() for column in columns), strict=True):
-        sizes[path] += (base or 0) + logs
-    return sizes
+    sums = [("base_bytes", "sum"), ("log_bytes", "sum")]
+    grouped = slices.group_by("partition_path").aggregate(sums).to_pylist()
+    return {r["partition_path"]: (r["base_bytes_sum"] or 0) + r["log_bytes_sum"] for r in grouped}
 
 
 def _changes(

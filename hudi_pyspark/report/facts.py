@@ -124,7 +124,13 @@ class Facts:
 
     def age(self, instant: str | None) -> float | None:
         """Return the seconds since an instant; None if it is not a time."""
-        try:
-            return (self.now - instant_to_datetime(instant or "")).total_seconds()
-        except InvalidInstantError:
-            return None
+        moment = moment_of(instant or "")
+        return (self.now - moment).total_seconds() if moment is not None else None
+
+
+def moment_of(instant: str) -> datetime | None:
+    """Return an instant as a wall-clock time; None if it is not a time, as that of a bootstrap."""
+    try:
+        return instant_to_datetime(instant)
+    except InvalidInstantError:
+        return None

@@ -11,22 +11,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hudi_pyspark.doctor.examination import examine
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.inspection.statistics import slice_figures
 from hudi_pyspark.options.instant_text import local_now, parse_instant
-from hudi_pyspark.report.activity import growth_section, timeline_section
 from hudi_pyspark.report.advice import advise
-from hudi_pyspark.report.columns import schema_section
 from hudi_pyspark.report.comparison import (
     FORMAT,
     compare_contents,
     compare_instants,
-    figures,
     load_content,
 )
 from hudi_pyspark.report.facts import Facts
-from hudi_pyspark.report.head import head
 from hudi_pyspark.report.page import render
-from hudi_pyspark.report.reading import reading_section
-from hudi_pyspark.report.storage import storage_section
+from hudi_pyspark.report.sections import (
+    growth_section,
+    head,
+    reading_section,
+    schema_section,
+    storage_section,
+    timeline_section,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -135,7 +138,7 @@ def _content(table: HudiTable, facts: Facts, now: datetime) -> dict[str, Any]:
         "made_at": now.isoformat(timespec="seconds"),
         "table": head(facts),
         "statistics": facts.statistics,
-        "figures": figures(facts.slices),
+        "figures": slice_figures(facts.slices),
         "findings": _ordered(found),
         **sections,
     }

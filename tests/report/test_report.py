@@ -8,11 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable, InvalidInstantError, InvalidOptionError
-from hudi_pyspark.report.activity import event_time
-from hudi_pyspark.report.columns import files_per_value, order_of
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
 from hudi_pyspark.report.report import Report
-from hudi_pyspark.report.storage import histogram
+from hudi_pyspark.report.sections import event_time, files_per_value, histogram, order_of
 from hudi_pyspark.storage import ArrowStorage
 from tests.cli.command import in_process
 from tests.conftest import GOLDEN

@@ -1,0 +1,392 @@
+"""The parts of a report: what the table is, what happened, where its bytes are, its columns."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from datetime import datetime, timezone
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.type_text import type_text
+from hudi_pyspark.errors import HudiError
+from hudi_pyspark.format.timeline.instant import WriteOperationType
+from hudi_pyspark.inspection.commits import counts_of, file_kind
+from hudi_pyspark.inspection.definition import schema_history
+from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
+from hudi_pyspark.plot.file_groups import largest_groups, older_bytes
+from hudi_pyspark.report.facts import moment_of
+from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.table.file_groups import by_path, committed_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from hudi_pyspark.hudi_table import HudiTable
+    from hudi_pyspark.inspection.commits import KnownCommit
+    from hudi_pyspark.report.facts import Facts
+
+_SERVICES = (
+    "compaction",
+    "log compaction",
+    "clustering",
+    "clean",
+    "rollback",
+    "savepoint",
+)  # lanes
+_MOST_MARKS = 1_000  # instants that are drawn one by one
+_MOST_COMMITS = 200  # with details
+_MOST_WRITTEN = 8  # partitions of the details of a commit
+_MOST_DAYS = 400
+_LONGEST_VALUE = 200  # characters
+_WRITTEN = ("records", "written_bytes")
+_CHANGED = ("inserts", "updates", "deletes")
+# Whole numbers that are times since 1970, from 2001 to 2100, by their unit in seconds.
+_EPOCHS = {unit: (1e9 / unit, 4.1e9 / unit) for unit in (1.0, 1e-3, 1e-6)}
+MOST_PARTITIONS = 200  # shown one by one
+MOST_GROUPS = 100
+LARGEST_FILE_BYTES = 125_829_120  # hoodie.parquet.max.file.size, 120 MiB
+_EDGES = [0, *(1024 << power for power in range(31)), 1 << 62]  # from a KiB to a TiB
+_LONGEST_BOUND = 80  # characters
+_MOST_CHANGES = 100
+_COUNTS = ("values", "nulls")
+_MOST_QUOTED = 20
+
+
+def head(facts: Facts) -> dict[str, Any]:
+    """Return the main facts."""
+    config = facts.view.config
+    last = facts.commits[-1] if facts.commits else {}
+    time = last.get("completion_time") or last.get("requested_time")
+    rows, is_exact = _rows(facts)
+    archived = sum(mark["state"] == "archived" for mark in facts.marks)
+    services = (_service(facts, lane) for lane in _SERVICES)
+    return {
+        "name": config.name,
+        "database": config.database,
+        "path": facts.view.storage.describe(""),
+        "type": config.table_type.value,
+        "version": config.version,
+        "record_key_fields": config.record_key_fields,
+        "ordering_fields": config.ordering_fields,
+        "partition_fields": config.partition_fields,
+        "merging": config.merge_mode or config.payload_class.rpartition(".")[2],
+        "indexes": [name for name in config.metadata_partitions if name != "files"],
+        "has_metadata_table": bool(config.metadata_partitions),
+        "timezone": config.timeline_timezone,
+        "rows": rows,
+        "rows_are_exact": is_exact,
+        "last_commit": time,
+        "last_commit_age": facts.age(time),
+        "last_operation": last.get("operation"),
+        "active_instants": len(facts.marks) - archived,
+        "archived_instants": archived,
+        "services": [service for service in services if service],
+        "listed_by": "storage" if facts.is_listed else "metadata table",
+    }
+
+
+def _service(facts: Facts, lane: str) -> dict[str, Any] | None:
+    """Return the state of a table service; None if it never ran and is not always needed."""
+    marks = [mark for mark in facts.marks if mark["lane"] == lane]
+    is_needed = lane == "clean" or (lane == "compaction" and facts.view.config.is_merge_on_read)
+    if not marks and not is_needed:
+        return None
+    done = [mark for mark in marks if mark["state"] in ("completed", "archived")]
+    last = max((mark["completed"] or mark["instant"] for mark in done), default=None)
+    counts = {"completed": len(done), "pending": len(marks) - len(done)}
+    name = "cleaning" if lane == "clean" else lane
+    return {"service": name, **counts, "last": last, "last_age": facts.age(last)}
+
+
+def _rows(facts: Facts) -> tuple[int | None, bool]:
+    """Return the number of rows, and whether it is exact.
+
+    Commits record the rows of base files; inserts of log files less their deletes are an estimate.
+    None where the commits of base files are no longer known.
+    """
+    known = facts.partitions["rows"]
+    if not known.null_count:
+        return pc.sum(known).as_py() or 0, True
+    metadata = {c.instant.requested_time: c.metadata for c in facts.known_commits}
+    committed = by_path(committed_files(metadata))
+    bases = facts.slices["base_file"].drop_null().to_pylist()
+    if not all(path in committed for path in bases):
+        return None, False
+    logs = {path for chunk in facts.slices["log_files"].chunks for path in chunk.flatten().tolist()}
+    stats = (stat for commit in metadata.values() for _, stat in commit.all_stats())
+    changes = (stat.num_inserts - stat.num_deletes for stat in stats if stat.path in logs)
+    return max(0, sum(committed[path].rows for path in bases) + sum(changes)), False
+
+
+def timeline_section(facts: Facts) -> dict[str, Any]:
+    """Return the newest instants, and the details of the newest commits."""
+    newest = zip(facts.commits[-_MOST_COMMITS:], facts.known_commits[-_MOST_COMMITS:], strict=True)
+    return {
+        "instants": len(facts.marks),
+        "marks": [{k: v for k, v in m.items() if k != "time"} for m in facts.marks[-_MOST_MARKS:]],
+        "commits": [
+            {
+                **row,
+                "extra_metadata": {k: str(v)[:_LONGEST_VALUE] for k, v in row["extra_metadata"]},
+                "by_partition": _by_partition(commit),
+            }
+            for row, commit in newest
+        ],
+    }
+
+
+def _by_partition(commit: KnownCommit) -> list[dict[str, Any]]:
+    """Return what a commit wrote, the partitions with the most bytes first."""
+    rows: list[dict[str, Any]] = [
+        {"partition_path": path, "files": len(stats), **counts_of(stats)}
+        for path, stats in commit.metadata.write_stats.items()
+    ]
+    return sorted(rows, key=lambda row: -row["written_bytes"])[:_MOST_WRITTEN]
+
+
+def growth_section(facts: Facts) -> dict[str, Any]:
+    """Return by day what commits wrote; nobody changed the records of table services."""
+    days: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in facts.commits:
+        moment = moment_of(row["requested_time"])
+        if moment is not None:  # the instant of a bootstrap is not a time
+            is_service = WriteOperationType.parse(row["operation"]).is_table_service
+            names = _WRITTEN if is_service else (*_WRITTEN, *_CHANGED)
+            days[moment.date().isoformat()].update({"commits": 1, **{n: row[n] for n in names}})
+    all_names = ("commits", *_CHANGED, *_WRITTEN)
+    rows = [{"day": day, **{n: sums[n] for n in all_names}} for day, sums in sorted(days.items())]
+    return {"days": rows[-_MOST_DAYS:], "known_days": len(rows), "delays": delays(facts)}
+
+
+def delays(facts: Facts) -> list[dict[str, Any]]:
+    """Return how late the events of each commit came, where the ordering field is a time.
+
+    Of each commit: newest and oldest (event, in milliseconds), delay (seconds from its newest event
+    to its end), late (seconds by which its oldest event is older than the newest one before).
+    """
+    bounds = _event_bounds(facts)
+    rows: list[dict[str, Any]] = []
+    newest_before = None
+    for commit in facts.commits:
+        time = commit["requested_time"]
+        ended = moment_of(commit["completion_time"] or time)
+        if time not in bounds or ended is None:
+            continue
+        oldest, newest = bounds[time]
+        late = 0.0 if newest_before is None else max(0.0, newest_before - oldest)
+        newest_before = max(newest, newest_before or newest)
+        events = {"oldest": round(oldest * 1000), "newest": round(newest * 1000)}
+        delay = ended.replace(tzinfo=timezone.utc).timestamp() - newest
+        rows.append({"commit": time, **events, "delay": delay, "late": late})
+    return rows[-_MOST_COMMITS:]
+
+
+def _event_bounds(facts: Facts) -> dict[str, tuple[float, float]]:
+    """Return oldest and newest event of commits, in seconds since 1970."""
+    table = facts.column_statistics
+    field = next(iter(facts.view.config.ordering_fields), "")
+    writers = _only_writers(facts)
+    bounds: dict[str, tuple[float, float]] = {}
+    for row in table.filter(pc.equal(table["column"], field)).to_pylist():
+        commit, low, high = writers.get(row["path"]), event_time(row["min"]), event_time(row["max"])
+        if commit is not None and low is not None and high is not None:
+            known = bounds.get(commit, (low, high))
+            bounds[commit] = min(low, known[0]), max(high, known[1])
+    return bounds
+
+
+def _only_writers(facts: Facts) -> dict[str, str]:
+    """Map the path of each file that has the records of one commit alone to this commit."""
+    has_own_logs = facts.view.config.log_file_has_one_commit
+    return {
+        stat.path: commit.instant.requested_time
+        for commit in facts.known_commits
+        if not commit.metadata.operation_type.is_table_service
+        for _, stat in commit.metadata.all_stats()
+        if stat.prev_commit is None or (has_own_logs and file_kind(stat.path) == "log")
+    }
+
+
+def event_time(text: str | None) -> float | None:
+    """Return a bound of an ordering field as seconds since 1970; None if it is not a time."""
+    try:
+        if text is not None and text.isdecimal():
+            units = (unit for unit, (low, high) in _EPOCHS.items() if low <= int(text) < high)
+            return next((int(text) * unit for unit in units), None)
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp()
+
+
+def storage_section(facts: Facts) -> dict[str, Any]:
+    """Return the largest partitions and file groups, and the histogram of base files."""
+    slices, statistics = facts.slices, facts.statistics
+    older = older_bytes(facts.files)
+    names = ["partition_path", "file_id", "base_instant_time", "base_bytes", "log_count"]
+    groups = [
+        {**group, "older_bytes": older.get((group["partition_path"], group["file_id"]), 0)}
+        for group in largest_groups(slices.select([*names, "log_bytes"]), MOST_GROUPS)
+    ]
+    base_bytes, log_bytes = statistics["base_bytes"], statistics["log_bytes"]
+    by_size = [("bytes", "descending"), ("partition_path", "ascending")]
+    partitions = facts.partitions.sort_by(by_size)
+    shown, rest = partitions.slice(0, MOST_PARTITIONS), partitions.slice(MOST_PARTITIONS)
+    sums = {name: pc.sum(rest[name]).as_py() or 0 for name in ("slices", "bytes", "log_bytes")}
+    return {
+        "partitions": shown.select(
+            [name for name in shown.column_names if name != "partition"]  # which the path has
+        ).to_pylist(),
+        "other_partitions": {"partitions": rest.num_rows, **sums},
+        "histogram": histogram(slices["base_bytes"]),
+        "small_file_bytes": SMALL_FILE_BYTES,
+        "largest_file_bytes": LARGEST_FILE_BYTES,
+        "groups": groups,
+        "read_optimized_bytes": base_bytes,
+        "snapshot_bytes": base_bytes + log_bytes,
+        "snapshot_factor": (base_bytes + log_bytes) / base_bytes if base_bytes else None,
+    }
+
+
+def histogram(sizes: pa.ChunkedArray) -> list[dict[str, int]]:
+    """Count files between powers of two of a KiB, from the first such range to the last."""
+    known = np.asarray(sizes.drop_null(), np.int64)
+    ranges = np.searchsorted(_EDGES, known, side="right") - 1
+    files = np.bincount(ranges)
+    first = int(ranges.min()) if len(ranges) else 0
+    return [
+        {
+            "from": _EDGES[place],
+            "to": _EDGES[place + 1],
+            "files": int(files[place]),
+            "bytes": int(known[ranges == place].sum()),
+        }
+        for place in range(first, len(files))
+    ]
+
+
+def schema_section(facts: Facts) -> dict[str, Any]:
+    """Return the columns with their statistics, and every change with its commit."""
+    table = facts.column_statistics
+    history = schema_history(facts.view)
+    avro_fields = json.loads(history["avro_schema"][-1].as_py())["fields"] if history else ()
+    comments = {field["name"]: str(field["doc"]) for field in avro_fields if field.get("doc")}
+    changes = history.drop_columns(["avro_schema"]).to_pylist()
+    return {
+        "columns": [
+            {**_column(field, table), "comment": comments.get(field.name, "")}
+            for field in facts.schema
+        ],
+        "files_with_statistics": pc.count_distinct(table["path"]).as_py(),
+        "statistics_problems": facts.problems,
+        "sampled_file_groups": facts.sampled_slices.num_rows,
+        "changes": changes[-_MOST_CHANGES:],
+        "all_changes": len(changes),
+    }
+
+
+def _column(field: pa.Field, statistics: pa.Table) -> dict[str, Any]:
+    rows = statistics.filter(pc.equal(statistics["column"], field.name))
+    is_known = rows and not rows["nulls"].null_count
+    values, nulls = (pc.sum(rows[name]).as_py() if is_known else None for name in _COUNTS)
+    low, high = (rows[name].drop_null().to_pylist() for name in ("min", "max"))
+    order = order_of(field.type, [*low, *high])
+    return {
+        "column": field.name,
+        "type": type_text(field.type),
+        "values": values,
+        "nulls": nulls,
+        "null_share": nulls / values if values else None,
+        "min": min(low, key=order)[:_LONGEST_BOUND] if low else None,
+        "max": max(high, key=order)[:_LONGEST_BOUND] if high else None,
+        "bytes": pc.sum(rows["bytes"]).as_py() or None,
+        "files_per_value": files_per_value(rows, order),
+    }
+
+
+def order_of(kind: pa.DataType, texts: Iterable[str]) -> Callable[[str], Any]:
+    """Return the key by which texts of bounds are ordered as values."""
+    order: Callable[[str], Any] = str
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        order = float if pa.types.is_floating(kind) else Decimal
+    try:
+        for text in texts:
+            order(text)
+    except (ValueError, ArithmeticError):  # bounds from before the column had this type
+        return str
+    return order
+
+
+def files_per_value(rows: pa.Table, order: Callable[[str], Any]) -> float | None:
+    """Return the share of files that a search for one value reads, on average over their minima.
+
+    1 means that the statistics rule out no file. None with fewer than two files.
+    """
+    known = [(row["min"], row["max"]) for row in rows.to_pylist() if row["min"] is not None]
+    if len(known) < 2:
+        return None
+    lows, highs = (sorted(map(order, bounds)) for bounds in zip(*known, strict=True))
+    # Of the files that begin up to a value, those that ended before it are not read.
+    read = sum(bisect_right(lows, value) - bisect_left(highs, value) for value in lows)
+    return read / len(known) ** 2
+
+
+def reading_section(table: HudiTable, facts: Facts) -> dict[str, Any]:
+    """Return code that reads the table, its newest instants, and the queries that are refused."""
+    path = facts.view.storage.describe("")
+    column = "completion_time" if facts.view.config.has_completion_times else "requested_time"
+    commits = facts.commits[-_MOST_QUOTED:]
+    instants = [row[column] for row in commits if row[column]]
+    begin = instants[-2] if len(instants) > 1 else "earliest"
+    load = f'spark.read.format("{SHORT_NAME}")'
+    opened = f"table = HudiTable({_quoted(path)})"
+    end = f".load({_quoted(path)})"
+    queries: dict[str, Callable[[], object]] = {
+        "snapshot": table.scan,
+        "read_optimized": lambda: table.scan(query_type="read_optimized"),
+        "incremental": lambda: table.scan(begin="earliest"),
+    }
+    if facts.view.config.cdc_enabled:
+        queries["changes"] = table.changes
+    if instants:
+        queries["time travel"] = lambda: table.scan(as_of=commits[-1]["requested_time"])
+    return {
+        "spark": {
+            "snapshot": f"{load}{end}",
+            "incremental": f'{load}.option("begin", "{begin}"){end}',
+        },
+        "python": {
+            "open": f"from hudi_pyspark import HudiTable\n\n{opened}",
+            "snapshot": "rows = table.scan().to_arrow()  # or pandas, polars, duckdb",
+            "incremental": f'changed = table.scan(begin="{begin}").to_arrow()',
+        },
+        "instants": [
+            {"instant": row[column], "operation": row["operation"], "records": row["records"]}
+            for row in reversed(commits)
+        ],
+        "refused": [
+            {"query": name, "reason": reason}
+            for name, query in queries.items()
+            if (reason := _refusal(query))
+        ],
+    }
+
+
+def _refusal(query: Callable[[], object]) -> str:
+    """Return why a query is refused; "" if it is not."""
+    try:
+        query()
+    except HudiError as error:
+        return str(error)
+    return ""
+
+
+def _quoted(text: str) -> str:
+    """Return a literal of Python, with signs that a page might turn around in escapes."""
+    return json.dumps(text)
