@@ -130,8 +130,7 @@ def _removed_by(view: TableView, instant: Instant) -> set[str]:
     elif instant.action is Action.ROLLBACK:
         partitions = parse_rollback_metadata(body, path=path).partitions
     elif instant.action is Action.RESTORE:
-        rollbacks = parse_restore_metadata(body, path=path).rollbacks
-        partitions = [partition for rollback in rollbacks for partition in rollback.partitions]
+        partitions = parse_restore_metadata(body, path=path).partitions
     elif instant.action is Action.SAVEPOINT:
         parse_savepoint_metadata(body, path=path)
     return {path_in(p.partition_path, name) for p in partitions for name in p.deleted_files}

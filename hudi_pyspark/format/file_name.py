@@ -1,4 +1,4 @@
-"""Name of a data file ↔ BaseFileName, LogFileName.
+"""Name of a data file → BaseFileName, LogFileName.
 
 What the instant in a log file's name means depends on the table version: up to 7 it is the base
 instant of the file slice, from 8 on the requested time of the delta commit that wrote the file.
@@ -26,8 +26,7 @@ _LOG = re.compile(
 _NATIVE_LOG = re.compile(
     r"([^._/]+)_([0-9]+-[0-9]+-[0-9]+)_([^_/]+)_([0-9]+)\.(log|deletes|cdc)\.([A-Za-z0-9]+)"
 )
-# Hudi escapes these in a folder name, as Hive does.
-_ESCAPED_IN_FOLDERS = re.compile(r"[\x01-\x1f\x7f\"#%'*/:=?\\{}\[\]^]")
+# Hudi escapes some characters in a folder name, as Hive does.
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
@@ -59,14 +58,6 @@ class BaseFileName:
         file_id, write_token, instant, extension = match.groups()
         return cls(file_id, write_token, instant, extension)
 
-    def format(self) -> str:
-        """Return the name that `parse` reads."""
-        if self.write_token is not None:
-            return f"{self.file_id}_{self.write_token}_{self.instant}.{self.extension}"
-        folder, _, name = self.file_id.rpartition("/")
-        mark = _EXTERNAL_PREFIX_MARK + _escape_folder(folder) if folder else ""
-        return f"{name}_{self.instant}{mark}{_EXTERNAL_SUFFIX}"
-
     @classmethod
     def _parse_external(cls, name: str) -> BaseFileName:
         stem = name[: -len(_EXTERNAL_SUFFIX)]
@@ -75,7 +66,8 @@ class BaseFileName:
         if match is None or bool(mark) != bool(escaped_folder) or "/" in escaped_folder:
             raise NotADataFile(name)
         original_name, instant = match.groups()
-        folder = f"{_unescape_folder(escaped_folder)}/" if mark else ""
+        folder = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), escaped_folder)
+        folder = f"{folder}/" if mark else ""
         extension = original_name.rpartition(".")[2] if "." in original_name else ""
         return cls(folder + original_name, None, instant, extension)
 
@@ -118,16 +110,6 @@ class LogFileName:
         file_id, write_token, instant, version, kind, extension = match.groups()
         return cls(file_id, instant, int(version), write_token, LogKind(kind), extension)
 
-    def format(self) -> str:
-        """Return the name that `parse` reads."""
-        if self.native_extension:
-            stem = f"{self.file_id}_{self.write_token}_{self.instant}_{self.version}"
-            return f"{stem}.{self.kind.value}.{self.native_extension}"
-        extension = LogKind.LOG if self.kind is LogKind.CDC else self.kind
-        token = "" if self.write_token is None else f"_{self.write_token}"
-        suffix = ".cdc" if self.kind is LogKind.CDC else ""
-        return f".{self.file_id}_{self.instant}.{extension.value}.{self.version}{token}{suffix}"
-
 
 def parse_data_file_name(name: str) -> BaseFileName | LogFileName:
     """Parse a file's name in a partition's folder; NotADataFile for markers and all others."""
@@ -155,11 +137,3 @@ def is_partition_marker(name: str) -> bool:
     return name == PARTITION_MARKER or (
         name.startswith(f"{PARTITION_MARKER}.") and not name.endswith(".crc")
     )
-
-
-def _escape_folder(folder: str) -> str:
-    return _ESCAPED_IN_FOLDERS.sub(lambda match: f"%{ord(match[0]):02X}", folder)
-
-
-def _unescape_folder(text: str) -> str:
-    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)

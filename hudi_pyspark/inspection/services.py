@@ -9,7 +9,6 @@ import pyarrow as pa
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.table_service_metadata import (
-    CompactionPlan,
     ReplacePlan,
     parse_compaction_plan,
     parse_replace_plan,
@@ -24,11 +23,7 @@ from hudi_pyspark.table.timeline import instant_path, read_instant
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.timeline.table_service_metadata import (
-        PlannedSlice,
-        RestoreMetadata,
-        RollbackMetadata,
-    )
+    from hudi_pyspark.format.timeline.table_service_metadata import PlannedSlice, RollbackMetadata
     from hudi_pyspark.table.view import TableView
 
 CLEANS = schema_of(
@@ -90,12 +85,12 @@ def compactions(view: TableView) -> pa.Table:
     rows = []
     for instant, action in _compaction_instants(view):
         row = {**instant_row(instant), "action": action}
-        plan = compaction_plan(view, instant, action)
+        plan = _compaction_plan(view, instant, action)
         if plan is not None:
             row |= {
-                "partition_paths": _partition_paths(plan.slices),
-                "slices": len(plan.slices),
-                "log_files": sum(len(s.log_file_names) for s in plan.slices),
+                "partition_paths": _partition_paths(plan),
+                "slices": len(plan),
+                "log_files": sum(len(s.log_file_names) for s in plan),
             }
         rows.append(row | _written(view, instant))
     return pa.Table.from_pylist(rows, schema=COMPACTIONS)
@@ -106,7 +101,7 @@ def clustering(view: TableView) -> pa.Table:
     rows = []
     for instant in _clustering_instants(view):
         row = instant_row(instant)
-        plan = replace_plan(view, instant)
+        plan = _replace_plan(view, instant)
         if plan is not None:
             slices = tuple(plan.all_slices())
             row |= {
@@ -124,25 +119,27 @@ def clustering(view: TableView) -> pa.Table:
 def pending_plans(view: TableView) -> Iterator[tuple[Instant, str, tuple[PlannedSlice, ...]]]:
     """Yield the instant, action and input slices of each pending compaction and clustering."""
     for instant, action in _compaction_instants(view):
-        compaction = None if instant.is_completed else compaction_plan(view, instant, action)
+        compaction = None if instant.is_completed else _compaction_plan(view, instant, action)
         if compaction is not None:
-            yield instant, action, compaction.slices
+            yield instant, action, compaction
     for instant in _clustering_instants(view):
-        plan = None if instant.is_completed else replace_plan(view, instant)
+        plan = None if instant.is_completed else _replace_plan(view, instant)
         if plan is not None:
             yield instant, str(Action.CLUSTERING), tuple(plan.all_slices())
 
 
-def compaction_plan(view: TableView, instant: Instant, action: Action) -> CompactionPlan | None:
-    """Return the plan of a pending or completed compaction; None if its file is missing."""
-    body = read_requested(view, instant, action)
+def _compaction_plan(
+    view: TableView, instant: Instant, action: Action
+) -> tuple[PlannedSlice, ...] | None:
+    """Return the slices of a pending or completed compaction; None if its file is missing."""
+    body = _read_requested(view, instant, action)
     return parse_compaction_plan(body, path=instant_path(instant, view.config)) if body else None
 
 
-def replace_plan(view: TableView, instant: Instant) -> ReplacePlan | None:
+def _replace_plan(view: TableView, instant: Instant) -> ReplacePlan | None:
     """Return the plan of a replace commit or clustering; None if its file is missing or empty."""
     for action in (Action.CLUSTERING, Action.REPLACE_COMMIT):
-        body = read_requested(view, instant, action)
+        body = _read_requested(view, instant, action)
         if body:
             return parse_replace_plan(body, path=instant_path(instant, view.config))
     return None
@@ -165,7 +162,7 @@ def _clustering_instants(view: TableView) -> Iterator[Instant]:
     return filter(view.history.is_clustering, view.timeline.instants)
 
 
-def read_requested(view: TableView, instant: Instant, action: Action) -> bytes | None:
+def _read_requested(view: TableView, instant: Instant, action: Action) -> bytes | None:
     """Return the body of an action's plan; None if its file is missing."""
     requested = Instant(instant.requested_time, action, InstantState.REQUESTED)
     try:
@@ -193,11 +190,11 @@ def _written(view: TableView, instant: Instant) -> dict[str, object]:
 def rollbacks(view: TableView, *, archived: bool) -> pa.Table:
     """Return one row per rollback or restore; see `Inspection.rollbacks`."""
     rows = [
-        _completed_row(instant, rollback, (rollback,), is_archived=is_archived)
+        _completed_row(instant, rollback, is_archived=is_archived)
         for instant, rollback, is_archived in known_rollbacks(view, archived=archived)
     ]
     rows += [
-        _completed_row(instant, restore, restore.rollbacks, is_archived=False)
+        _completed_row(instant, restore, is_archived=False)
         for instant, restore in known_restores(view)
     ]
     rows += [
@@ -210,13 +207,9 @@ def rollbacks(view: TableView, *, archived: bool) -> pa.Table:
 
 
 def _completed_row(
-    instant: Instant,
-    metadata: RollbackMetadata | RestoreMetadata,
-    rollbacks_done: tuple[RollbackMetadata, ...],
-    *,
-    is_archived: bool,
+    instant: Instant, metadata: RollbackMetadata, *, is_archived: bool
 ) -> dict[str, object]:
-    partitions = [p for rollback in rollbacks_done for p in rollback.partitions]
+    partitions = metadata.partitions
     return {
         **instant_row(instant),
         "archived": is_archived,
@@ -229,7 +222,7 @@ def _completed_row(
 
 
 def _pending_row(view: TableView, instant: Instant) -> dict[str, object]:
-    body = read_requested(view, instant, instant.action)
+    body = _read_requested(view, instant, instant.action)
     path = instant_path(instant, view.config)
     return {
         **instant_row(instant),

@@ -171,8 +171,8 @@ class FileGroups:
         planned: dict[str, dict[str, str]] = {}
         for instant in self.history.timeline.pending_compactions:
             path = plan_path(instant, self.config)
-            plan = parse_compaction_plan(read_instant(self.history.storage, path), path=path)
-            for planned_slice in plan.slices:
+            body = read_instant(self.history.storage, path)
+            for planned_slice in parse_compaction_plan(body, path=path):
                 partition, file_id = planned_slice.partition_path, planned_slice.file_id
                 instants = planned.setdefault(partition, {})
                 if file_id in instants:

@@ -17,11 +17,7 @@ from hudi_pyspark.table.timeline import instant_path, read_instant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hudi_pyspark.format.timeline.table_service_metadata import (
-        CleanMetadata,
-        RestoreMetadata,
-        RollbackMetadata,
-    )
+    from hudi_pyspark.format.timeline.table_service_metadata import CleanMetadata, RollbackMetadata
     from hudi_pyspark.table.view import TableView
 
 _T = TypeVar("_T")
@@ -41,7 +37,7 @@ def known_rollbacks(
     return _known(view, Action.ROLLBACK, rollback_metadata_of, archived=archived)
 
 
-def known_restores(view: TableView) -> Iterator[tuple[Instant, RestoreMetadata]]:
+def known_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata]]:
     """Yield completed restores of the active timeline with what each did."""
     for instant in _completed(view, Action.RESTORE):
         path = instant_path(instant, view.config)

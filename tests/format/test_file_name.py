@@ -9,6 +9,7 @@ from hudi_pyspark.format.file_name import (
     is_partition_marker,
     parse_data_file_name,
 )
+from tests.data_file_names import name_of
 
 UUID = "f6340494-0c2a-4f2e-9d39-6a4bd1e7598d"
 T = "20261121062721394"
@@ -69,7 +70,7 @@ T = "20261121062721394"
 )
 def test_base_file_name_is_read_and_written(name, expected):
     assert BaseFileName.parse(name) == expected
-    assert expected.format() == name
+    assert name_of(expected) == name
     assert parse_data_file_name(name) == expected
 
 
@@ -116,7 +117,7 @@ def test_base_file_name_is_read_and_written(name, expected):
 )
 def test_log_file_name_is_read_and_written(name, expected):
     assert LogFileName.parse(name) == expected
-    assert expected.format() == name
+    assert name_of(expected) == name
     assert is_log_file_name(name) == (expected.kind is not LogKind.ARCHIVE)
 
 

@@ -25,6 +25,7 @@ from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.log.delete_block import OrderingGroup, OrderingWrapper, decode_delete_block
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlock, LogBlockType, frame_blocks
 from hudi_pyspark.format.log.record_positions import decode_positions
+from tests.data_file_names import name_of
 from tests.format.log.native_writer import native_parquet, position_text
 from tests.golden.case import Case
 
@@ -166,7 +167,7 @@ def _write_blocks(
             )
             assert positions is not None
             header[HeaderKey.RECORD_POSITIONS.name] = position_text(positions.tolist())
-        path = folder / native.format()
+        path = folder / name_of(native)
         path.write_bytes(native_parquet(rows, header))
         yield path
 

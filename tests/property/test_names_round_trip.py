@@ -10,6 +10,7 @@ from hudi_pyspark.format.timeline.instant import (
     NotAnInstant,
     instant_to_datetime,
 )
+from tests.data_file_names import name_of
 
 pytestmark = pytest.mark.property
 
@@ -85,16 +86,16 @@ def test_instant_of_a_moment_is_the_moment_cut_to_milliseconds(moment):
 
 @given(st.builds(BaseFileName, ids, ids, times, extensions))
 def test_parse_inverts_format_of_base_files(base_file):
-    assert parse_data_file_name(base_file.format()) == base_file
+    assert parse_data_file_name(name_of(base_file)) == base_file
 
 
 @given(st.none() | folders, original_names, times)
 def test_parse_inverts_format_of_external_files(folder, name, instant):
     file_id = name if folder is None else f"{folder}/{name}"
-    parsed = BaseFileName.parse(BaseFileName(file_id, None, instant, "ignored").format())
+    parsed = BaseFileName.parse(name_of(BaseFileName(file_id, None, instant, "ignored")))
     assert (parsed.file_id, parsed.instant, parsed.write_token) == (file_id, instant, None)
 
 
 @given(log_names)
 def test_parse_inverts_format_of_log_files(log_file):
-    assert parse_data_file_name(log_file.format()) == log_file
+    assert parse_data_file_name(name_of(log_file)) == log_file

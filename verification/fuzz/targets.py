@@ -45,6 +45,7 @@ from hudi_pyspark.format.timeline.internal_schema import (
 from hudi_pyspark.table.archive import load_archive, load_archived_bodies
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.partition import partition_scalars
+from tests.data_file_names import name_of
 from tests.memory_storage import MemoryStorage
 from verification.fuzz.avro_samples import SAMPLES
 from verification.fuzz.mutants import mutate, mutate_block, mutate_hfile
@@ -260,7 +261,7 @@ def _names(data: bytes) -> None:
     file_name.is_log_file_name(name)
     file_name.is_partition_marker(name)
     parsed = file_name.parse_data_file_name(name)
-    assert file_name.parse_data_file_name(parsed.format()) == parsed
+    assert file_name.parse_data_file_name(name_of(parsed)) == parsed
 
 
 @cache

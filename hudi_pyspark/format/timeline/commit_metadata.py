@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import (
-    decoded_body,
+    body_parser,
     mapping,
     number,
     records,
@@ -69,12 +69,6 @@ class CommitMetadata:
                 yield partition_path, stat
 
 
-def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
-    """Decode a commit's file, in any state; an empty file gives empty metadata."""
-    with decoded_body(body, path=path) as record:
-        return commit_metadata_of(record)
-
-
 def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
     """Return commit metadata of a decoded record: unknown fields are ignored, absent ones empty."""
     stats = mapping(record, "partitionToWriteStats")
@@ -89,6 +83,9 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
         extra_metadata={key: text(extra, key) for key in extra if extra[key] is not None},
         operation_type=WriteOperationType.parse(text(record, "operationType")),
     )
+
+
+parse_commit_metadata = body_parser(commit_metadata_of)  # of any state; an empty file is empty
 
 
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:

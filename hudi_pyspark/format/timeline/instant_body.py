@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 import struct
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.avro.fastavro_schema import read_container
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _T = TypeVar("_T")
+_T_co = TypeVar("_T_co", covariant=True)
 _AVRO_MAGIC = b"Obj\x01"
 # What fastavro, json and the getters raise when the bytes or their shape are wrong.
 _UNDECODABLE = (
@@ -48,12 +49,21 @@ def read_body(body: bytes, *, path: str) -> dict[str, Any]:
         return record
 
 
-@contextmanager
-def decoded_body(body: bytes, *, path: str) -> Iterator[dict[str, Any]]:
-    """Decode a timeline file for the code below ``with``, which may find it of another shape."""
-    record = read_body(body, path=path)
-    with undecodable_as_corrupt(path):
-        yield record
+class BodyParser(Protocol[_T_co]):
+    """Decodes a timeline file; CorruptTimelineError where it has another shape."""
+
+    def __call__(self, body: bytes, *, path: str) -> _T_co: ...
+
+
+def body_parser(value_of: Callable[[dict[str, Any]], _T]) -> BodyParser[_T]:
+    """Return the parser of files whose record a function takes apart."""
+
+    def parse(body: bytes, *, path: str) -> _T:
+        record = read_body(body, path=path)
+        with undecodable_as_corrupt(path):
+            return value_of(record)
+
+    return parse
 
 
 @contextmanager

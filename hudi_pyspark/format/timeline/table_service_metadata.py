@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import (
-    decoded_body,
+    body_parser,
     mapping,
     number,
     records,
@@ -32,13 +32,6 @@ class PlannedSlice:
     partition_path: str
     file_id: str
     log_file_names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionPlan:
-    """The slices that a compaction or log compaction merges."""
-
-    slices: tuple[PlannedSlice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +84,10 @@ class RolledBackPartition:
 
 @dataclass(frozen=True, slots=True)
 class RollbackMetadata:
-    """The instants that a rollback undid, and how."""
+    """The instants that a rollback or restore undid, and how."""
 
-    rolled_back_times: tuple[str, ...]
+    rolled_back_times: tuple[str, ...]  # of a restore, newest first
     partitions: tuple[RolledBackPartition, ...]
-    milliseconds: int = 0  # that it took
-
-
-@dataclass(frozen=True, slots=True)
-class RestoreMetadata:
-    """The instants that a restore undid."""
-
-    rolled_back_times: tuple[str, ...]  # newest first
-    rollbacks: tuple[RollbackMetadata, ...]
     milliseconds: int = 0  # that it took
 
 
@@ -117,29 +101,27 @@ class SavepointMetadata:
     comments: str = ""
 
 
-def parse_compaction_plan(body: bytes, *, path: str) -> CompactionPlan:
-    """Decode the requested file of a compaction or log compaction."""
+def parse_compaction_plan(body: bytes, *, path: str) -> tuple[PlannedSlice, ...]:
+    """Decode the slices in the requested file of a compaction or log compaction."""
     # An empty one is corrupt: its plan says which log files belong to which slice.
     if not body:
         raise CorruptTimelineError(path, "expected a compaction plan, found an empty file")
-    with decoded_body(body, path=path) as record:
-        return CompactionPlan(tuple(map(_planned_slice, records(record, "operations"))))
+    return _parse_operations(body, path=path)
 
 
-def parse_replace_plan(body: bytes, *, path: str) -> ReplacePlan:
+@body_parser
+def _parse_operations(record: Mapping[str, Any]) -> tuple[PlannedSlice, ...]:
+    return tuple(map(_planned_slice, records(record, "operations")))
+
+
+@body_parser
+def parse_replace_plan(record: Mapping[str, Any]) -> ReplacePlan:
     """Decode the requested file of a replacecommit or clustering; old overwrites left it empty."""
-    with decoded_body(body, path=path) as record:
-        groups = records(mapping(record, "clusteringPlan"), "inputGroups")
-        return ReplacePlan(
-            operation_type=WriteOperationType.parse(text(record, "operationType")),
-            input_groups=tuple(tuple(map(_planned_slice, records(g, "slices"))) for g in groups),
-        )
-
-
-def parse_clean_metadata(body: bytes, *, path: str) -> CleanMetadata:
-    """Decode a completed clean."""
-    with decoded_body(body, path=path) as record:
-        return clean_metadata_of(record)
+    groups = records(mapping(record, "clusteringPlan"), "inputGroups")
+    return ReplacePlan(
+        operation_type=WriteOperationType.parse(text(record, "operationType")),
+        input_groups=tuple(tuple(map(_planned_slice, records(g, "slices"))) for g in groups),
+    )
 
 
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
@@ -160,55 +142,7 @@ def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
     )
 
 
-def parse_rollback_metadata(body: bytes, *, path: str) -> RollbackMetadata:
-    """Decode a completed rollback."""
-    with decoded_body(body, path=path) as record:
-        return rollback_metadata_of(record)
-
-
-def parse_rollback_plan(body: bytes, *, path: str) -> tuple[str, ...]:
-    """Decode which instants a requested rollback or restore is going to undo: requested times."""
-    with decoded_body(body, path=path) as record:
-        one = mapping(record, "instantToRollback")
-        instants = [one] if one else records(record, "instantsToRollback")
-        return tuple(required(instant, "commitTime", str) for instant in instants)
-
-
-def parse_restore_metadata(body: bytes, *, path: str) -> RestoreMetadata:
-    """Decode a completed restore."""
-    with decoded_body(body, path=path) as record:
-        restored = mapping(record, "hoodieRestoreMetadata")
-        return RestoreMetadata(
-            rolled_back_times=texts(record, "instantsToRollback"),
-            rollbacks=tuple(
-                rollback_metadata_of(rollback)
-                for time in restored
-                for rollback in records(restored, time)
-            ),
-            milliseconds=number(record, "timeTakenInMillis"),
-        )
-
-
-def parse_savepoint_metadata(body: bytes, *, path: str) -> SavepointMetadata:
-    """Decode a completed savepoint."""
-    with decoded_body(body, path=path) as record:
-        return SavepointMetadata(
-            file_names={
-                partition_path: _file_names(saved, "savepointDataFile")
-                for partition_path, saved in _partitions(record)
-            },
-            saved_by=text(record, "savepointedBy"),
-            saved_at_ms=number(record, "savepointedAt"),
-            comments=text(record, "comments"),
-        )
-
-
-def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
-    return PlannedSlice(
-        partition_path=text(record, "partitionPath"),
-        file_id=required(record, "fileId", str),
-        log_file_names=_file_names(record, "deltaFilePaths"),
-    )
+parse_clean_metadata = body_parser(clean_metadata_of)
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
@@ -225,6 +159,51 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
             for partition_path, undone in _partitions(record)
         ),
         milliseconds=number(record, "timeTakenInMillis"),
+    )
+
+
+parse_rollback_metadata = body_parser(rollback_metadata_of)
+
+
+@body_parser
+def parse_rollback_plan(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Decode which instants a requested rollback or restore is going to undo: requested times."""
+    one = mapping(record, "instantToRollback")
+    instants = [one] if one else records(record, "instantsToRollback")
+    return tuple(required(instant, "commitTime", str) for instant in instants)
+
+
+@body_parser
+def parse_restore_metadata(record: Mapping[str, Any]) -> RollbackMetadata:
+    """Decode a completed restore, with the partitions of all of its rollbacks."""
+    restored = mapping(record, "hoodieRestoreMetadata")
+    rollbacks = (rollback for time in restored for rollback in records(restored, time))
+    return RollbackMetadata(
+        rolled_back_times=texts(record, "instantsToRollback"),
+        partitions=tuple(p for r in rollbacks for p in rollback_metadata_of(r).partitions),
+        milliseconds=number(record, "timeTakenInMillis"),
+    )
+
+
+@body_parser
+def parse_savepoint_metadata(record: Mapping[str, Any]) -> SavepointMetadata:
+    """Decode a completed savepoint."""
+    return SavepointMetadata(
+        file_names={
+            partition_path: _file_names(saved, "savepointDataFile")
+            for partition_path, saved in _partitions(record)
+        },
+        saved_by=text(record, "savepointedBy"),
+        saved_at_ms=number(record, "savepointedAt"),
+        comments=text(record, "comments"),
+    )
+
+
+def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
+    return PlannedSlice(
+        partition_path=text(record, "partitionPath"),
+        file_id=required(record, "fileId", str),
+        log_file_names=_file_names(record, "deltaFilePaths"),
     )
 
 

@@ -14,10 +14,8 @@ from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.format.timeline.table_service_metadata import (
     CleanedPartition,
     CleanMetadata,
-    CompactionPlan,
     PlannedSlice,
     ReplacePlan,
-    RestoreMetadata,
     RollbackMetadata,
     RolledBackPartition,
     SavepointMetadata,
@@ -305,7 +303,7 @@ def operation(**fields):
 )
 def test_compaction_plan_names_its_slices(fields, expected):
     body = container(PLAN_SCHEMA, {"operations": [operation(**fields)], "version": 2})
-    assert parse_compaction_plan(body, path=PATH) == CompactionPlan((expected,))
+    assert parse_compaction_plan(body, path=PATH) == (expected,)
 
 
 def test_compaction_without_its_plan_is_refused():
@@ -443,8 +441,8 @@ def test_restore_holds_its_rollbacks():
         "hoodieRestoreMetadata": {T2: [ROLLBACK]},
         "restoreInstantInfo": [{"commitTime": T2, "action": "deltacommit"}],
     }
-    assert parse_restore_metadata(container(schema, record), path=PATH) == RestoreMetadata(
-        (T2,), (ROLLED_BACK,)
+    assert parse_restore_metadata(container(schema, record), path=PATH) == RollbackMetadata(
+        (T2,), ROLLED_BACK.partitions
     )
 
 
@@ -466,7 +464,7 @@ def test_savepoint_names_the_files_it_keeps():
     [
         (parse_clean_metadata, CleanMetadata(None, None, ())),
         (parse_rollback_metadata, RollbackMetadata((), ())),
-        (parse_restore_metadata, RestoreMetadata((), ())),
+        (parse_restore_metadata, RollbackMetadata((), ())),
         (parse_savepoint_metadata, SavepointMetadata({})),
     ],
 )
