@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
 from hudi_pyspark.inspection.files import file_slices
-from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.inspection.timeline import schema_of
 from hudi_pyspark.planning.metadata_table.column_stats import bound_value
 from hudi_pyspark.planning.metadata_table.table import load_metadata
 

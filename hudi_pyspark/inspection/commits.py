@@ -16,8 +16,7 @@ from hudi_pyspark.format.file_name import (
     parse_data_file_name,
 )
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, instant_to_datetime
-from hudi_pyspark.inspection.registry import schema_of
-from hudi_pyspark.inspection.timeline import instant_row
+from hudi_pyspark.inspection.timeline import instant_row, schema_of
 from hudi_pyspark.table.archive import load_archived_commits
 
 if TYPE_CHECKING:

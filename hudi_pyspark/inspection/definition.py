@@ -10,8 +10,7 @@ from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.commits import known_commits
-from hudi_pyspark.inspection.registry import schema_of
-from hudi_pyspark.inspection.timeline import instant_row
+from hudi_pyspark.inspection.timeline import instant_row, schema_of
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:

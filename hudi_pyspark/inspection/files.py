@@ -15,8 +15,7 @@ from hudi_pyspark.format.file_name import (
     parse_data_file_name,
 )
 from hudi_pyspark.inspection.commits import kind_of, known_commits
-from hudi_pyspark.inspection.registry import schema_of
-from hudi_pyspark.inspection.timeline import table_of
+from hudi_pyspark.inspection.timeline import schema_of, table_of
 from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks

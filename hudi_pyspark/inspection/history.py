@@ -10,9 +10,8 @@ import pyarrow as pa
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
 from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
-from hudi_pyspark.inspection.registry import schema_of
 from hudi_pyspark.inspection.services import pending_plans
-from hudi_pyspark.inspection.timeline import instant_row
+from hudi_pyspark.inspection.timeline import instant_row, schema_of
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 

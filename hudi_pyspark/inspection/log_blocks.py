@@ -13,7 +13,7 @@ from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.files import committed_by_path
-from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.inspection.timeline import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -22,7 +22,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.format.file_name import LogFileName, LogKind, NotADataFile
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
-from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.inspection.timeline import schema_of
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_planner import SlicePlanner
 from hudi_pyspark.planning.slice_tasks import plan

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
-from hudi_pyspark.inspection.registry import schema_of
+from hudi_pyspark.inspection.timeline import schema_of
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.metadata_table.record_index import locate
 from hudi_pyspark.planning.metadata_table.records import FILES, RECORD_INDEX

@@ -7,8 +7,6 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-import pyarrow as pa
-
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.options.option import options_of
 from hudi_pyspark.options.read_options import INSPECT, TableOptions
@@ -18,29 +16,16 @@ from hudi_pyspark.storage_options import is_storage_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import pyarrow as pa
+
     from hudi_pyspark.inspection.inspection import Inspection
     from hudi_pyspark.table.view import TableView
 
     Columns: TypeAlias = pa.Schema | Callable[[TableView], pa.Schema] | None
 
 _Method = TypeVar("_Method", bound="Callable[..., pa.Table]")
-_TYPES = {
-    "": pa.string(),
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "bool": pa.bool_(),
-    "time": pa.timestamp("ms", "UTC"),
-    "texts": pa.list_(pa.string()),
-    "map": pa.map_(pa.string(), pa.string()),
-}
 # The option `path` is already the path of the table.
 _OTHER_NAMES = {"file": "path"}
-
-
-def schema_of(columns: str) -> pa.Schema:
-    """Return a schema, given names with a type behind each, with commas between; mostly text."""
-    named = (column.strip().partition(" ") for column in columns.split(","))
-    return pa.schema([(name, _TYPES[kind]) for name, _, kind in named])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.inspection.commits import file_kind
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, file_slices, files
-from hudi_pyspark.inspection.registry import schema_of
-from hudi_pyspark.inspection.timeline import table_of
+from hudi_pyspark.inspection.timeline import schema_of, table_of
 from hudi_pyspark.table.partition import partition_scalars
 from hudi_pyspark.table.schema import resolve_schema
 

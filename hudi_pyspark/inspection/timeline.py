@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.inspection.registry import schema_of
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
@@ -18,6 +17,23 @@ if TYPE_CHECKING:
 
 
 _ROWS_AT_ONCE = 65_536
+_TYPES = {
+    "": pa.string(),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+    "time": pa.timestamp("ms", "UTC"),
+    "texts": pa.list_(pa.string()),
+    "map": pa.map_(pa.string(), pa.string()),
+}
+
+
+def schema_of(columns: str) -> pa.Schema:
+    """Return a schema, given names with a type behind each, with commas between; mostly text."""
+    named = (column.strip().partition(" ") for column in columns.split(","))
+    return pa.schema([(name, _TYPES[kind]) for name, _, kind in named])
+
+
 TIMELINE = schema_of("requested_time, completion_time, action, state, archived bool, path")
 
 
