@@ -203,6 +203,15 @@ def test_table_is_read_through_a_file_system_of_fsspec(golden_table):
         scan.to_spark(None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("scheme", ["", "memory://"])
+def test_metadata_table_is_on_the_file_system_of_its_table(scheme, golden_table):
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.put(str(golden_table(MOR)), "/elsewhere/", recursive=True)
+    scan = HudiTable(f"{scheme}/elsewhere/{MOR}", filesystem=memory).scan()
+    assert "listing    metadata table" in scan.explain()
+
+
 def test_file_system_and_options_are_refused_together():
     with pytest.raises(InvalidOptionError, match="not both"):
         HudiTable("t", filesystem=pafs.LocalFileSystem(), storage_options={"region": "x"})

@@ -150,15 +150,23 @@ class ArrowStorage:
 
     def at(self, location: str) -> ArrowStorage:
         scheme, separator, rest = location.partition("://")
+        here = self.describe("")
+        if location.startswith(f"{here}/"):  # whatever file system this is
+            rest = trim(f"{self.base_path}{location.removeprefix(here)}")
+            return self._on_same_files(rest, self.scheme, self._host)
         if not separator or scheme == "file":
             return ArrowStorage.parse(location)
         if same_store(self.scheme, scheme):
             # The same store with the same credentials; only the bucket may be another.
-            return ArrowStorage(
-                self._files, trim(rest), scheme, settings=self._settings, provider=self._provider
-            )
+            return self._on_same_files(trim(rest), scheme)
         uri = f"{scheme}://{quote(rest, safe='/@:')}"
         return ArrowStorage.parse(uri, environment=self._settings, provider=self._provider)
+
+    def _on_same_files(self, base_path: str, scheme: str, host: str = "") -> ArrowStorage:
+        settings, provider = self._settings, self._provider
+        return ArrowStorage(
+            self._files, base_path, scheme, host=host, settings=settings, provider=provider
+        )
 
     def _request(self, request: Callable[[FileSystem], _T], path: str) -> _T:
         if self.is_local:
