@@ -43,7 +43,8 @@ class Query(ABC):
 
     def choosing(self, choice: PartitionChoice | None) -> Query:
         """Return the same query of some partitions only; changes do not depend on them."""
-        return replace(self, choice=choice)
+        # The same object keeps the slices that it has found.
+        return self if choice is self.choice else replace(self, choice=choice)
 
     @property
     def title(self) -> str:

@@ -287,8 +287,10 @@ class OpenedFiles(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types
     def __init__(self) -> None:
         super().__init__()
         self.bytes_read: dict[str, int] = {}
+        self.reads = 0
 
     def _open(self, path: str, *arguments: Any, **named: Any) -> Any:
+        self.reads += 1
         file = super()._open(path, *arguments, **named)
         if "/.hoodie/" not in path:
             read, name = file.f.read, path.partition(f"{INDEXED}/")[2]
@@ -351,6 +353,20 @@ def test_engine_opens_the_file_slice_of_one_key(engine, opened):
     key = snapshot(INDEXED, table.schema)["_hoodie_record_key"][0].as_py()
     assert len(ASKED[engine](table, "_hoodie_record_key", key)) == 1
     assert len(file_groups(read())) == 1
+
+
+def test_filters_of_one_frame_share_what_planning_reads(golden_table):
+    files = OpenedFiles()
+    dataset = HudiTable(str(golden_table(INDEXED)), filesystem=files).dataset()
+
+    def reads(condition: pc.Expression) -> int:
+        before = files.reads
+        assert list(dataset.get_fragments(condition))
+        return files.reads - before
+
+    assert reads(FIELD("qty") > 0) > 0
+    assert reads(FIELD("qty") < 10**6) == 0
+    assert reads(FIELD("ts") > 0) > 0  # statistics of another column
 
 
 @pytest.mark.parametrize("engine", ["polars", "pyarrow"])

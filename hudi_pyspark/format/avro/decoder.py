@@ -113,7 +113,7 @@ def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int
             position += 4 + length
     except struct.error:
         pass
-    begin = np.array(starts, np.int64)
+    begin = np.fromiter(starts, np.int64, len(starts))
     end = np.append(begin[1:] - 4, position)[: len(begin)]
     bad = (end < begin) | (end > size)
     if bad.any():

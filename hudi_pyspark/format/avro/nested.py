@@ -144,7 +144,7 @@ class UnionReader(BranchReader):
     def read(self, cursor: Cursor) -> pa.Array:
         chosen = self.read_branches(cursor)
         children = [
-            _spread(self.read_member(ordinal, chosen, cursor), chosen == ordinal)
+            self._read_child(ordinal, chosen, cursor)
             for ordinal in range(len(self.branches))
             if ordinal != self.null_branch
         ]
@@ -153,6 +153,12 @@ class UnionReader(BranchReader):
             bits = np.packbits(chosen != self.null_branch, bitorder="little")
             present = pa.py_buffer(bits)
         return pa.Array.from_buffers(self.arrow, len(cursor), [present], children=children)
+
+    def _read_child(self, ordinal: int, chosen: Int64s, cursor: Cursor) -> pa.Array:
+        present = chosen == ordinal
+        if not present.any():  # as most of the many branches of a delete's ordering value
+            return pa.nulls(len(cursor), self.branches[ordinal].arrow)
+        return _spread(self.read_member(ordinal, chosen, cursor), present)
 
 
 class ListReader(ValueReader):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -48,21 +49,37 @@ def slices_within_bounds(
     # Each value of a merged row is that of a record in the base file or in a log file. So a
     # condition on one column rules a slice out if it does so for each of its files. A file without
     # statistics keeps its slice.
-    files, keys = _keys(sorted(fields), slices)
-    wanted = [key for of_column in keys.values() for key in of_column if key]
-    found = {
-        key: value
-        for entries in metadata.find(Index.COLUMN_STATS.value, wanted)
-        for key, _, value in merged_values(entries)
-    }
-    columns = {
-        name: bounds_of_files(
-            [_in_known_unit(found.get(key), fields[name]) for key in of_column], fields[name].type
-        )
-        for name, of_column in keys.items()
-    }
-    within = may_match_merged(predicate, columns, files, len(slices))
+    known = metadata.bounds
+    if known is None or known.slices != slices:
+        known = metadata.bounds = KnownBounds(slices)
+    known.add(metadata, {n: fields[n] for n in sorted(fields) if n not in known.columns})
+    columns = {name: known.columns[name] for name in fields}
+    within = may_match_merged(predicate, columns, known.files, len(slices))
     return [file_slice for file_slice, may in zip(slices, within, strict=True) if may]
+
+
+@dataclass(eq=False, slots=True)
+class KnownBounds:
+    """What a metadata table keeps of its statistics, for the next filter of the same slices."""
+
+    slices: Sequence[FileSlice]
+    files: npt.NDArray[np.int64] = field(init=False)  # ordinal of each file's slice
+    columns: dict[str, ColumnBounds] = field(default_factory=dict, init=False)
+
+    def add(self, metadata: MetadataTable, fields: Mapping[str, pa.Field]) -> None:
+        """Read the bounds of more columns, in each of the files."""
+        if not fields:
+            return
+        self.files, keys = _keys(list(fields), self.slices)
+        wanted = [key for of_column in keys.values() for key in of_column if key]
+        found = {
+            key: value
+            for entries in metadata.find(Index.COLUMN_STATS.value, wanted)
+            for key, _, value in merged_values(entries)
+        }
+        for name, of_column in keys.items():
+            statistics = [_in_known_unit(found.get(key), fields[name]) for key in of_column]
+            self.columns[name] = bounds_of_files(statistics, fields[name].type)
 
 
 def _in_known_unit(

@@ -33,6 +33,7 @@ from hudi_pyspark.table.view import open_table
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from hudi_pyspark.planning.metadata_table.column_stats import KnownBounds
     from hudi_pyspark.planning.metadata_table.entries import Entries
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
@@ -62,6 +63,7 @@ class MetadataTable:
     table: TableView  # that it describes
     view: TableView  # its own timeline and files
     _indexes: dict[str, list[MetadataSlice]] = field(default_factory=dict, init=False)
+    bounds: KnownBounds | None = field(default=None, init=False)  # of column statistics
 
     @classmethod
     def open(cls, table: TableView) -> MetadataTable:
