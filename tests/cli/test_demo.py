@@ -2,14 +2,15 @@
 
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 from hudi_pyspark import HudiTable
-from tests.cli.command import environment, hudi_py
+from tests.cli.command import environment, in_process
 
 
 def test_demo_shows_the_rows_that_hudi_reads(tmp_path):
-    ended = hudi_py("demo", str(tmp_path))
+    ended = in_process("demo", str(tmp_path))
     assert (ended.code, ended.err) == (0, "")
     # Golden case v9_mor_cdc_op_key_only: seven commits, and Apache Hudi 1.2.0 reads nine rows.
     assert ended.out.count("completed") == 7
@@ -18,19 +19,20 @@ def test_demo_shows_the_rows_that_hudi_reads(tmp_path):
 
 
 def test_demo_table_is_whole(tmp_path):
-    hudi_py("demo", str(tmp_path))
-    assert hudi_py("doctor", "--deep", "--strict", str(tmp_path / "orders")).code == 0
+    in_process("demo", str(tmp_path))
+    assert in_process("doctor", "--deep", "--strict", str(tmp_path / "orders")).code == 0
 
 
 def test_demo_keeps_what_is_there(tmp_path):
     (tmp_path / "orders").mkdir()
-    ended = hudi_py("demo", str(tmp_path))
+    ended = in_process("demo", str(tmp_path))
     assert ended.code == 2
     assert list((tmp_path / "orders").iterdir()) == []
 
 
-def test_demo_without_folder_leaves_nothing_behind(tmp_path):
-    ended = hudi_py("demo", TMPDIR=str(tmp_path))
+def test_demo_without_folder_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = in_process("demo")
     assert ended.code == 0
     assert list(tmp_path.iterdir()) == []
 

@@ -30,15 +30,15 @@ def test_a_damaged_table_ends_with_1(tmp_path):
 def test_a_problem_that_the_doctor_finds_ends_with_1(tmp_path):
     table = unpack(COW, tmp_path)
     data_file(table, "*.parquet").unlink()
-    assert hudi_py("doctor", str(table)).code == 1
+    assert in_process("doctor", str(table)).code == 1
 
 
 def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
     table = unpack(MOR, tmp_path)
     file = data_file(table, ".*.log.*")
     file.write_bytes(file.read_bytes() + b"x")
-    assert hudi_py("doctor", str(table)).code == 0
-    assert hudi_py("doctor", "--strict", str(table)).code == 1
+    assert in_process("doctor", str(table)).code == 0
+    assert in_process("doctor", "--strict", str(table)).code == 1
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_mistake_of_the_caller_ends_with_2(golden_table, arguments, says):
 
 @pytest.mark.parametrize("command", ["describe", "doctor", "scan"])
 def test_a_path_without_a_table_ends_with_3(tmp_path, command):
-    ended = hudi_py(command, str(tmp_path / "nowhere"))
+    ended = in_process(command, str(tmp_path / "nowhere"))
     assert (ended.code, ended.out) == (3, "")
     assert "[HUDI_PATH_NOT_FOUND]" in ended.err
 
@@ -84,7 +84,7 @@ def test_a_path_without_a_table_ends_with_3(tmp_path, command):
 def test_a_log_file_outside_of_any_table_ends_with_3(tmp_path):
     file = tmp_path / "a.log"
     file.write_bytes(b"#HUDI#")
-    ended = hudi_py("log", "blocks", str(file))
+    ended = in_process("log", "blocks", str(file))
     assert ended.code == 3
     assert "is not part of a Hudi table" in ended.err
 
@@ -92,21 +92,23 @@ def test_a_log_file_outside_of_any_table_ends_with_3(tmp_path):
 def test_a_table_that_is_not_supported_ends_with_4(tmp_path):
     table = unpack(COW, tmp_path)
     set_property(table, "hoodie.table.version", "11")
-    ended = hudi_py("count", str(table))
+    ended = in_process("count", str(table))
     assert ended.code == 4
     assert "[HUDI_UNSUPPORTED_VERSION]" in ended.err
 
 
 def test_an_instant_that_was_cleaned_away_ends_with_4(golden_table):
     table = str(golden_table("v6_cow_archived"))
-    ended = hudi_py("count", table, "--as-of", "2000-01-01")
+    ended = in_process("count", table, "--as-of", "2000-01-01")
     assert ended.code == 4
     assert "[HUDI_TIME_TRAVEL]" in ended.err
 
 
 def test_storage_that_fails_ends_with_5(golden_table, tmp_path):
     table = str(golden_table("v9_mor_clustering"))
-    ended = hudi_py("scan", table, "--to", "csv", "--file", str(tmp_path / "no folder" / "x.csv"))
+    ended = in_process(
+        "scan", table, "--to", "csv", "--file", str(tmp_path / "no folder" / "x.csv")
+    )
     assert ended.code == 5
     assert "no folder" in ended.err
 
@@ -115,7 +117,7 @@ def test_no_command_ever_shows_a_traceback(tmp_path):
     table = unpack(COW, tmp_path)
     (table / ".hoodie" / "hoodie.properties").write_bytes(b"\\u12")
     for command in ("describe", "timeline", "count", "doctor"):
-        assert "Traceback" not in hudi_py(command, str(table)).err
+        assert "Traceback" not in in_process(command, str(table)).err
 
 
 def test_a_reader_of_the_pipe_that_has_seen_enough_is_no_error(golden_table):

@@ -57,18 +57,18 @@ def table(golden_table):
 
 
 def test_scan_to_json_lines(table):
-    lines = hudi_py("scan", table, "--to", "json").out.splitlines()
+    lines = in_process("scan", table, "--to", "json").out.splitlines()
     rows = {row["id"]: row for row in map(json.loads, lines)}
     assert rows == expected("v9_mor_clustering")
 
 
 def test_scan_prints_json(table):
-    rows = json.loads(hudi_py("scan", table, "-o", "json").out)
+    rows = json.loads(in_process("scan", table, "-o", "json").out)
     assert {row["id"]: row for row in rows} == expected("v9_mor_clustering")
 
 
 def test_scan_to_csv(table):
-    text = hudi_py("scan", table, "--to", "csv", "--columns", "id,amount,qty").out
+    text = in_process("scan", table, "--to", "csv", "--columns", "id,amount,qty").out
     rows = list(csv.DictReader(io.StringIO(text)))
     known = expected("v9_mor_clustering")
     assert len(rows) == len(known)
@@ -79,7 +79,7 @@ def test_scan_to_csv(table):
 
 def test_scan_to_parquet(table, tmp_path):
     file = tmp_path / "rows.parquet"
-    ended = hudi_py("scan", table, "--to", "parquet", "--file", str(file))
+    ended = in_process("scan", table, "--to", "parquet", "--file", str(file))
     assert (ended.code, ended.out) == (0, "")
     assert ended.err == f"23 rows written to {file}\n"
     rows = pq.read_table(file).to_pylist()
@@ -97,7 +97,9 @@ def test_parquet_through_a_pipe_is_a_whole_file(table):
 
 
 def test_uri_is_a_place_to_read_and_to_write(table, tmp_path):
-    ended = hudi_py("scan", f"file://{table}", "--to", "csv", "--file", f"file://{tmp_path}/x.csv")
+    ended = in_process(
+        "scan", f"file://{table}", "--to", "csv", "--file", f"file://{tmp_path}/x.csv"
+    )
     assert ended.code == 0
     assert len((tmp_path / "x.csv").read_text().splitlines()) == 24
 
@@ -106,9 +108,9 @@ def test_file_is_replaced_only_on_request(table, tmp_path):
     file = tmp_path / "rows.json"
     file.write_text("mine")
     arguments = ("scan", table, "--to", "json", "--file", str(file))
-    refused = hudi_py(*arguments)
+    refused = in_process(*arguments)
     assert (refused.code, file.read_text()) == (2, "mine")
-    assert hudi_py(*arguments, "--overwrite").code == 0
+    assert in_process(*arguments, "--overwrite").code == 0
     assert len(file.read_text().splitlines()) == 23
 
 
@@ -116,13 +118,13 @@ def test_file_that_is_not_finished_is_removed(tmp_path):
     base = unpack("v9_mor_clustering", tmp_path)
     damage_column(base, "name")
     file = tmp_path / "rows.csv"
-    assert hudi_py("scan", str(base), "--to", "csv", "--file", str(file)).code == 1
+    assert in_process("scan", str(base), "--to", "csv", "--file", str(file)).code == 1
     assert not file.exists()
 
 
 def test_nested_values_are_json_within_csv(golden_table):
     table = str(golden_table("v9_mor_all_types"))
-    text = hudi_py("scan", table, "--to", "csv").out
+    text = in_process("scan", table, "--to", "csv").out
     known = expected("v9_mor_all_types")
     for row in csv.DictReader(io.StringIO(text)):
         struct = known[int(row["id"])]["c_struct"]
@@ -142,7 +144,7 @@ def test_null_and_empty_text_differ_in_csv():
 
 def test_every_command_prints_json_and_csv_that_parse(table):
     instant = "20261121062951305"
-    file_id = json.loads(hudi_py("slices", table, "-o", "json").out)[0]["file_id"]
+    file_id = json.loads(in_process("slices", table, "-o", "json").out)[0]["file_id"]
     for arguments in (
         ["timeline", table],
         ["commits", table],
@@ -165,7 +167,7 @@ def test_every_command_prints_json_and_csv_that_parse(table):
 
 
 def test_describe_as_json(table):
-    described = json.loads(hudi_py("describe", table, "-o", "json").out)
+    described = json.loads(in_process("describe", table, "-o", "json").out)
     assert (described["name"], described["version"], described["commits"]) == (
         "v9_mor_clustering",
         9,
@@ -175,7 +177,7 @@ def test_describe_as_json(table):
 
 
 def test_columns_and_limit(table):
-    rows = json.loads(hudi_py("head", table, "-n", "4", "-c", "id, qty", "-o", "json").out)
+    rows = json.loads(in_process("head", table, "-n", "4", "-c", "id, qty", "-o", "json").out)
     known = expected("v9_mor_clustering")
     assert len(rows) == 4
     assert all(row == {"id": row["id"], "qty": known[row["id"]]["qty"]} for row in rows)
@@ -183,7 +185,7 @@ def test_columns_and_limit(table):
 
 def test_filter_keeps_the_rows_that_hudis_rows_say(table):
     condition = "amount > 10 and region = 'emea'"
-    rows = json.loads(hudi_py("scan", table, "--filter", condition, "-o", "json").out)
+    rows = json.loads(in_process("scan", table, "--filter", condition, "-o", "json").out)
     known = expected("v9_mor_clustering")
     kept = {
         key
@@ -196,7 +198,7 @@ def test_filter_keeps_the_rows_that_hudis_rows_say(table):
 
 def test_range_of_an_incremental_query(table):
     arguments = ("--begin", "20261121062949715", "--end", "20261121062950848")
-    assert hudi_py("count", table, *arguments).out == "14\n"  # query incr_mid of the case
+    assert in_process("count", table, *arguments).out == "14\n"  # query incr_mid of the case
 
 
 def test_unknown_hudi_option_warns_on_standard_error(table):
@@ -206,7 +208,7 @@ def test_unknown_hudi_option_warns_on_standard_error(table):
 
 
 def test_sum_of_a_column_is_that_of_hudi(table):
-    rows = json.loads(hudi_py("scan", table, "-c", "amount", "-o", "json").out)
+    rows = json.loads(in_process("scan", table, "-c", "amount", "-o", "json").out)
     known = pa.array([row["amount"] for row in expected("v9_mor_clustering").values()])
     assert sum(row["amount"] for row in rows) == pytest.approx(pc.sum(known).as_py())
 

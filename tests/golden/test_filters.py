@@ -22,19 +22,23 @@ def _small_files_are_read_like_large_ones(monkeypatch):
     monkeypatch.setattr(page_reads, "_ROWS_OF_PAGE", 0)
 
 
-@pytest.mark.filterwarnings("ignore:incremental query of")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_filtered_read_gives_the_rows_of_apache_hudi_that_fulfil_the_filter(case, tmp_path):
-    path = case.extract(tmp_path)
-    known = [
+def known_queries(case):
+    return [
         q
         for q in case.queries
         if q.rows is not None and q.key not in accepted_deviations() and "cdc" not in q.name
     ]
-    for query in known[:4]:
-        for made in filters_of(query.expected_rows()):
-            found = filtered_differences(query, path, made)
-            assert not found, f"{query.name} where {made.text}: {found}"
+
+
+@pytest.mark.filterwarnings("ignore:incremental query of")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_filtered_read_gives_the_rows_of_apache_hudi_that_fulfil_the_filter(case, tmp_path):
+    path = case.extract(tmp_path)
+    for number, query in enumerate(known_queries(case)[:4]):
+        filters = list(filters_of(query.expected_rows()))
+        # All filters of a case's first query, and each third one of the others.
+        some = filters[number % 3 :: 3] if number else filters
+        assert filtered_differences(query, path, some) == {}, query.name
 
 
 @pytest.mark.filterwarnings("ignore:incremental query of")
@@ -42,12 +46,8 @@ def test_filtered_read_gives_the_rows_of_apache_hudi_that_fulfil_the_filter(case
 def test_row_is_returned_exactly_where_its_shown_partition_value_passes(case, tmp_path):
     path = case.extract(tmp_path)
     partition_columns = HudiTable(str(path)).config.partition_fields
-    known = [q for q in case.queries if q.rows is not None and "cdc" not in q.name]
-    for query in known:
-        if query.key in accepted_deviations():
-            continue
-        rows = query.expected_rows()
-        shown = rows.select([*partition_columns, "id"])
-        for made in filters_of(shown, per_column=8):
-            found = filtered_differences(query, path, made)
-            assert not found, f"{query.name} where {made.text}: {found}"
+    for number, query in enumerate(known_queries(case)):
+        shown = query.expected_rows().select([*partition_columns, "id"])
+        filters = filters_of(shown, per_column=2 if number else 8)
+        found = filtered_differences(query, path, filters)
+        assert found == {}, query.name
