@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.format.avro.schema import (
+    LOGICAL_TYPES,
     AvroArray,
     AvroMap,
     AvroPrimitive,
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.avro.schema import AvroType
 
 _AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
-# Flink writes local timestamps as plain int64, milliseconds or microseconds, without annotation
-# (golden table flink_v6_cow_all_types).
-_TIMESTAMPS = {
-    "timestamp-millis": pa.timestamp("ms", "UTC"),
-    "timestamp-micros": pa.timestamp("us", "UTC"),
-    "local-timestamp-millis": pa.timestamp("ms"),
-    "local-timestamp-micros": pa.timestamp("us"),
-}
 
 
 def avro_schema_text(schema: pa.Schema) -> str | None:
@@ -64,7 +57,10 @@ def _annotated(stored: pa.DataType, avro: AvroType) -> pa.DataType:
     if isinstance(avro, AvroUnion) and len(avro.members) == 1:
         return _annotated(stored, avro.members[0])
     if isinstance(avro, AvroPrimitive) and avro.logical is not None and pa.types.is_int64(stored):
-        return _TIMESTAMPS.get(avro.logical.name, stored)
+        # Flink writes local timestamps as plain int64, milliseconds or microseconds, without
+        # annotation (golden table flink_v6_cow_all_types).
+        _, arrow = LOGICAL_TYPES[avro.logical.name]
+        return arrow if arrow is not None and pa.types.is_timestamp(arrow) else stored
     if isinstance(avro, AvroArray) and pa.types.is_list(stored):
         item = stored.value_field
         return pa.list_(item.with_type(_annotated(item.type, avro.item)))

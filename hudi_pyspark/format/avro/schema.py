@@ -36,15 +36,6 @@ class Primitive(Enum):
     STRING = "string"
 
 
-class NoDefault(Enum):
-    """Marks a field without default; ``None`` is a default, too."""
-
-    NO_DEFAULT = "no default"
-
-
-NO_DEFAULT: Final = NoDefault.NO_DEFAULT
-
-
 @dataclass(frozen=True, slots=True)
 class LogicalType:
     """A logical type that is valid for the type which carries it."""
@@ -134,7 +125,7 @@ class AvroField:
 
     name: str
     type: AvroType
-    default: JsonValue | NoDefault = field(default=NO_DEFAULT, hash=False)
+    default: JsonValue = field(default=None, hash=False)  # None also where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +150,6 @@ AvroType: TypeAlias = (
 
 _PRIMITIVES: Final = {kind.value: kind for kind in Primitive}
 
-# Avro ignores a logical type on any other carrier.
-_CARRIERS: Final[dict[str, frozenset[Primitive]]] = {
-    "date": frozenset({Primitive.INT}),
-    "time-millis": frozenset({Primitive.INT}),
-    "time-micros": frozenset({Primitive.LONG}),
-    "timestamp-millis": frozenset({Primitive.LONG}),
-    "timestamp-micros": frozenset({Primitive.LONG}),
-    "timestamp-nanos": frozenset({Primitive.LONG}),
-    "local-timestamp-millis": frozenset({Primitive.LONG}),
-    "local-timestamp-micros": frozenset({Primitive.LONG}),
-    "local-timestamp-nanos": frozenset({Primitive.LONG}),
-    "uuid": frozenset({Primitive.STRING}),
-    "decimal": frozenset({Primitive.BYTES}),
-}
-
 _ARROW_PRIMITIVES: Final = {
     Primitive.NULL: pa.null(),
     Primitive.BOOLEAN: pa.bool_(),
@@ -185,17 +161,22 @@ _ARROW_PRIMITIVES: Final = {
     Primitive.STRING: pa.string(),
 }
 
-_ARROW_LOGICAL: Final = {
-    "date": pa.date32(),
-    "time-millis": pa.int32(),  # Spark has no type for a time of day
-    "time-micros": pa.int64(),
-    "timestamp-millis": pa.timestamp("ms", tz="UTC"),
-    "timestamp-micros": pa.timestamp("us", tz="UTC"),
-    "local-timestamp-millis": pa.timestamp("ms"),
-    "local-timestamp-micros": pa.timestamp("us"),
-    "uuid": pa.string(),
-    "vector": pa.binary(),  # as stored; see `column_type`
+# By logical type: its carrier, on any other of which Avro ignores it, and its Arrow type, if any.
+LOGICAL_TYPES: Final[dict[str, tuple[Primitive | None, pa.DataType | None]]] = {
+    "date": (Primitive.INT, pa.date32()),
+    "time-millis": (Primitive.INT, pa.int32()),  # Spark has no type for a time of day
+    "time-micros": (Primitive.LONG, pa.int64()),
+    "timestamp-millis": (Primitive.LONG, pa.timestamp("ms", tz="UTC")),
+    "timestamp-micros": (Primitive.LONG, pa.timestamp("us", tz="UTC")),
+    "timestamp-nanos": (Primitive.LONG, None),
+    "local-timestamp-millis": (Primitive.LONG, pa.timestamp("ms")),
+    "local-timestamp-micros": (Primitive.LONG, pa.timestamp("us")),
+    "local-timestamp-nanos": (Primitive.LONG, None),
+    "uuid": (Primitive.STRING, pa.string()),
+    "decimal": (Primitive.BYTES, None),  # by its digits
+    "vector": (None, pa.binary()),  # of a fixed type, as stored; see `column_type`
 }
+_NO_CARRIER: Final = (None, None)
 # The struct that PySpark takes for a VARIANT: its values' own two binaries, in this order.
 VARIANT: Final = pa.struct(
     [
@@ -319,7 +300,7 @@ def _arrow_logical(logical: LogicalType, path: str) -> pa.DataType:
                 f"at most {DECIMAL_DIGITS} are supported"
             )
         return pa.decimal128(logical.precision, logical.scale)
-    arrow = _ARROW_LOGICAL.get(logical.name)
+    _, arrow = LOGICAL_TYPES[logical.name]
     if arrow is None:
         raise UnsupportedTypeError(f"column {path!r} has the type {logical.name!r}")
     return arrow
@@ -332,13 +313,8 @@ def _arrow_union(union: AvroUnion, path: str) -> pa.DataType:
         return arrow_type(union.members[0], path)
     if union.promotion is not None:
         return _ARROW_PRIMITIVES[union.promotion]
-    names = [f"member{i}" for i in range(len(union.members))]
-    return pa.struct(
-        [
-            pa.field(name, arrow_type(member, f"{path}.{name}"), nullable=True)
-            for name, member in zip(names, union.members, strict=True)
-        ]
-    )
+    members = ((f"member{i}", member) for i, member in enumerate(union.members))
+    return pa.struct([(name, arrow_type(member, f"{path}.{name}")) for name, member in members])
 
 
 def _is_null(avro: AvroType) -> bool:
@@ -426,11 +402,10 @@ class _Parser:
         fields = schema.get("fields")
         if not isinstance(fields, list):
             raise CorruptAvroError(f"expected the fields of a record, found {fields!r}", 0, path)
-        logical = schema.get("logicalType")
         record = AvroRecord(
             name,
             tuple(self._field(field, inner, path) for field in fields),
-            logical if logical == "variant" and isinstance(logical, str) else None,
+            "variant" if schema.get("logicalType") == "variant" else None,
         )
         names = [field.name for field in record.fields]
         if len(set(names)) < len(names):
@@ -445,7 +420,7 @@ class _Parser:
         return AvroField(
             name,
             self._part(schema, "type", namespace, f"{path}.{name}" if path else name),
-            schema.get("default", NO_DEFAULT),
+            schema.get("default"),
         )
 
     def _fixed(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroFixed:
@@ -494,7 +469,7 @@ def _full_name(schema: dict[str, JsonValue], namespace: str, path: str) -> tuple
 
 def _primitive_logical(kind: Primitive, schema: dict[str, JsonValue]) -> LogicalType | None:
     name = schema.get("logicalType")
-    if not isinstance(name, str) or kind not in _CARRIERS.get(name, frozenset()):
+    if not isinstance(name, str) or LOGICAL_TYPES.get(name, _NO_CARRIER)[0] is not kind:
         return None
     return _decimal(schema) if name == "decimal" else LogicalType(name)
 

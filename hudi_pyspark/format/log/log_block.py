@@ -57,7 +57,7 @@ DATA_BLOCKS = frozenset(
     {LogBlockType.AVRO_DATA_BLOCK, LogBlockType.HFILE_DATA_BLOCK, LogBlockType.PARQUET_DATA_BLOCK}
 )
 _HEADER_KEYS = {key.value: key for key in HeaderKey}
-_BLOCK_TYPES = {block_type.value: block_type for block_type in LogBlockType}
+_BLOCK_TYPES = {kind.value: kind for kind in LogBlockType if kind is not LogBlockType.CORRUPT_BLOCK}
 
 
 @runtime_checkable
@@ -142,18 +142,12 @@ def frame_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
     # and what was appended after them counts. Up to five bytes after the last block are ignored.
     # CorruptLogBlockError: no magic at the start, or a block that is whole by its lengths but has
     # an unknown type, version or command, or a header that does not fit.
-    file = memoryview(data) if isinstance(data, bytes) else data
-    offset = 0
-    while len(file) - offset >= len(MAGIC):
-        _expect_magic(file, offset, path)
-        end, problem = _block_end(file, offset)
-        block = (
-            _corrupt_block(file, offset, _next_magic(file, offset + len(MAGIC)), path)
-            if problem
-            else _parse_block(file, offset, end, path)
-        )
-        yield block
-        offset += block.size
+    for salvaged in salvage_blocks(data, path=path):
+        if len(data) - salvaged.block.offset < len(MAGIC):
+            return
+        if salvaged.refusal is not None:
+            raise salvaged.refusal
+        yield salvaged.block
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +155,8 @@ class SalvagedBlock:
     """A block of a file that may be damaged."""
 
     block: LogBlock  # a CORRUPT_BLOCK where `problem` says why
-    problem: str  # what was expected and what was found; "" for a whole block
+    problem: str = ""  # what was expected and what was found; "" for a whole block
+    refusal: CorruptLogBlockError | None = None  # of `frame_blocks`
 
 
 def salvage_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[SalvagedBlock]:
@@ -179,23 +174,19 @@ def salvage_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[Salvaged
 def _salvage_block(file: BytesSource, offset: int, path: str) -> SalvagedBlock:
     found = bytes(file[offset : offset + len(MAGIC)])
     if found != MAGIC:
-        corrupt = _corrupt_block(file, offset, _next_magic(file, offset + 1), path)
-        return SalvagedBlock(corrupt, f"expected magic {MAGIC!r}, found {found!r}")
+        problem = f"expected magic {MAGIC!r}, found {found!r}"
+        corrupt = corrupt_block(file, offset, _next_magic(file, offset + 1), path)
+        return SalvagedBlock(corrupt, problem, CorruptLogBlockError(problem, path, offset))
     end, problem = _block_end(file, offset)
     if problem:
-        corrupt = _corrupt_block(file, offset, _next_magic(file, offset + len(MAGIC)), path)
-        return SalvagedBlock(corrupt, problem)
+        end = _next_magic(file, offset + len(MAGIC))
+        return SalvagedBlock(corrupt_block(file, offset, end, path), problem)
     try:
-        return SalvagedBlock(_parse_block(file, offset, end, path), "")
+        return SalvagedBlock(_parse_block(file, offset, end, path))
     except CorruptLogBlockError as error:
         place = f" (at byte {error.offset})" if error.offset != offset else ""
-        return SalvagedBlock(_corrupt_block(file, offset, end, path), error.problem + place)
-
-
-def _expect_magic(file: BytesSource, offset: int, path: str) -> None:
-    found = bytes(file[offset : offset + len(MAGIC)])
-    if found != MAGIC:
-        raise CorruptLogBlockError(f"expected magic {MAGIC!r}, found {found!r}", path, offset)
+        corrupt = corrupt_block(file, offset, end, path)
+        return SalvagedBlock(corrupt, error.problem + place, error)
 
 
 def _block_end(file: BytesSource, offset: int) -> tuple[int, str]:
@@ -228,13 +219,8 @@ def _next_magic(file: BytesSource, start: int) -> int:
     return len(file)
 
 
-def corrupt_block(data: bytes | BytesSource, *, path: str) -> LogBlock:
-    """Return a whole log file as a CORRUPT_BLOCK."""
-    file = memoryview(data) if isinstance(data, bytes) else data
-    return _corrupt_block(file, 0, len(file), path)
-
-
-def _corrupt_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlock:
+def corrupt_block(file: BytesSource, offset: int, end: int, path: str) -> LogBlock:
+    """Return bytes of a log file as a CORRUPT_BLOCK."""
     start = min(offset + len(MAGIC), end)
     return LogBlock(
         block_type=LogBlockType.CORRUPT_BLOCK,
@@ -277,12 +263,8 @@ def _parse_block(file: BytesSource, offset: int, end: int, path: str) -> LogBloc
 def _block_type(cursor: _Cursor, offset: int) -> LogBlockType:
     ordinal = cursor.read_int("block type")
     block_type = _BLOCK_TYPES.get(ordinal)
-    if block_type is None or block_type is LogBlockType.CORRUPT_BLOCK:
-        known = ", ".join(
-            f"{known.value} {known.name}"
-            for known in LogBlockType
-            if known is not LogBlockType.CORRUPT_BLOCK
-        )
+    if block_type is None:
+        known = ", ".join(f"{known} {kind.name}" for known, kind in _BLOCK_TYPES.items())
         problem = f"expected a block type of {known}; found {ordinal}"
         raise CorruptLogBlockError(problem, cursor.path, offset)
     return block_type

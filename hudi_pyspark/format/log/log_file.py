@@ -39,13 +39,13 @@ _ENTRY_PREFIX = "hudi.log.format."
 _NEWEST_VERSION = 2
 _LONGEST_VERSION = 9  # digits: Hudi parses an int
 _KEYS = {key.name: key for key in HeaderKey}
-_BLOCK_TYPES = {
-    (LogKind.LOG, "parquet"): LogBlockType.PARQUET_DATA_BLOCK,
-    (LogKind.LOG, "hfile"): LogBlockType.HFILE_DATA_BLOCK,
-    (LogKind.DELETES, "parquet"): LogBlockType.DELETE_BLOCK,
-    (LogKind.DELETES, "hfile"): LogBlockType.DELETE_BLOCK,
-    (LogKind.CDC, "parquet"): LogBlockType.CDC_DATA_BLOCK,
-    (LogKind.CDC, "hfile"): LogBlockType.CDC_DATA_BLOCK,
+_DATA_BLOCKS = {
+    "parquet": LogBlockType.PARQUET_DATA_BLOCK,
+    "hfile": LogBlockType.HFILE_DATA_BLOCK,
+}
+_OTHER_BLOCKS = {
+    LogKind.DELETES: LogBlockType.DELETE_BLOCK,
+    LogKind.CDC: LogBlockType.CDC_DATA_BLOCK,
 }
 
 
@@ -64,17 +64,17 @@ def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[Salvag
         yield from salvage_blocks(data, path=path)
         return
     try:
-        yield from (SalvagedBlock(block, "") for block in frame_log_file(data, path=path))
-    except CorruptLogBlockError as error:
-        yield SalvagedBlock(corrupt_block(data, path=path), error.problem)
-    except UnsupportedTableError as error:
-        yield SalvagedBlock(corrupt_block(data, path=path), error.reason())
+        yield from map(SalvagedBlock, frame_log_file(data, path=path))
+    except (CorruptLogBlockError, UnsupportedTableError) as error:
+        problem = error.problem if isinstance(error, CorruptLogBlockError) else error.reason()
+        file = memoryview(data) if isinstance(data, bytes) else data
+        yield SalvagedBlock(corrupt_block(file, 0, len(file), path), problem)
 
 
 def _frame_native_log(data: bytes | BytesSource, name: LogFileName, *, path: str) -> LogBlock:
     """Read the header of a native log and leave its records where they are."""
-    block_type = _BLOCK_TYPES.get((name.kind, name.native_extension))
-    if block_type is None:
+    data_block = _DATA_BLOCKS.get(name.native_extension)
+    if data_block is None:
         raise UnsupportedTableError(
             f"{path}: log files in the format {name.native_extension!r} are not covered; "
             "Parquet and HFile are. Read the table with Apache Hudi, or compact it and use "
@@ -86,7 +86,7 @@ def _frame_native_log(data: bytes | BytesSource, name: LogFileName, *, path: str
     if HeaderKey.SCHEMA not in header:
         raise CorruptLogBlockError("expected a SCHEMA in the file's footer, found none", path, 0)
     return LogBlock(
-        block_type=block_type,
+        block_type=_OTHER_BLOCKS.get(name.kind, data_block),
         header={HeaderKey.INSTANT_TIME: name.instant, **header},
         content_offset=0,
         content_length=len(file),
@@ -102,7 +102,8 @@ def _parquet_entries(file: BytesSource, path: str) -> Mapping[str, str]:
     try:
         with open_span(file, 0, len(file)) as source:
             metadata = pq.read_metadata(source).metadata or {}
-        entries = {key: metadata[key] for key in metadata if _is_of_header(key)}
+        prefix = _ENTRY_PREFIX.encode()
+        entries = {key: metadata[key] for key in metadata if key.startswith(prefix)}
         return {str(key, "utf-8"): str(value, "utf-8") for key, value in entries.items()}
     except MemoryError:
         raise
@@ -113,15 +114,11 @@ def _parquet_entries(file: BytesSource, path: str) -> Mapping[str, str]:
 def _hfile_entries(file: BytesSource, path: str) -> Mapping[str, str]:
     try:
         entries = HFileReader.open(file, path=path).file_info
-        return {k: str(v, "utf-8") for k, v in entries.items() if _is_of_header(k.encode())}
+        return {k: str(v, "utf-8") for k, v in entries.items() if k.startswith(_ENTRY_PREFIX)}
     except HFileError as error:
         raise CorruptLogBlockError(error.problem, path, error.offset) from error
     except UnicodeDecodeError as error:
         raise CorruptLogBlockError(f"the file info is not UTF-8: {error}", path, 0) from error
-
-
-def _is_of_header(key: bytes) -> bool:
-    return key.startswith(_ENTRY_PREFIX.encode())
 
 
 def _parse_header(entries: Mapping[str, str], path: str) -> dict[HeaderKey, str]:

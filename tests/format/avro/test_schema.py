@@ -10,7 +10,6 @@ import pytest
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
 from hudi_pyspark.format.avro.schema import (
-    NO_DEFAULT,
     AvroFixed,
     AvroPrimitive,
     AvroRecord,
@@ -302,7 +301,7 @@ def test_field_keeps_its_default():
             {"name": "b", "type": ["null", "int"], "default": None},
         )
     ).fields
-    assert without.default is NO_DEFAULT
+    assert without.default is None
     assert null.default is None
 
 
