@@ -1,10 +1,13 @@
 """The arguments and options that several commands share."""
 
+import os
 from typing import Annotated
 
 import typer
 
 from hudi_pyspark.cli.printing import Output
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage_options import from_environment
 
 PathArgument = Annotated[
     str, typer.Argument(metavar="PATH", help="Base path of the table: a folder or a URI.")
@@ -46,3 +49,16 @@ ReadOptions = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="Any other read option; can be repeated."),
 ]
+
+
+def storage_at(path: str) -> ArrowStorage:
+    """Return the storage of a path, with the settings of the environment."""
+    return ArrowStorage.parse(path, environment=from_environment(os.environ))
+
+
+def key_and_value(text: str) -> tuple[str, str]:
+    """Split ``KEY=VALUE``."""
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise typer.BadParameter(f"expected KEY=VALUE, found {text!r}", param_hint="'--option'")
+    return key, value

@@ -26,16 +26,17 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130  # Ctrl-C
 
 
+_CODES: tuple[tuple[type[HudiError], ExitCode], ...] = (
+    (TableNotFoundError, ExitCode.NO_TABLE),
+    (InvalidOptionError, ExitCode.USAGE),
+    (CorruptTableError, ExitCode.PROBLEM),
+    (StorageError, ExitCode.SYSTEM),
+    (CatalogError, ExitCode.SYSTEM),
+    (HudiError, ExitCode.REFUSED),
+)
+
+
 def exit_code_of(error: Exception) -> ExitCode:
     """Return the exit code of an error that ends a command."""
-    if isinstance(error, TableNotFoundError):
-        return ExitCode.NO_TABLE
-    if isinstance(error, InvalidOptionError):
-        return ExitCode.USAGE
-    if isinstance(error, CorruptTableError):
-        return ExitCode.PROBLEM
-    if isinstance(error, StorageError | CatalogError):
-        return ExitCode.SYSTEM
-    if isinstance(error, HudiError):
-        return ExitCode.REFUSED
-    return ExitCode.SYSTEM
+    codes = (code for kind, code in _CODES if isinstance(error, kind))
+    return next(codes, ExitCode.SYSTEM)

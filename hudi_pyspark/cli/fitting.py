@@ -61,7 +61,12 @@ def fit(columns: Sequence[Column], width: int, gap: int) -> list[tuple[Column, i
     """
     room = width - gap * (len(columns) - 1)
     if sum(column.width for column in columns) > room:
-        columns = [_with_broken_header(column) for column in columns]
+        columns = [
+            replace(column, name=column.name.replace("_", "_\n"))
+            if cell_len(column.name) > max(map(cell_len, column.cells), default=0)
+            else column
+            for column in columns
+        ]
     widths = [column.width for column in columns]
     spare = [column.width - column.least for column in columns]
     if sum(widths) - sum(spare) > room:
@@ -70,19 +75,13 @@ def fit(columns: Sequence[Column], width: int, gap: int) -> list[tuple[Column, i
         widest = spare.index(max(spare))
         widths[widest] -= 1
         spare[widest] -= 1
-    return [(_shorter(*pair), pair[1]) for pair in zip(columns, widths, strict=True)]
-
-
-def _with_broken_header(column: Column) -> Column:
-    is_wide = cell_len(column.name) > max(map(cell_len, column.cells), default=0)
-    return replace(column, name=column.name.replace("_", "_\n")) if is_wide else column
-
-
-def _shorter(column: Column, width: int) -> Column:
-    """Cut paths in their middle; other texts are cut or broken when they are printed."""
-    if not column.is_path:
-        return column
-    return replace(column, cells=tuple(_ends(text, width) for text in column.cells))
+    # Paths are cut in their middle; other texts are cut or broken when they are printed.
+    return [
+        (replace(column, cells=tuple(_ends(text, width) for text in column.cells)), width)
+        if column.is_path
+        else (column, width)
+        for column, width in zip(columns, widths, strict=True)
+    ]
 
 
 def _ends(text: str, width: int) -> str:

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import zipfile
+from dataclasses import asdict, fields
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -12,16 +13,14 @@ import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
-from hudi_pyspark.cli.arguments import OutputOption
+from hudi_pyspark.cli.arguments import OutputOption, storage_at
 from hudi_pyspark.cli.exits import ExitCode
-from hudi_pyspark.cli.printing import Output, printable, say, show, styled
+from hudi_pyspark.cli.printing import printable, say, show, styled
 from hudi_pyspark.cli.progress import track
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.environment import Machine, examine_environment
 from hudi_pyspark.doctor.examination import examine_table
 from hudi_pyspark.doctor.finding import Finding, Severity
-from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage_options import from_environment
 
 DEMO_TABLE = "orders"
 _DEMO_COMMANDS = ("describe", "timeline", "slices", "head", "count")
@@ -49,16 +48,16 @@ def doctor(
             show_default=False,
         ),
     ] = None,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """Check a table (timeline, files, sizes, log files, metadata table) or this machine."""
     findings: list[Finding] = []
     if path is not None:
-        storage = ArrowStorage.parse(path, environment=from_environment(os.environ))
+        storage = storage_at(path)
         findings += examine_table(storage, deep=deep, track=track)
     if environment or (environment is None and path is None):
         findings += examine_environment(Machine.here(os.environ))
-    if output is Output.TABLE:
+    if output == "table":
         _print_findings(findings)
         if path is not None and not deep:
             say("the contents of files were not checked: --deep does so")
@@ -70,9 +69,9 @@ def doctor(
 
 
 def _as_table(findings: list[Finding]) -> pa.Table:
-    names = ("severity", "check", "subject", "message", "advice")
-    rows = [{**{n: getattr(f, n) for n in names}, "severity": f.severity.value} for f in findings]
-    return pa.Table.from_pylist(rows, schema=pa.schema([(name, pa.string()) for name in names]))
+    rows = [asdict(finding) | {"severity": finding.severity.value} for finding in findings]
+    schema = pa.schema([(field.name, pa.string()) for field in fields(Finding)])
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def _print_findings(findings: list[Finding]) -> None:

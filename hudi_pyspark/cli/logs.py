@@ -1,19 +1,18 @@
 """Commands that show the contents of one log file, even of a damaged one."""
 
 import os
+from contextlib import suppress
 from typing import Annotated
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import typer
 
-from hudi_pyspark.cli.arguments import OutputOption, WideOption
+from hudi_pyspark.cli.arguments import OutputOption, WideOption, storage_at
 from hudi_pyspark.cli.exits import ExitCode
-from hudi_pyspark.cli.printing import Output, show
+from hudi_pyspark.cli.printing import show
 from hudi_pyspark.errors import TableNotFoundError
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage_options import from_environment
 from hudi_pyspark.table.config import PROPERTIES_FILE
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
@@ -25,9 +24,7 @@ FileArgument = Annotated[
 ]
 
 
-def blocks(
-    file: FileArgument, *, wide: WideOption = False, output: OutputOption = Output.TABLE
-) -> None:
+def blocks(file: FileArgument, *, wide: WideOption = False, output: OutputOption = "table") -> None:
     """List the blocks of a log file, and where and how it is damaged."""
     table, path = _find(file)
     blocks = table.inspect.log_blocks(path)
@@ -43,12 +40,12 @@ def records(
         typer.Option("--merge", help="Merge the log files of the slice, one record per key."),
     ] = False,
     wide: WideOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """Print the records of a log file, as far as damage allows."""
     table, path = _find(file)
     records = table.inspect.log_records(path, merge=merge)
-    if output is Output.TABLE and not wide:
+    if output == "table" and not wide:
         leading = _MERGED_RECORDS if merge else _RECORDS
         show(_flat(records, _with_problem(leading, records)), output, null="null")
     else:
@@ -92,19 +89,11 @@ def _find(file: str) -> tuple[HudiTable, str]:
     folder, _, name = full.rpartition("/")
     below = name
     while folder and not folder.endswith("/"):
-        if _has_table(folder):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            storage_at(folder).open_input(PROPERTIES_FILE).close()
             return HudiTable(folder), below
         folder, _, name = folder.rpartition("/")
         below = f"{name}/{below}"
     raise TableNotFoundError(
         f"{file} is not part of a Hudi table: no folder above it contains {PROPERTIES_FILE}"
     )
-
-
-def _has_table(folder: str) -> bool:
-    try:
-        storage = ArrowStorage.parse(folder, environment=from_environment(os.environ))
-        storage.open_input(PROPERTIES_FILE).close()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True

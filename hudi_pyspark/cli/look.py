@@ -1,11 +1,9 @@
 """Commands that show the definition, history and files of a table."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime, timezone
-from enum import Enum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +17,7 @@ from hudi_pyspark.cli.arguments import (
     PathArgument,
     WideOption,
 )
-from hudi_pyspark.cli.printing import Output, number_text, say_aside, show, show_pairs
+from hudi_pyspark.cli.printing import say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.timeline.instant import instant_to_datetime
@@ -46,32 +44,16 @@ _RATIO = "log_to_base_ratio"
 _FILES = ("path", "kind", "bytes", "committed_by", "in_latest_slice")
 _HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
 _PARTITIONS = ("partition_path", "slices", "base_files", "log_files", "bytes", "last_commit")
+ServiceAction = Literal["compactions", "clustering", "cleans", "rollbacks", "savepoints"]
+SliceOrder = Literal["log-ratio", "log-bytes", "base-bytes"]
 _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed", "columns")
 
 
-class ServiceAction(str, Enum):
-    """The methods of `Inspection` on table services."""
-
-    COMPACTIONS = "compactions"
-    CLUSTERING = "clustering"
-    CLEANS = "cleans"
-    ROLLBACKS = "rollbacks"
-    SAVEPOINTS = "savepoints"
-
-
-class SliceOrder(str, Enum):
-    """The columns by which slices are sorted, the greatest first."""
-
-    LOG_RATIO = "log-ratio"
-    LOG_BYTES = "log-bytes"
-    BASE_BYTES = "base-bytes"
-
-
-def describe(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
+def describe(path: PathArgument, output: OutputOption = "table") -> None:
     """Describe a table: type, version, keys, partitions, last commit, size."""
     table = HudiTable(path)
     description = table.description
-    if output is not Output.TABLE:
+    if output != "table":
         show_pairs(asdict(description), output)
         return
     columns = [f"{field.name} {type_text(field.type)}" for field in table.schema]
@@ -91,7 +73,7 @@ def timeline(
     archived: Annotated[bool, typer.Option(help="Include archived instants.")] = True,
     save: SaveOption = None,
     wide: WideOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """List the instants of a table, oldest first."""
     table = HudiTable(path)
@@ -109,14 +91,14 @@ def commits(
         bool, typer.Option("--newest-first", help="Begin with the last commit.")
     ] = False,
     wide: WideOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """List the completed commits, with age, duration and numbers of files and records."""
     table = HudiTable(path)
     commits = table.inspect.commits(archived=archived)
     if newest_first:
-        commits = commits.take(pa.array(range(commits.num_rows - 1, -1, -1), pa.int64()))
-    if output is not Output.TABLE:
+        commits = commits.sort_by([("requested_time", "descending")])
+    if output != "table":
         show(commits, output)
         return
     # The time that --begin compares with: commits have no other before table version 8.
@@ -161,7 +143,7 @@ def commit(
     instant: InstantArgument,
     *,
     wide: WideOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """List the files that one commit wrote."""
     files = HudiTable(path).inspect.commit_files(instant)
@@ -179,7 +161,7 @@ def slices(
     limit: LimitOption = None,
     save: SaveOption = None,
     wide: WideOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """List the file slices of the table."""
     table = HudiTable(path)
@@ -189,12 +171,12 @@ def slices(
     slices = table.inspect.file_slices(as_of)
     brief: tuple[str, ...] = _SLICES
     if sort is not None:
-        column = _RATIO if sort is SliceOrder.LOG_RATIO else sort.value.replace("-", "_")
+        column = _RATIO if sort == "log-ratio" else sort.replace("-", "_")
         brief = (*_SLICES, *({column} - {*_SLICES}))
         # A slice without a base file has no ratio: all of it is log.
         values = slices.column(column).fill_null(math.inf if column == _RATIO else 0)
         slices = slices.take(pc.array_sort_indices(values, order="descending"))
-    if output is Output.TABLE:
+    if output == "table":
         position = slices.column_names.index(_RATIO)
         slices = slices.set_column(position, _RATIO, pc.round(slices.column(_RATIO), 2))
     show(slices.slice(0, limit), output, brief=() if wide else brief)
@@ -205,7 +187,7 @@ def files(
     *,
     limit: LimitOption = None,
     wide: WideOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """List every data file on the storage, older ones included."""
     show(HudiTable(path).inspect.files().slice(0, limit), output, brief=() if wide else _FILES)
@@ -216,7 +198,7 @@ def history(
     file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="Id of the file group.")],
     *,
     wide: WideOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """List the instants that touched one file group."""
     events = HudiTable(path).inspect.history(file_id)
@@ -226,11 +208,10 @@ def history(
 def services(
     path: PathArgument,
     action: Annotated[ServiceAction, typer.Argument(help="Table service.")],
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """List compactions, clusterings, cleans, rollbacks or savepoints."""
-    table_of = getattr(HudiTable(path).inspect, action.value)
-    show(table_of(), output)
+    show(getattr(HudiTable(path).inspect, action)(), output)
 
 
 def schema(
@@ -241,7 +222,7 @@ def schema(
     ] = False,
     as_of: AsOfOption = None,
     wide: WideOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """List the columns, or their changes."""
     table = HudiTable(path)
@@ -257,7 +238,7 @@ def schema(
 
 
 def partitions(
-    path: PathArgument, *, wide: WideOption = False, output: OutputOption = Output.TABLE
+    path: PathArgument, *, wide: WideOption = False, output: OutputOption = "table"
 ) -> None:
     """List the partitions, with the number and size of their files."""
     show(HudiTable(path).inspect.partitions(), output, brief=() if wide else _PARTITIONS)
@@ -274,20 +255,20 @@ def metadata(
         bool, typer.Option("--validate", help="List what differs from the table instead.")
     ] = False,
     limit: LimitOption = None,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """Print the records of the metadata table, or what differs from the table."""
     table = HudiTable(path)
     has_metadata = bool(table.view.config.metadata_partitions)
     if not has_metadata and partition is None:
         say_aside("the table has no metadata table, so reads list folders")
-        if output is Output.TABLE:
+        if output == "table":
             return
     if validate:
         differences = table.inspect.metadata_validation()
         if has_metadata and not differences.num_rows:
             say_aside("the metadata table agrees with timeline, storage and a sample of rows")
-            if output is Output.TABLE:
+            if output == "table":
                 return
         show(differences, output)
         return
@@ -300,35 +281,28 @@ def column_statistics(
     limit: LimitOption = None,
     meta: MetaOption = False,
     wide: WideOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """Print the known minimum, maximum and nulls of each column and file."""
     statistics = HudiTable(path).inspect.column_statistics()
-    if output is Output.TABLE and not meta:
+    if output == "table" and not meta:
         is_meta = pc.is_in(statistics.column("column"), pa.array(META_COLUMNS))
         statistics = statistics.filter(pc.invert(is_meta))
     show(statistics.slice(0, limit), output, brief=() if wide else _COLUMN_STATISTICS)
 
 
-def stats(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
+def stats(path: PathArgument, output: OutputOption = "table") -> None:
     """Print sizes and ratios: log to base, small files, write amplification."""
     statistics = HudiTable(path).inspect.statistics()
-    if output is Output.TABLE:
-        show_pairs(_texts(statistics.to_pylist()[0]), output)
+    if output == "table":
+        show_pairs(statistics.to_pylist()[0], output)
     else:
         show(statistics, output)
 
 
-def properties(path: PathArgument, output: OutputOption = Output.TABLE) -> None:
+def properties(path: PathArgument, output: OutputOption = "table") -> None:
     """Print hoodie.properties."""
     show(HudiTable(path).inspect.properties(), output)
-
-
-def _texts(row: Mapping[str, object]) -> dict[str, object]:
-    return {
-        name: number_text(name, value) if isinstance(value, int) else value
-        for name, value in row.items()
-    }
 
 
 def _save(picture: Picture, file: str) -> None:

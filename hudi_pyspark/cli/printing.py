@@ -8,10 +8,10 @@ import pydoc
 import re
 import sys
 from contextlib import contextmanager
-from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from rich import box
 from rich.cells import cell_len
@@ -44,29 +44,17 @@ _STYLES = {
 }
 NOTHING = "-"
 
-
-class Output(str, Enum):
-    """The format of a printed result."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-
-
-class ByteSink(Protocol):
-    """A destination of text as UTF-8."""
-
-    def write(self, data: bytes, /) -> object:
-        """Write some text."""
+Output = Literal["table", "json", "csv"]
 
 
 def show(
     table: pa.Table, output: Output, *, brief: Sequence[str] = (), null: str = NOTHING
 ) -> None:
     """Print a table."""
-    if output is Output.JSON:
-        print_json(table)
-    elif output is Output.CSV:
+    if output == "json":
+        lines = json_lines(table)  # one JSON array, a row a line
+        emit("[\n" + ",\n".join(lines) + "\n]\n" if lines else "[]\n")
+    elif output == "csv":
         write_csv_header(table.schema, sys.stdout.buffer)
         write_csv_rows(table, sys.stdout.buffer)
     else:
@@ -76,13 +64,16 @@ def show(
 
 def show_pairs(pairs: Mapping[str, object], output: Output) -> None:
     """Print names with one value each: as a list, or as one JSON object or CSV row."""
-    if output is Output.JSON:
+    if output == "json":
         emit(json.dumps(pairs, indent=2, ensure_ascii=False) + "\n")
-    elif output is Output.CSV:
+    elif output == "csv":
         row = {name: pair_text(value) for name, value in pairs.items()}
         show(pa.Table.from_pylist([row]), output)
     else:
-        texts = [(name, printable(pair_text(value))) for name, value in pairs.items()]
+        texts = [
+            (name, number_text(name, v) if type(v) is int else printable(pair_text(v)))
+            for name, v in pairs.items()
+        ]
         console = _console()
         if console.is_terminal:
             console.print(_pairs(texts))
@@ -106,12 +97,6 @@ def number_text(name: str, number: int) -> str:
     return byte_text(number) if name == "bytes" or name.endswith("_bytes") else str(number)
 
 
-def print_json(table: pa.Table) -> None:
-    """Print the rows as one JSON array, a row a line."""
-    lines = json_lines(table)
-    emit("[\n" + ",\n".join(lines) + "\n]\n" if lines else "[]\n")
-
-
 def json_lines(table: pa.Table) -> list[str]:
     """Return one JSON object per row, nulls included."""
     if not table.num_columns:
@@ -123,46 +108,37 @@ def json_lines(table: pa.Table) -> list[str]:
     return lines
 
 
-def write_csv_header(schema: pa.Schema, sink: ByteSink) -> None:
+def write_csv_header(schema: pa.Schema, sink: IO[bytes] | pa.NativeFile) -> None:
     """Write the line of column names."""
-    sink.write(_csv(_csv_ready(schema.empty_table()), is_header=True))
+    sink.write(_csv(schema.empty_table(), is_header=True))
 
 
-def write_csv_rows(table: pa.Table, sink: ByteSink) -> None:
+def write_csv_rows(table: pa.Table, sink: IO[bytes] | pa.NativeFile) -> None:
     """Write rows; null is an empty field, an empty string a quoted one, nested values are JSON."""
     if table.num_rows:
-        sink.write(_csv(_csv_ready(table), is_header=False))
+        sink.write(_csv(table, is_header=False))
 
 
 def _csv(table: pa.Table, *, is_header: bool) -> bytes:
+    """Return CSV, with the columns that it cannot have as text."""
+    columns = [
+        pa.chunked_array(map(_texts, column.chunks), pa.string())
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_timestamp(kind)
+        else column
+        for column, kind in zip(table.columns, table.schema.types, strict=True)
+    ]
     buffer = pa.BufferOutputStream()
     options = pa_csv.WriteOptions(include_header=is_header)
-    pa_csv.write_csv(table, buffer, options)
+    pa_csv.write_csv(pa.table(columns, names=table.column_names), buffer, options)
     content: bytes = buffer.getvalue().to_pybytes()
     return content
-
-
-def _csv_ready(table: pa.Table) -> pa.Table:
-    """Convert the columns that a CSV file cannot have to text."""
-    columns = [_csv_column(table.column(i)) for i in range(table.num_columns)]
-    return pa.table(columns, names=table.column_names)
-
-
-def _csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    if not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_timestamp(kind)):
-        return column
-    return pa.chunked_array([_texts(chunk) for chunk in column.chunks], pa.string())
 
 
 def _texts(values: pa.Array) -> pa.Array:
     """Return values as text, nulls as null: JSON without the quotes of a string."""
     texts = json_text(values).to_pylist()
-    bare = [
-        None if not is_valid else (text[1:-1] if text.startswith('"') else text)
-        for text, is_valid in zip(texts, values.is_valid().to_pylist(), strict=True)
-    ]
-    return pa.array(bare, pa.string())
+    bare = [text[1:-1] if text.startswith('"') else text for text in texts]
+    return pc.if_else(values.is_valid(), pa.array(bare, pa.string()), None)
 
 
 def emit(text: str) -> None:
@@ -244,9 +220,8 @@ def _cells(name: str, column: pa.ChunkedArray, null: str) -> list[str]:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(test(kind) for test in tests)
 
 
 def _rows(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:

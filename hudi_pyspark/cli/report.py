@@ -1,36 +1,24 @@
 """The command that writes a page about a table, or about all tables of a folder."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping
-from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hudi_pyspark.cli.arguments import key_and_value, storage_at
 from hudi_pyspark.cli.exits import ExitCode
 from hudi_pyspark.cli.printing import emit, say_aside
-from hudi_pyspark.cli.rows import key_and_value
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import HudiError, TableNotFoundError
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
-from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage_options import from_environment
 
 if TYPE_CHECKING:
     from hudi_pyspark.report.report import Report
 
 _ALL = ".*"  # tables of a database
 Opener = Callable[[], HudiTable]
-
-
-class FailOn(str, Enum):
-    """The severities that may end a command with an error."""
-
-    NOTE = "note"
-    WARNING = "warning"
-    PROBLEM = "problem"
 
 
 def report(
@@ -75,7 +63,7 @@ def report(
         bool, typer.Option("--json", help="Print the content as JSON instead of writing a page.")
     ] = False,
     fail_on: Annotated[
-        FailOn | None,
+        Literal["note", "warning", "problem"] | None,
         typer.Option("--fail-on", help="Exit with code 1 on findings as severe as this, or worse."),
     ] = None,
 ) -> None:
@@ -92,7 +80,7 @@ def report(
         emit(f"{made.to_json()}\n")
     if output is not None or not as_json:
         say_aside(f"written to {made.save(output or made.default_file)}")
-    if fail_on is not None and worst([made.severity, Severity(fail_on.value)]) is made.severity:
+    if fail_on is not None and worst([made.severity, Severity(fail_on)]) is made.severity:
         raise typer.Exit(ExitCode.PROBLEM)
 
 
@@ -110,7 +98,7 @@ def _tables(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str,
                 names = HudiTable.names_in_catalog(database, catalog)
             yield from ((name, partial(HudiTable.from_catalog, name, catalog)) for name in names)
             continue
-        storage = ArrowStorage.parse(path, environment=from_environment(os.environ))
+        storage = storage_at(path)
         below = list(find_tables(storage))
         if below in ([], [""]):  # opening says what is wrong
             yield path, partial(HudiTable, path)

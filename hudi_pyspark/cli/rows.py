@@ -1,14 +1,12 @@
 """Commands that read rows: head, count, lookup, scan, diff."""
 
-import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import Enum
-from typing import Annotated
+from typing import IO, Annotated, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import typer
 from pyarrow.fs import FileType
@@ -25,10 +23,10 @@ from hudi_pyspark.cli.arguments import (
     PathArgument,
     QueryTypeOption,
     ReadOptions,
+    key_and_value,
+    storage_at,
 )
 from hudi_pyspark.cli.printing import (
-    ByteSink,
-    Output,
     emit,
     json_lines,
     say,
@@ -41,20 +39,11 @@ from hudi_pyspark.cli.progress import counting
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.scan import Scan
-from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage_options import from_environment
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 NULL = "null"
+FileFormat = Literal["parquet", "csv", "json"]
 STANDARD_OUTPUT = "-"
-
-
-class FileFormat(str, Enum):
-    """A file format of `scan --to`."""
-
-    PARQUET = "parquet"
-    CSV = "csv"
-    JSON = "json"
 
 
 def head(
@@ -70,7 +59,7 @@ def head(
     end: EndOption = None,
     query_type: QueryTypeOption = None,
     options: ReadOptions = None,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
     meta: Annotated[bool, typer.Option("--meta", help="Include the _hoodie_* columns.")] = False,
 ) -> None:
     """Print the first rows of a scan; the order of rows is not defined."""
@@ -91,12 +80,12 @@ def count(
     end: EndOption = None,
     query_type: QueryTypeOption = None,
     options: ReadOptions = None,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """Print the number of rows."""
     instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
     rows = HudiTable(path).scan_with(_options(options, filter=filter_text, **instants)).count()
-    if output is Output.TABLE:
+    if output == "table":
         say(str(rows))
     else:
         show(pa.table({"rows": [rows]}), output)
@@ -110,7 +99,7 @@ def lookup(
     *,
     columns: ColumnsOption = None,
     meta: MetaOption = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """Print the rows with some record keys, found by the record index if there is one."""
     names = None if columns is None else [name.strip() for name in columns.split(",")]
@@ -145,7 +134,7 @@ def scan(
     end: EndOption = None,
     query_type: QueryTypeOption = None,
     options: ReadOptions = None,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
     instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
@@ -154,8 +143,8 @@ def scan(
     if explain:
         emit(f"{checked.explain()}\n")
     elif to is None:
-        table = _all_rows(checked)
-        hides = columns is None and not meta and output is Output.TABLE
+        table = pa.Table.from_batches(_with_progress(checked), schema=checked.schema)
+        hides = columns is None and not meta and output == "table"
         show(_without_meta_columns(table) if hides else table, output, null=NULL)
     else:
         _export(checked, to, file, overwrite=overwrite)
@@ -173,15 +162,15 @@ def diff(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=0, help="Maximum number of rows of a printed table.")
     ] = 100,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = "table",
 ) -> None:
     """List the rows inserted, updated and deleted between two instants."""
     names = [name.strip() for name in columns.split(",")] if columns is not None else None
     changes = HudiTable(path).diff(earlier, later, columns=names)
-    if output is not Output.TABLE:
+    if output != "table":
         show(changes, output)
         return
-    counts = {kind: _count_of(changes, kind) for kind in ("insert", "update", "delete")}
+    counts = Counter(changes["change"].to_pylist())
     say(
         f"{counts['insert']} inserted, {counts['update']} updated, {counts['delete']} deleted "
         f"(two snapshots compared by record key: as of {earlier}, and as of {later})"
@@ -203,19 +192,6 @@ def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
     if twice:
         raise typer.BadParameter(f"{twice[0]} is given twice", param_hint="'--option'")
     return {**given, **chosen}
-
-
-def key_and_value(text: str) -> tuple[str, str]:
-    """Split ``KEY=VALUE``."""
-    key, separator, value = text.partition("=")
-    if not separator or not key:
-        raise typer.BadParameter(f"expected KEY=VALUE, found {text!r}", param_hint="'--option'")
-    return key, value
-
-
-def _count_of(changes: pa.Table, kind: str) -> int:
-    counted: int = pc.sum(pc.equal(changes.column("change"), kind)).as_py() or 0
-    return counted
 
 
 def _change_lines(changes: pa.Table) -> pa.Table:
@@ -251,10 +227,6 @@ def _member_texts(column: pa.ChunkedArray) -> dict[str, list[str]]:
     }
 
 
-def _all_rows(scan: Scan) -> pa.Table:
-    return pa.Table.from_batches(_with_progress(scan), schema=scan.schema)
-
-
 def _with_progress(scan: Scan) -> Iterator[pa.RecordBatch]:
     with counting("Reading", "rows") as count:
         for batch in scan.to_batches():
@@ -268,22 +240,26 @@ def _without_meta_columns(table: pa.Table) -> pa.Table:
 
 
 def _export(scan: Scan, file_format: FileFormat, place: str, *, overwrite: bool) -> None:
-    if place == STANDARD_OUTPUT and file_format is FileFormat.PARQUET and sys.stdout.isatty():
+    if place == STANDARD_OUTPUT and file_format == "parquet" and sys.stdout.isatty():
         raise typer.BadParameter("Parquet on a terminal: give --file", param_hint="'--to'")
     with _opened(place, overwrite=overwrite) as sink:
-        rows = sum(_WRITERS[file_format](scan, sink))
+        rows = 0
+        with _writing(file_format, scan.schema, sink) as write:
+            for batch in _with_progress(scan):
+                write(batch)
+                rows += batch.num_rows
     if place != STANDARD_OUTPUT:
         say_aside(f"{rows} rows written to {place}")
 
 
 @contextmanager
-def _opened(place: str, *, overwrite: bool) -> Iterator[ByteSink]:
+def _opened(place: str, *, overwrite: bool) -> Iterator[IO[bytes] | pa.NativeFile]:
     """Open a file or standard output for writing; remove a file that is not finished."""
     if place == STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = ArrowStorage.parse(place, environment=from_environment(os.environ))
+    target = storage_at(place)
     path, filesystem = target.base_path, target.filesystem
     if not overwrite and filesystem.get_file_info(path).type != FileType.NotFound:
         raise typer.BadParameter(
@@ -298,29 +274,18 @@ def _opened(place: str, *, overwrite: bool) -> Iterator[ByteSink]:
         raise
 
 
-def _write_parquet(scan: Scan, sink: ByteSink) -> Iterator[int]:
-    with pq.ParquetWriter(sink, scan.schema) as writer:
-        for batch in _with_progress(scan):
-            writer.write_batch(batch)
-            yield batch.num_rows
-
-
-def _write_csv(scan: Scan, sink: ByteSink) -> Iterator[int]:
-    write_csv_header(scan.schema, sink)
-    for batch in _with_progress(scan):
-        write_csv_rows(pa.Table.from_batches([batch]), sink)
-        yield batch.num_rows
-
-
-def _write_json(scan: Scan, sink: ByteSink) -> Iterator[int]:
-    for batch in _with_progress(scan):
-        lines = json_lines(pa.Table.from_batches([batch]))
-        sink.write("".join(f"{line}\n" for line in lines).encode())
-        yield batch.num_rows
-
-
-_WRITERS: dict[FileFormat, Callable[[Scan, ByteSink], Iterator[int]]] = {
-    FileFormat.PARQUET: _write_parquet,
-    FileFormat.CSV: _write_csv,
-    FileFormat.JSON: _write_json,
-}
+@contextmanager
+def _writing(
+    file_format: FileFormat, schema: pa.Schema, sink: IO[bytes] | pa.NativeFile
+) -> Iterator[Callable[[pa.RecordBatch], object]]:
+    """Yield a function that writes a batch."""
+    if file_format == "parquet":
+        with pq.ParquetWriter(sink, schema) as writer:
+            yield writer.write_batch
+    elif file_format == "csv":
+        write_csv_header(schema, sink)
+        yield lambda batch: write_csv_rows(pa.Table.from_batches([batch]), sink)
+    else:
+        yield lambda batch: sink.write(
+            "".join(f"{line}\n" for line in json_lines(pa.Table.from_batches([batch]))).encode()
+        )

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from hudi_pyspark.cli.app import COMMANDS
-from hudi_pyspark.cli.printing import Output, printable, show
+from hudi_pyspark.cli.printing import printable, show
 from tests.cli.command import hudi_py, in_process, on_terminal
 
 MOR = "v9_mor_clustering"
@@ -127,7 +127,7 @@ def test_characters_that_a_terminal_obeys_are_shown_instead():
 
 
 def test_rows_with_control_characters_stay_on_their_line(capsysbinary):
-    show(pa.table({"text": ["one\ntwo", "\x1b[2J", None, ""]}), Output.TABLE, null="null")
+    show(pa.table({"text": ["one\ntwo", "\x1b[2J", None, ""]}), "table", null="null")
     lines = capsysbinary.readouterr().out.decode().splitlines()
     assert lines == ["text", "one\\ntwo", "\\x1b[2J", "null", ""]
 
