@@ -169,33 +169,29 @@ class ParquetPages:
                     values += _values(page)
                 out += page
             if len(chunks) == 1 and len(meta.list(_PATH).items) == 1:
-                rows = int(pages.row_counts[chosen].sum())
-                if values != rows:
-                    raise ParquetPagesError(f"pages of {rows} rows have {values} values")
+                held = int(pages.row_counts[chosen].sum())
+                if values != held:
+                    raise ParquetPagesError(f"pages of {held} rows have {values} values")
             written.append(_chunk(meta, begin, data_page, len(out), values))
         counts = {int(pages.row_counts[chosen].sum()) for pages, chosen in chunks.values()}
         if len(counts) != 1:
             raise ParquetPagesError("the leaf columns' pages do not hold the same rows")
-        footer = struct_bytes(self._footer_of(column, written, counts.pop(), len(out)))
+        rows = ThriftType.I64, counts.pop()
+        row_group = {_COLUMNS: _list_of(written), _BYTES: (ThriftType.I64, len(out)), _ROWS: rows}
+        kept = {field: self.footer[field] for field in _KEPT if field in self.footer}
+        footer = struct_bytes(
+            ThriftStruct(
+                {
+                    **kept,
+                    _SCHEMA: _list_of(self._schema_of(column)),
+                    _FILE_ROWS: rows,
+                    _ROW_GROUPS: _list_of([ThriftStruct(row_group)]),
+                }
+            )
+        )
         out += footer
         out += _LENGTH.pack(len(footer)) + MAGIC
         return bytes(out)
-
-    def _footer_of(
-        self, column: str, chunks: Sequence[ThriftStruct], rows: int, size: int
-    ) -> ThriftStruct:
-        row_group = {
-            _COLUMNS: _list_of(chunks),
-            _BYTES: (ThriftType.I64, size),
-            _ROWS: (ThriftType.I64, rows),
-        }
-        footer = {
-            _SCHEMA: _list_of(self._schema_of(column)),
-            _FILE_ROWS: (ThriftType.I64, rows),
-            _ROW_GROUPS: _list_of([ThriftStruct(row_group)]),
-            **{field: self.footer[field] for field in _KEPT if field in self.footer},
-        }
-        return _sorted(footer)
 
     def _schema_of(self, column: str) -> list[ThriftStruct]:
         """Return the root with one child, and that child with all below it."""
@@ -233,7 +229,9 @@ def _chunk(
     if data_page > begin:
         meta[_DICTIONARY_PAGE] = ThriftType.I64, begin
     offset = ThriftType.I64, begin
-    return ThriftStruct({_CHUNK_OFFSET: offset, _META_DATA: (ThriftType.STRUCT, _sorted(meta))})
+    return ThriftStruct(
+        {_CHUNK_OFFSET: offset, _META_DATA: (ThriftType.STRUCT, ThriftStruct(meta))}
+    )
 
 
 def _values(page: memoryview) -> int:
@@ -243,10 +241,6 @@ def _values(page: memoryview) -> int:
         raise ParquetPagesError("a page has another size than the offset index says")
     version = _HEADER_V1 if _HEADER_V1 in header else _HEADER_V2
     return header.struct(version).integer(_PAGE_VALUES)
-
-
-def _sorted(fields: Mapping[int, tuple[ThriftType, ThriftValue]]) -> ThriftStruct:
-    return ThriftStruct(sorted(fields.items()))
 
 
 def _list_of(structs: Sequence[ThriftStruct]) -> tuple[ThriftType, ThriftValue]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TypeAlias, Union, cast
+from typing import Any, TypeAlias, Union
 
-from hudi_pyspark.format.protobuf import ProtobufError, decode_zigzag, parse_varint
+from hudi_pyspark.format.protobuf import decode_zigzag, parse_varint
 
 ThriftValue: TypeAlias = Union[bool, int, float, bytes, "ThriftList", "ThriftStruct"]
 
@@ -35,7 +35,6 @@ class ThriftType(IntEnum):
 _INTEGERS = (ThriftType.I16, ThriftType.I32, ThriftType.I64)
 _BOOLEANS = (ThriftType.TRUE, ThriftType.FALSE)
 _TYPES = {int(kind): kind for kind in ThriftType}
-_NOTHING = (None, None)
 
 
 class ThriftError(ValueError):
@@ -55,39 +54,40 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
 
     def integer(self, number: int) -> int:
         """Return the integer of a field."""
-        kind, value = self.get(number, _NOTHING)
-        if kind not in _INTEGERS:
-            raise ThriftError(f"field {number} is not an integer")
-        return cast("int", value)
+        value: int = self._value(number, _INTEGERS, "an integer")
+        return value
 
     def list(self, number: int) -> ThriftList:
         """Return the list of a field."""
-        value = self.get(number, _NOTHING)[1]
-        if not isinstance(value, ThriftList):
-            raise ThriftError(f"field {number} is not a list")
+        value: ThriftList = self._value(number, (ThriftType.LIST, ThriftType.SET), "a list")
         return value
 
     def struct(self, number: int) -> ThriftStruct:
         """Return the struct of a field."""
-        value = self.get(number, _NOTHING)[1]
-        if not isinstance(value, ThriftStruct):
-            raise ThriftError(f"field {number} is not a struct")
+        value: ThriftStruct = self._value(number, (ThriftType.STRUCT,), "a struct")
         return value
 
     def structs(self, number: int) -> tuple[ThriftStruct, ...]:
         """Return the structs of a list field."""
-        structs = self.list(number)
+        structs: Any = self.list(number)
         if structs.kind is not ThriftType.STRUCT:
             raise ThriftError(f"field {number} is not a list of structs")
-        return cast("tuple[ThriftStruct, ...]", structs.items)
+        found: tuple[ThriftStruct, ...] = structs.items
+        return found
+
+    def _value(self, number: int, kinds: tuple[ThriftType, ...], what: str) -> Any:  # noqa: ANN401
+        kind, value = self.get(number, (None, None))
+        if kind not in kinds:
+            raise ThriftError(f"field {number} is not {what}")
+        return value
 
 
 def parse_struct(data: bytes | memoryview, offset: int = 0) -> tuple[ThriftStruct, int]:
     """Parse a struct, and return the offset after it too; ThriftError if there is none."""
     try:
         return _parse_struct(memoryview(data), offset, 0)
-    except (IndexError, ValueError, struct.error, ProtobufError) as error:
-        raise ThriftError(f"no Thrift struct at byte {offset}: {error}") from error
+    except (LookupError, ValueError, struct.error) as error:
+        raise ThriftError(f"no Thrift struct at byte {offset}: {error!r}") from error
 
 
 def struct_bytes(fields: ThriftStruct) -> bytes:
@@ -108,35 +108,21 @@ def varint_bytes(value: int) -> bytes:
 
 
 def _parse_struct(view: memoryview, offset: int, depth: int) -> tuple[ThriftStruct, int]:
-    _check_depth(depth)
+    if depth > _DEEPEST:
+        raise ThriftError(f"nested more than {_DEEPEST} deep")
     fields = ThriftStruct()
     number = 0
     while header := view[offset]:
-        offset += 1
-        kind = _type(header)
+        kind, offset = _TYPES[header & 15], offset + 1
         if header >> 4:
             number += header >> 4
         else:
             number, offset = _parse_integer(view, offset)
-        fields[number] = kind, False
-        if kind in _BOOLEANS:  # which are their types
-            fields[number] = kind, kind is ThriftType.TRUE
-        else:
+        value: ThriftValue = kind is ThriftType.TRUE  # booleans are their types
+        if kind not in _BOOLEANS:
             value, offset = _parse_value(view, offset, kind, depth)
-            fields[number] = kind, value
+        fields[number] = kind, value
     return fields, offset + 1
-
-
-def _check_depth(depth: int) -> None:
-    if depth > _DEEPEST:
-        raise ThriftError(f"nested more than {_DEEPEST} deep")
-
-
-def _type(header: int) -> ThriftType:
-    kind = _TYPES.get(header & 15)
-    if kind is None:
-        raise ThriftError(f"no type {header & 15} is known")
-    return kind
 
 
 def _parse_value(
@@ -152,23 +138,20 @@ def _parse_value(
     if kind is ThriftType.STRUCT:
         return _parse_struct(view, offset, depth + 1)
     if kind in (ThriftType.LIST, ThriftType.SET):
-        return _parse_list(view, offset, depth + 1)
+        if depth > _DEEPEST:
+            raise ThriftError(f"nested more than {_DEEPEST} deep")
+        of_items, size = _TYPES[view[offset] & 15], view[offset] >> 4
+        offset += 1
+        if size == _LONG_LIST:
+            size, offset = parse_varint(view, offset)
+        items = []
+        for _ in range(size):
+            item, offset = _parse_value(view, offset, of_items, depth + 1)
+            items.append(item)
+        return ThriftList(of_items, tuple(items)), offset
     if kind is ThriftType.DOUBLE:
         return _DOUBLE.unpack_from(view, offset)[0], offset + _DOUBLE.size
     return view[offset], offset + 1  # a byte, and a boolean within a list
-
-
-def _parse_list(view: memoryview, offset: int, depth: int) -> tuple[ThriftList, int]:
-    _check_depth(depth)
-    kind, size = _type(view[offset]), view[offset] >> 4
-    offset += 1
-    if size == _LONG_LIST:
-        size, offset = parse_varint(view, offset)
-    items = []
-    for _ in range(size):
-        item, offset = _parse_value(view, offset, kind, depth)
-        items.append(item)
-    return ThriftList(kind, tuple(items)), offset
 
 
 def _parse_integer(view: memoryview, offset: int) -> tuple[int, int]:
@@ -178,7 +161,8 @@ def _parse_integer(view: memoryview, offset: int) -> tuple[int, int]:
 
 def _write_struct(out: bytearray, fields: ThriftStruct) -> None:
     last = 0
-    for number, (kind, value) in fields.items():
+    for number in sorted(fields):
+        kind, value = fields[number]
         if 0 < number - last < 16:
             out.append((number - last) << 4 | kind)
         else:
