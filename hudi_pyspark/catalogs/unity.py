@@ -9,11 +9,11 @@ from urllib.parse import quote, urlencode
 from hudi_pyspark.catalogs.catalog_table import (
     CatalogTable,
     Settings,
+    call,
     location_of,
     required,
     split_name,
 )
-from hudi_pyspark.catalogs.rest import call
 from hudi_pyspark.errors import CatalogError
 from hudi_pyspark.storage.credentials import EXPIRES_AT, CredentialsProvider
 

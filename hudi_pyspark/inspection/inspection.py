@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.inspection.columns import COLUMN_STATISTICS, column_statistics
-from hudi_pyspark.inspection.commits import COMMIT_FILES, COMMITS, commit_files, commits
-from hudi_pyspark.inspection.definition import (
+from hudi_pyspark.inspection.commits import (
+    COMMIT_FILES,
+    COMMITS,
     PROPERTIES,
     SCHEMA_HISTORY,
+    commit_files,
+    commits,
     properties,
     schema_history,
 )

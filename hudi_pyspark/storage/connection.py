@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
+from datetime import datetime, timedelta, timezone
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from hudi_pyspark.errors import InvalidOptionError, StorageError
 from hudi_pyspark.storage.attempts import Attempts
-from hudi_pyspark.storage.connect import connect
 from hudi_pyspark.storage.credentials import current_credentials
+from hudi_pyspark.storage.file_systems import (
+    ArrowFileSystem,
+    FsspecFileSystem,
+    HdfsNativeFileSystem,
+    WebHdfsFileSystem,
+)
 from hudi_pyspark.storage_options import file_system_arguments, secret_values
 
 if TYPE_CHECKING:
@@ -19,6 +31,13 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage_options import Value
 
     _T = TypeVar("_T")
+
+_GCS_RETRIES = 10  # seconds that its client repeats a request; 15 minutes are its default
+_WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever
+# What pyarrow says the first time in a process, and from then on.
+_NO_LIBHDFS = ("Unable to load lib", "Prior attempt to load lib")
+_BY_FSSPEC = ("webhdfs", "oss", "memory")
+_WEBHDFS_PORT = 9870
 
 
 class GivenFileSystem:
@@ -95,3 +114,144 @@ class Connection:
     def _secrets(self) -> list[str]:
         used = self._connected[1] if self._connected is not None else None
         return secret_values({**self._arguments, **(used.options if used is not None else {})})
+
+
+def connect(location: Location, arguments: Mapping[str, Value]) -> FileSystem:
+    """Return the file system of a location; most connect with the first request."""
+    make = _MAKERS.get(location.kind, _fsspec)
+    return make(location, dict(arguments))
+
+
+def connect_by_uri(uri: str) -> tuple[FileSystem, str]:
+    """Return the file system of a URI of pyarrow that has settings in it, and the path there."""
+    try:
+        filesystem, path = pafs.FileSystem.from_uri(uri)
+    except pa.ArrowInvalid:
+        scheme = uri.partition("://")[0]
+        raise InvalidOptionError(
+            f"a {scheme}:// URI has settings that pyarrow does not accept: give them as storage "
+            "options"
+        ) from None
+    return ArrowFileSystem(filesystem), path
+
+
+def with_region(location: Location, arguments: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the arguments with the region of an S3 bucket, found once for all processes."""
+    if location.kind != "s3" or arguments.keys() & {"region", "endpoint_override"}:
+        return dict(arguments)
+    bucket = location.authority
+    return {**arguments, "region": pafs.resolve_s3_region(bucket)}
+
+
+def _s3(_location: Location, arguments: dict[str, Any]) -> FileSystem:
+    # Requests are repeated by `Attempts`, for all storages alike.
+    once = pafs.AwsStandardS3RetryStrategy(max_attempts=1)
+    return ArrowFileSystem(pafs.S3FileSystem(retry_strategy=once, **arguments))
+
+
+def _gcs(_location: Location, arguments: dict[str, Any]) -> FileSystem:
+    limit = timedelta(seconds=arguments.pop("retry_time_limit", _GCS_RETRIES))
+    expires = arguments.pop("credential_token_expiration", None)
+    if "access_token" in arguments:
+        # pyarrow wants an end of each token, in UTC.
+        end = datetime.fromtimestamp(float(expires or 0), timezone.utc)
+        arguments["credential_token_expiration"] = (
+            end if expires else datetime.now(timezone.utc) + timedelta(hours=1)
+        )
+    return ArrowFileSystem(pafs.GcsFileSystem(retry_time_limit=limit, **arguments))
+
+
+def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
+    host = location.authority.rpartition("@")[2] if "." in location.authority else ""
+    account, _, domain = host.partition(".")
+    if account:
+        arguments.setdefault("account_name", account)
+        _, _, suffix = domain.partition(".")  # after "dfs" or "blob"
+        if suffix and suffix != "core.windows.net":
+            arguments.setdefault("blob_storage_authority", f".blob.{suffix}")
+            arguments.setdefault("dfs_storage_authority", f".dfs.{suffix}")
+    if "account_name" not in arguments:
+        raise InvalidOptionError(
+            f"{location.scheme}:// needs the account: {location.scheme}://container@account.dfs."
+            "core.windows.net/path, or the storage option account_name"
+        )
+    return ArrowFileSystem(pafs.AzureFileSystem(**arguments))
+
+
+def _hdfs(location: Location, arguments: dict[str, Any]) -> FileSystem:
+    place = {**_address(location), **arguments}
+    try:
+        return ArrowFileSystem(
+            pafs.HadoopFileSystem(**{**place, "host": place["host"] or "default"})
+        )
+    except OSError as error:
+        problem = str(error).partition("\n")[0]  # the others are the folders that it looked in
+        if problem.startswith(_NO_LIBHDFS):
+            return _hdfs_native(location, place, problem)
+        raise StorageError(f"hdfs://{location.host}", problem, 1) from error
+
+
+def _address(location: Location) -> dict[str, Any]:
+    """Return what the URI of HDFS names: a host, and a port and a user where it does."""
+    user = location.authority.rpartition("@")[0]
+    host, _, port = location.host.partition(":")
+    if port and not port.isdigit():
+        raise InvalidOptionError(f"{location.scheme}://{location.host} has no number as its port")
+    return {"host": host} | ({"port": int(port)} if port else {}) | ({"user": user} if user else {})
+
+
+def _hdfs_native(location: Location, place: dict[str, Any], problem: str) -> FileSystem:
+    """Return HDFS by hdfs-native, where libhdfs has a problem."""
+    uri = f"hdfs://{location.host}"
+    try:
+        file_system_of = importlib.import_module("hdfs_native.fsspec").HdfsFileSystem
+    except ImportError:
+        problem = (
+            f"{problem}. hdfs:// needs libhdfs and Java on every machine (ARROW_LIBHDFS_DIR, "
+            "JAVA_HOME, CLASSPATH), or pip install hdfs-native; webhdfs:// needs neither"
+        )
+        raise StorageError(uri, problem, 1) from None
+    unknown = sorted(place.keys() - {"host", "port"})
+    if unknown:
+        raise InvalidOptionError(
+            f"storage options {', '.join(unknown)} need libhdfs, but: {problem}. hdfs-native has "
+            "the user from HADOOP_USER_NAME, and the ticket from KRB5CCNAME"
+        )
+    try:
+        return HdfsNativeFileSystem(file_system_of(skip_instance_cache=True, **place), uri)
+    except RuntimeError as error:  # no host, and no configuration that names one
+        raise StorageError(uri, str(error), 1) from error
+
+
+def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
+    if location.kind not in _BY_FSSPEC:
+        raise InvalidOptionError(
+            f"{location.scheme}:// is not supported. Supported: local paths, s3://, gs://, "
+            "abfss://, hdfs://, webhdfs://, oss://; or pass a file system of fsspec to HudiTable"
+        )
+    file_system_of = _import_fsspec_class(location)
+    if location.kind == "webhdfs":
+        arguments = {"port": _WEBHDFS_PORT, **_address(location), **arguments}
+    # The instances that fsspec keeps have the credentials with which they were made first.
+    filesystem = file_system_of(skip_instance_cache=True, use_listings_cache=False, **arguments)
+    if location.kind != "webhdfs":
+        return FsspecFileSystem(filesystem)
+    session = filesystem.session
+    session.request = partial(session.request, timeout=_WEBHDFS_TIMEOUTS)
+    return WebHdfsFileSystem(filesystem)
+
+
+def _import_fsspec_class(location: Location) -> Callable[..., Any]:
+    try:
+        found: Callable[..., Any] = importlib.import_module("fsspec").get_filesystem_class(
+            location.kind
+        )
+    except ImportError as error:
+        packages = "ossfs" if location.kind == "oss" else "fsspec requests"
+        raise ImportError(
+            f"{location.scheme}:// needs a package that is not installed: pip install {packages}"
+        ) from error
+    return found
+
+
+_MAKERS = {"s3": _s3, "gs": _gcs, "abfs": _azure, "hdfs": _hdfs}

@@ -10,8 +10,7 @@ import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.attempts import DEFAULT_ATTEMPTS
-from hudi_pyspark.storage.connect import connect_by_uri, with_region
-from hudi_pyspark.storage.connection import Connection, GivenFileSystem
+from hudi_pyspark.storage.connection import Connection, GivenFileSystem, connect_by_uri, with_region
 from hudi_pyspark.storage.credentials import NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
 from hudi_pyspark.storage.locations import LOCAL, Location, same_store, trim, without_secrets

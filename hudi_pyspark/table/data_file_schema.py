@@ -14,8 +14,7 @@ from hudi_pyspark.errors import HudiError, StorageError
 from hudi_pyspark.format.avro.annotation import avro_schema_text
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.file_name import is_log_file_name
-from hudi_pyspark.format.hfile.reader import read_hfile
-from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.storage.remote_file import failures_of

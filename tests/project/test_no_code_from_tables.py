@@ -15,7 +15,7 @@ ALLOWED = {
     "hudi_pyspark": {"import_module"},
     "hudi_pyspark.imported_function": {"import_module"},
     "hudi_pyspark.catalogs.catalog_table": {"import_module"},
-    "hudi_pyspark.storage.connect": {"import_module"},
+    "hudi_pyspark.storage.connection": {"import_module"},
     # It loads the tasks that the driver pickled, as Spark does.
     "hudi_pyspark.spark.partition": {"pickle"},
     # Likewise, as Dask does.

@@ -9,7 +9,7 @@ import pytest
 
 from hudi_pyspark import StorageAccessError, StorageError
 from hudi_pyspark.storage.connection import GivenFileSystem
-from hudi_pyspark.storage.hadoop import HdfsNativeFileSystem
+from hudi_pyspark.storage.file_systems import HdfsNativeFileSystem
 from hudi_pyspark.storage.table_storage import ArrowStorage
 from tests.loopback import running
 

@@ -20,8 +20,7 @@ from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.hfile.block import HFileError
 from hudi_pyspark.format.hfile.entries import decode_entries
 from hudi_pyspark.format.hfile.index import BlockIndex, parse_lower_index, parse_root_index
-from hudi_pyspark.format.hfile.reader import HFileReader
-from hudi_pyspark.format.hfile.trailer import parse_file_info
+from hudi_pyspark.format.hfile.reader import HFileReader, parse_file_info
 from hudi_pyspark.format.log.data_block import (
     decode_data_block,
     decode_deletes,

@@ -17,8 +17,7 @@ from hudi_pyspark.format.avro.annotation import annotated_by
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
-from hudi_pyspark.format.hfile.reader import read_hfile
-from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.delete_block import DeleteRecords, decode_delete_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns

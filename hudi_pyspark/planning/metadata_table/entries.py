@@ -14,8 +14,7 @@ from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, Missing
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.bytes_source import FileSource
 from hudi_pyspark.format.hfile.block import HFileError
-from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
-from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader, read_hfile
 from hudi_pyspark.format.log.data_block import decode_deletes, decode_hfile_records
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file

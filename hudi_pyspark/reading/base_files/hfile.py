@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import CorruptAvroError, CorruptBaseFileError
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
-from hudi_pyspark.format.hfile.reader import read_hfile
-from hudi_pyspark.format.hfile.trailer import SCHEMA_INFO
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.data_block import decode_hfile_records
 
 if TYPE_CHECKING:
