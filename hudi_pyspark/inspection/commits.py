@@ -120,19 +120,23 @@ def find_commit(view: TableView, instant: str) -> KnownCommit:
     )
 
 
+def data_file_name(name: str) -> BaseFileName | LogFileName | None:
+    """Parse the name of a file; None for a file that is not part of a file group."""
+    try:
+        return parse_data_file_name(name)
+    except NotADataFile:
+        return None
+
+
 def file_kind(path: str) -> str:
     """Return ``base``, ``log``, ``cdc``, or "" for a file that is not part of a file group."""
-    try:
-        return kind_of(parse_data_file_name(path.rpartition("/")[2]))
-    except NotADataFile:
-        return ""
+    name = data_file_name(path.rpartition("/")[2])
+    return kind_of(name) if name is not None else ""
 
 
 def kind_of(name: BaseFileName | LogFileName) -> str:
     """Return ``base``, ``log`` or ``cdc``."""
-    if isinstance(name, LogFileName):
-        return name.kind.value
-    return "base"
+    return name.kind.value if isinstance(name, LogFileName) else "base"
 
 
 def counts_of(stats: Sequence[WriteStat]) -> dict[str, object]:

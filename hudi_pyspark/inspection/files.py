@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.format.file_name import (
-    BaseFileName,
-    LogFileName,
-    NotADataFile,
-    parse_data_file_name,
-)
-from hudi_pyspark.inspection.commits import kind_of, known_commits
+from hudi_pyspark.inspection.commits import data_file_name, kind_of, known_commits
 from hudi_pyspark.inspection.timeline import schema_of, table_of
 from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
@@ -23,6 +17,7 @@ from hudi_pyspark.table.table_services import known_rollbacks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from hudi_pyspark.format.file_name import BaseFileName, LogFileName
     from hudi_pyspark.inspection.commits import KnownCommit
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.file_groups import CommittedFile
@@ -162,15 +157,8 @@ def stored_files(view: TableView, also: Iterable[str] = ()) -> Iterator[StoredFi
         listed = view.listing.files(partitions[start : start + PARTITIONS_AT_ONCE])
         for partition, files in listed.items():
             for file in sorted(files, key=lambda f: f.name):
-                path, name = path_in(partition, file.name), _data_file_name(file.name)
+                path, name = path_in(partition, file.name), data_file_name(file.name)
                 yield StoredFile(path, partition, name, file.size, file.modified_ms)
-
-
-def _data_file_name(name: str) -> BaseFileName | LogFileName | None:
-    try:
-        return parse_data_file_name(name)
-    except NotADataFile:
-        return None
 
 
 def commits_of(view: TableView, on_storage: Iterable[tuple[str, str]]) -> list[KnownCommit]:

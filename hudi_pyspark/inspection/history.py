@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.format.file_name import NotADataFile, parse_data_file_name
-from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
+from hudi_pyspark.inspection.commits import counts_of, data_file_name, file_kind, known_commits
 from hudi_pyspark.inspection.services import pending_plans
 from hudi_pyspark.inspection.timeline import instant_row, schema_of
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from hudi_pyspark.table.view import TableView
 
@@ -34,12 +33,7 @@ def history(view: TableView, file_id: str) -> pa.Table:
 
 
 def _events(view: TableView, file_id: str) -> list[dict[str, object]]:
-    return [
-        *_commits(view, file_id),
-        *_plans(view, file_id),
-        *_cleans(view, file_id),
-        *_rollbacks(view, file_id),
-    ]
+    return [*_commits(view, file_id), *_plans(view, file_id), *_removals(view, file_id)]
 
 
 def _commits(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
@@ -67,38 +61,24 @@ def _plans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
                 yield {**instant_row(instant), **event}
 
 
-def _cleans(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
-    for instant, clean, _ in known_cleans(view, archived=True):
-        for cleaned in clean.partitions:
-            files = _in_group(cleaned.deleted_files, cleaned.partition_path, file_id)
-            yield from ({**instant_row(instant), "event": "file cleaned", **file} for file in files)
-
-
-def _rollbacks(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
+def _removals(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
+    """Yield what cleans and rollbacks did to the files of the group."""
+    found = [
+        (instant, "file cleaned", cleaned.partition_path, cleaned.deleted_files)
+        for instant, clean, _ in known_cleans(view, archived=True)
+        for cleaned in clean.partitions
+    ]
     for instant, rollback, _ in known_rollbacks(view, archived=True):
         for undone in rollback.partitions:
-            for event, names in (
-                ("file rolled back", undone.deleted_files),
-                ("rollback block written", undone.rollback_log_files),
-            ):
-                files = _in_group(names, undone.partition_path, file_id)
-                yield from ({**instant_row(instant), "event": event, **file} for file in files)
-
-
-def _in_group(
-    names: Iterable[str], partition_path: str, file_id: str
-) -> Iterator[dict[str, object]]:
-    """Yield partition and path of each file of the group."""
-    for name in names:
-        if _file_id(name) == file_id:
-            yield {"partition_path": partition_path, "path": path_in(partition_path, name)}
-
-
-def _file_id(name: str) -> str:
-    try:
-        return parse_data_file_name(name).file_id
-    except NotADataFile:
-        return ""
+            path, blocks = undone.partition_path, undone.rollback_log_files
+            found.append((instant, "file rolled back", path, undone.deleted_files))
+            found.append((instant, "rollback block written", path, blocks))
+    for instant, event, partition_path, names in found:
+        for name in names:
+            parsed = data_file_name(name)
+            if parsed is not None and parsed.file_id == file_id:
+                place = {"partition_path": partition_path, "path": path_in(partition_path, name)}
+                yield {**instant_row(instant), "event": event, **place}
 
 
 def _whole_file_id(view: TableView, beginning: str) -> str:
