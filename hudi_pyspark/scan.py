@@ -23,7 +23,7 @@ from hudi_pyspark.planning.explain import ExplainedScan, summary
 from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.query import resolve_query
 from hudi_pyspark.planning.slice_planner import SlicePlanner
-from hudi_pyspark.planning.task_groups import group_tasks
+from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
     from hudi_pyspark.tasks import ReadTask
 
-_MOST_THREADS = 4
+_MOST_THREADS, _MOST_MORE = 4, 12
 _log = logging.getLogger(__name__)
 
 
@@ -197,7 +197,8 @@ class Scan:
 
         Args:
             threads: file slices to read at a time; each takes memory. By default as many as there
-                are processors, but four at most; one for changes, and with a limit.
+                are processors, but four at most, and up to twelve more small ones on another
+                machine; one for changes, and with a limit.
 
         Raises:
             HudiError: the table cannot be read; raised by the reader.
@@ -363,10 +364,16 @@ class Scan:
                     return
 
     def _tables(self, tasks: Sequence[ReadTask], threads: int | None = None) -> Iterator[pa.Table]:
-        is_ordered = self._limit is not None or self._query.is_ordered
-        usual = 1 if is_ordered else min(os.cpu_count() or 1, _MOST_THREADS)
+        usual, more = 1, 0
+        if self._limit is None and not self._query.is_ordered:
+            usual = min(os.cpu_count() or 1, _MOST_THREADS)
+            if threads is None and not self.storage.is_local:
+                # Small slices are waited for: as many at a time as a task of Spark has.
+                costs = [cost(task) for task in tasks[:100]] or [1]
+                at_once = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))
+                more = min(at_once, _MOST_MORE)
         read = partial(read_task, storage=self.storage)
-        return read_in_parallel(tasks, read, threads or usual)
+        return read_in_parallel(tasks, read, threads or usual, more)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream the answer to any library that takes Arrow's streams."""

@@ -4,83 +4,77 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
-    Item: TypeAlias = pa.Table | BaseException | None  # None: one of the threads has ended
+    _Item: TypeAlias = pa.Table | BaseException | None  # None: one of the threads has ended
 
 _Task = TypeVar("_Task")
 
 
 def read_in_parallel(
-    tasks: Sequence[_Task], read: Callable[[_Task], Iterable[pa.Table]], threads: int
+    tasks: Sequence[_Task],
+    read: Callable[[_Task], Iterable[pa.Table]],
+    threads: int,
+    more: int = 0,
 ) -> Iterator[pa.Table]:
     """Yield the rows of all tasks, in mixed order; the first error of any ends it."""
     # Threads help, since Arrow and numpy release the interpreter lock. At most two tables per
-    # thread wait to be taken.
-    count = min(threads, len(tasks))
-    if count <= 1:
+    # thread wait to be taken. Some `more` threads start with the second table that is asked for:
+    # whoever wants a few rows stops before that.
+    first = min(threads, len(tasks))
+    more = min(more, len(tasks) - first)
+    if first + more <= 1:
         for task in tasks:
             yield from read(task)
         return
-    readers = _Readers(tasks, read, count)
+    waiting: queue.Queue[_Item] = queue.Queue(2 * (first + more))
+    is_stopped = threading.Event()
+    shared = (iter(tasks), threading.Lock(), read, waiting, is_stopped)
+    running, to_start = 0, first
     try:
-        yield from readers.tables()
-    finally:
-        readers.stop()
-
-
-class _Readers(Generic[_Task]):
-    """Threads that share a list of tasks."""
-
-    def __init__(
-        self, tasks: Sequence[_Task], read: Callable[[_Task], Iterable[pa.Table]], count: int
-    ) -> None:
-        self._remaining = iter(tasks)
-        self._read_task = read
-        self._waiting: queue.Queue[Item] = queue.Queue(2 * count)
-        self._lock = threading.Lock()
-        self._is_stopped = False
-        self._running = count
-        for number in range(count):
-            threading.Thread(target=self._read, name=f"hudi-read-{number}", daemon=True).start()
-
-    def tables(self) -> Iterator[pa.Table]:
-        """Yield the tables of all tasks."""
-        while self._running:
-            item = self._take()
+        while running or to_start:
+            for _ in range(to_start):
+                threading.Thread(
+                    target=_read_tasks, args=shared, name="hudi-read", daemon=True
+                ).start()
+            running, to_start = running + to_start, 0
+            item = waiting.get()
             if isinstance(item, BaseException):
                 raise item
-            if item is not None:
+            if item is None:
+                running -= 1
+            else:
                 yield item
+                to_start, more = more, 0
+    finally:
+        is_stopped.set()
+        while running:
+            running -= waiting.get() is None  # makes room for one that waits to put something
 
-    def stop(self) -> None:
-        """Stop the threads, wait for them, and discard the tables that they have read."""
-        self._is_stopped = True
-        while self._running:
-            self._take()  # makes room for one that waits to put something
 
-    def _take(self) -> Item:
-        item = self._waiting.get()
-        self._running -= item is None
-        return item
-
-    def _read(self) -> None:
-        try:
-            while (task := self._next()) is not None:
-                for table in self._read_task(task):
-                    self._waiting.put(table)
-                    if self._is_stopped:
-                        break
-        except BaseException as error:  # noqa: BLE001  (raised where the rows are taken)
-            self._waiting.put(error)
-        finally:
-            self._waiting.put(None)
-
-    def _next(self) -> _Task | None:
-        with self._lock:
-            return None if self._is_stopped else next(self._remaining, None)
+def _read_tasks(
+    remaining: Iterator[_Task],
+    lock: threading.Lock,
+    read: Callable[[_Task], Iterable[pa.Table]],
+    waiting: queue.Queue[_Item],
+    is_stopped: threading.Event,
+) -> None:
+    try:
+        while not is_stopped.is_set():
+            with lock:
+                task = next(remaining, None)
+            if task is None:
+                break
+            for table in read(task):
+                waiting.put(table)
+                if is_stopped.is_set():
+                    break
+    except BaseException as error:  # noqa: BLE001  (raised where the rows are taken)
+        waiting.put(error)
+    finally:
+        waiting.put(None)

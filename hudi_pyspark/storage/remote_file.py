@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from hudi_pyspark.errors import HudiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
+    from hudi_pyspark.storage.protocol import Storage
 
 Span: TypeAlias = "tuple[int, int]"  # begin and end, in bytes
 
 HOLE: Final = 1 << 20  # bytes that are read faster than skipped, where a read is a request
-_THREADS = 8  # requests at a time of one file
+THREADS: Final = 8  # requests at a time, of one file or for several small ones
+_END = 512 << 10  # bytes, of which Hudi's default Bloom filter takes most
 _MOST_AT_ONCE = 8 << 20  # bytes of a request of `prefetch`
 
 
@@ -39,6 +41,7 @@ class RemoteFile(io.RawIOBase):
         self._path = path
         self._size = opened.size()
         self._position = 0
+        self._end: tuple[int, bytes] = (self._size, b"")
         self._ranges: list[tuple[int, bytes]] = []  # begins, and what was fetched from there
         self.failure: Exception | None = None  # why a read failed
 
@@ -62,7 +65,7 @@ class RemoteFile(io.RawIOBase):
         if begin >= end:
             return b""
         self._position = end
-        for start, content in self._ranges:
+        for start, content in (self._end, *self._ranges):
             if start <= begin and end <= start + len(content):
                 return content[begin - start : end - start]
         return self._fetch((begin, end))
@@ -70,15 +73,20 @@ class RemoteFile(io.RawIOBase):
     def prefetch(self, spans: Iterable[Span]) -> None:
         """Fetch ranges in parallel, neighbours at once; they replace those of the last call."""
         self._ranges = []  # frees them first
-        ranges = coalesce(spans, most=_MOST_AT_ONCE)
-        with ThreadPoolExecutor(min(_THREADS, len(ranges)) or 1) as pool:
+        ranges = coalesce((s for s in spans if s[0] < self._end[0]), most=_MOST_AT_ONCE)
+        with ThreadPoolExecutor(min(THREADS, len(ranges)) or 1) as pool:
             contents = pool.map(self._fetch, ranges)
             self._ranges = [(b, c) for (b, _), c in zip(ranges, contents, strict=True)]
+
+    def fetch_end(self) -> None:
+        """Fetch the end of the file, which stays: a footer, or a small file as a whole."""
+        begin = max(0, self._size - _END)
+        self._end = (begin, self._fetch((begin, self._size)))
 
     def close(self) -> None:
         if self._opened is not None:
             self._opened[1].close()
-        self._opened, self._ranges = None, []
+        self._opened, self._ranges, self._end = None, [], (self._size, b"")
         super().close()
 
     def _fetch(self, span: Span) -> bytes:
@@ -128,6 +136,21 @@ def prefetch(file: object, spans: Iterable[Span]) -> None:
     """Fetch ranges of a file in parallel where that saves time: where reads are requests."""
     if isinstance(file, RemoteFile):
         file.prefetch(spans)
+
+
+def fetch_end(file: object) -> None:
+    """Fetch the end of a file at once where reads are requests."""
+    if isinstance(file, RemoteFile):
+        file.fetch_end()
+
+
+def read_files(storage: Storage, paths: Sequence[str]) -> Iterator[bytes]:
+    """Read whole files, in parallel where reads are requests; FileNotFoundError if one is gone."""
+    if storage.is_local or len(paths) < 2:
+        yield from map(storage.read_bytes, paths)
+        return
+    with ThreadPoolExecutor(min(THREADS, len(paths))) as pool:
+        yield from pool.map(storage.read_bytes, paths)
 
 
 def coalesce(spans: Iterable[Span], *, hole: int = HOLE, most: int | None = None) -> list[Span]:

@@ -37,12 +37,15 @@ def newest_data_file_schema(
     storage: Storage, commit_metadata: Mapping[str, CommitMetadata]
 ) -> pa.Schema | None:
     """Return the columns of the newest readable data file, meta columns included, or None."""
+    deletes: list[WriteStat] = []  # of files that have no rows, and no schema
     for time in sorted(commit_metadata, reverse=True):
         for stat in _cheapest_first(stat for _, stat in commit_metadata[time].all_stats()):
-            schema = _file_schema(storage, stat)
-            if schema is not None:
+            if stat.num_deletes and not stat.num_writes:
+                deletes.append(stat)
+            elif (schema := _file_schema(storage, stat)) is not None:
                 return schema
-    return None
+    schemas = (_file_schema(storage, stat) for stat in deletes)
+    return next((schema for schema in schemas if schema is not None), None)
 
 
 def _cheapest_first(stats: Iterable[WriteStat]) -> list[WriteStat]:

@@ -116,10 +116,11 @@ class SliceBlocks:
     def _frame(self, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
         listed = [file for file in self.log_files if file.is_listed]
         is_small = sum(file.size for file in listed) <= self.most_bytes_in_memory
+        # Of a native log only some columns may be needed.
+        whole = [f for f in listed if is_small and (not f.is_native or f.size <= _NATIVE_IN_MEMORY)]
+        loaded = files.load([file.path for file in whole])
         for file in listed:
-            # Of a native log only some columns may be needed.
-            in_memory = is_small and (not file.is_native or file.size <= _NATIVE_IN_MEMORY)
-            data = files.load(file.path) if in_memory else files.open(file.path)
+            data = loaded[file.path] if file.path in loaded else files.open(file.path)
             if len(data) < file.committed_size:
                 problem = (
                     f"the file has {len(data)} bytes, but its commit says {file.committed_size}"

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from hudi_pyspark.errors import MissingFileError
+from hudi_pyspark.storage.remote_file import read_files
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     from hudi_pyspark.format.bytes_source import BytesSource
@@ -27,12 +30,16 @@ class LogFiles:
         self._piece = memoryview(b"")
         self._start = 0  # of the piece in its file
 
-    def load(self, path: str) -> BytesSource:
-        """Read the whole file into memory."""
+    def load(self, paths: Sequence[str]) -> dict[str, BytesSource]:
+        """Read whole files into memory, in parallel where reads are requests."""
+        loaded: dict[str, BytesSource] = {}
         try:
-            return memoryview(self._storage.read_bytes(path))
+            for path, content in zip(paths, read_files(self._storage, paths), strict=True):
+                loaded[path] = memoryview(content)
         except FileNotFoundError as error:
-            raise MissingFileError.since_planning(self._storage.describe(path)) from error
+            lost = self._storage.describe(paths[len(loaded)])
+            raise MissingFileError.since_planning(lost) from error
+        return loaded
 
     def open(self, path: str) -> BytesSource:
         """Open a file that is read piece by piece, best from the start to the end."""

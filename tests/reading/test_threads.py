@@ -34,10 +34,22 @@ def all_ended():
     return not threads()
 
 
+@pytest.mark.parametrize("more", [0, 2, 7])
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_every_table_of_every_task_comes_once(count):
-    tables = read_in_parallel([3, 0, 50, 1], Reads(), count)
+def test_every_table_of_every_task_comes_once(count, more):
+    tables = read_in_parallel([3, 0, 50, 1], Reads(), count, more)
     assert sorted(t["n"][0].as_py() for t in tables) == [1, 3, 3, 3, *[50] * 50]
+    assert all_ended()
+
+
+def test_more_threads_start_for_whoever_wants_more_than_one_table():
+    reads = Reads()
+    tables: Any = read_in_parallel([100] * 50, reads, 2, 3)
+    next(tables)
+    assert len(threads()) == 2
+    next(tables)
+    assert len(threads()) == 5
+    tables.close()
     assert all_ended()
 
 

@@ -61,3 +61,23 @@ def test_failure_of_the_storage_is_not_taken_for_damage():
     storage = FailingStorage({OLDER: GOOD})
     with pytest.raises(StorageError, match="503 Slow Down"):
         newest_data_file_schema(storage, commits(t001=OLDER))
+
+
+class OpenedStorage(MemoryStorage):
+    """A storage that remembers what is opened."""
+
+    def open_input(self, path):
+        self.opened = [*getattr(self, "opened", []), path]
+        return super().open_input(path)
+
+
+def test_files_that_only_delete_are_opened_last():
+    deleting = {"fileId": "f-0", "path": NEWER, "numDeletes": 3}
+    times = commits(t001=OLDER)
+    times["t002"] = commit_metadata_of({"partitionToWriteStats": {"": [deleting]}})
+    storage = OpenedStorage({OLDER: GOOD, NEWER: orc_file(pa.table({"c": [1]}))})
+    schema = newest_data_file_schema(storage, times)
+    assert schema == pa.schema({"a": pa.int64(), "b": pa.string()})
+    assert storage.opened == [OLDER]
+    del times["t001"]
+    assert newest_data_file_schema(storage, times) == pa.schema({"c": pa.int64()})

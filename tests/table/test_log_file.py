@@ -101,12 +101,14 @@ def test_one_file_is_open_at_a_time():
     assert storage.opened[-1].closed
 
 
-@pytest.mark.parametrize("how", ["load", "open"])
+@pytest.mark.parametrize(
+    "how", [lambda files: files.load([PATH]), lambda files: files.open(PATH)], ids=["load", "open"]
+)
 def test_file_that_is_gone_is_missing(how):
     with pytest.raises(
         MissingFileError, match=r"p/\.f1-0_001\.log\.1_0-1-0 is not on the storage any more"
     ):
-        getattr(LogFiles(MemoryStorage({})), how)(PATH)
+        how(LogFiles(MemoryStorage({})))
 
 
 def test_file_that_goes_while_it_is_read_is_missing():

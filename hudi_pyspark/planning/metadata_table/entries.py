@@ -18,6 +18,7 @@ from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader, read_hfil
 from hudi_pyspark.format.log.data_block import decode_deletes, decode_hfile_records
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
+from hudi_pyspark.storage.remote_file import fetch_end, read_files
 from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ class MetadataSlice:
         if file is None:
             return None
         with self._base_errors():
-            return HFileReader.open(FileSource(self.storage.open_input(file.path)), path=file.path)
+            opened = self.storage.open_input(file.path)
+            fetch_end(opened)
+            return HFileReader.open(FileSource(opened), path=file.path)
 
     @contextmanager
     def _base_errors(self) -> Iterator[None]:
@@ -104,11 +107,11 @@ class MetadataSlice:
     @cached_property
     def _logged(self) -> list[Entries]:
         """The entries of the log blocks that count, oldest first."""
+        paths = [log.path for log in self.file_slice.log_files if log.is_listed]
         blocks = [
             block
-            for log in self.file_slice.log_files
-            if log.is_listed
-            for block in frame_log_file(self.storage.read_bytes(log.path), path=log.path)
+            for path, content in zip(paths, read_files(self.storage, paths), strict=True)
+            for block in frame_log_file(content, path=path)
         ]
         valid = self.valid_among({block.instant_time or "" for block in blocks})
         scan = scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))

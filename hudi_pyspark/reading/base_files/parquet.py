@@ -14,6 +14,7 @@ from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.format.avro.annotation import annotated_schema
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
+from hudi_pyspark.storage.remote_file import fetch_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,6 +40,7 @@ def read_parquet_file(
     """Stream the wanted row groups of a Parquet file; see `read_base_file`."""
     try:
         with storage.open_input(path) as file:
+            fetch_end(file)
             parquet = open_parquet(
                 file,
                 verify_checksums=verify_checksums,
