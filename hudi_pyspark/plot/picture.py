@@ -23,35 +23,24 @@ BLUE, ORANGE, RED, GREY = "#4c78a8", "#f58518", "#c0392b", "#c4c9cf"
 class Picture:
     """A picture as a Vega-Lite specification; notebooks show it as SVG.
 
-    Showing and saving it needs the extra ``plot``.
+    Showing and saving it needs the extra ``plot``, else it raises `ImportError`; only ``.json``
+    does not.
     """
 
     spec: Mapping[str, Any]
 
     def to_svg(self) -> str:
-        """Return the picture as SVG.
-
-        Raises:
-            ImportError: the extra ``plot`` is not installed.
-        """
+        """Return the picture as SVG."""
         text: str = _converter().vegalite_to_svg(dict(self.spec))
         return text
 
     def to_png(self) -> bytes:
-        """Return the picture as PNG.
-
-        Raises:
-            ImportError: the extra ``plot`` is not installed.
-        """
+        """Return the picture as PNG."""
         image: bytes = _converter().vegalite_to_png(dict(self.spec), scale=_PNG_SCALE)
         return image
 
     def to_html(self) -> str:
-        """Return a page with the picture and tooltips; it loads nothing from elsewhere.
-
-        Raises:
-            ImportError: the extra ``plot`` is not installed.
-        """
+        """Return a page with the picture and tooltips; it loads nothing from elsewhere."""
         page: str = _converter().vegalite_to_html(dict(self.spec), bundle=True)
         return page
 
@@ -63,7 +52,6 @@ class Picture:
 
         Raises:
             InvalidOptionError: the path has another ending.
-            ImportError: the extra ``plot`` is not installed; ``.json`` does not need it.
         """
         target = Path(path)
         writer = self._writers().get(target.suffix.lower())

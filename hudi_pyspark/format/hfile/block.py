@@ -152,23 +152,13 @@ class Block:
         return content
 
 
-@dataclass(frozen=True, slots=True)
-class BlockReader:
-    """Reads ranges of an HFile, and never outside of it."""
-
-    source: BytesSource
-    path: str  # of the file that holds it; used only in errors
-    codec: int
-
-    def read(self, offset: int, length: int) -> memoryview:
-        """Return a range of the HFile; HFileError if it is not within it."""
-        return read_range(self.source, offset, length)
-
-    def block(self, octets: memoryview, offset: int, magic: bytes) -> bytes | memoryview:
-        """Return the content of the block that `octets` starts with; see `Block`."""
-        block = Block.frame(octets, offset)
-        block.check_magic(magic, self.path)
-        return block.content(self.codec, self.path)
+def block_content(
+    octets: memoryview, offset: int, magic: bytes, codec: int, path: str
+) -> bytes | memoryview:
+    """Return the content of the block that `octets` starts with; see `Block`."""
+    block = Block.frame(octets, offset)
+    block.check_magic(magic, path)
+    return block.content(codec, path)
 
 
 def read_range(source: BytesSource, offset: int, length: int) -> memoryview:

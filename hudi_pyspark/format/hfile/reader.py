@@ -19,8 +19,8 @@ from hudi_pyspark.format.hfile.block import (
     NO_COMPRESSION,
     ROOT_INDEX_MAGIC,
     Block,
-    BlockReader,
     HFileError,
+    block_content,
     read_range,
 )
 from hudi_pyspark.format.hfile.entries import HFile, concat_hfiles, decode_entries
@@ -156,7 +156,8 @@ class HFileReader:
 
     trailer: Trailer
     file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values
-    _blocks: BlockReader
+    _source: BytesSource
+    _path: str  # of the file that holds it; used only in errors
     _root: BlockIndex
     _meta_blocks: Mapping[str, Place]  # by name
     _lower_indexes: dict[int, BlockIndex] = field(default_factory=dict)  # by offset; read once
@@ -179,19 +180,20 @@ class HFileReader:
             octets = tail[start - tail_at : trailer_at - tail_at]
         else:
             octets = read_range(source, start, trailer_at - start)
-        blocks = BlockReader(source, path, trailer.codec)
-        root = blocks.block(octets, start, ROOT_INDEX_MAGIC)
+        root = block_content(octets, start, ROOT_INDEX_MAGIC, trailer.codec, path)
         keys, places = parse_root_index(root, trailer.index_count, start)
         if bool(keys) != bool(trailer.entry_count):
             problem = f"expected {trailer.entry_count} entries in the HFile"
             raise HFileError(f"{problem}, found {len(keys)} in its root index", start)
-        info = blocks.block(octets[info_at - start :], info_at, FILE_INFO_MAGIC)
+        stored_info = octets[info_at - start :]
+        info = block_content(stored_info, info_at, FILE_INFO_MAGIC, trailer.codec, path)
         return cls(
             trailer,
             parse_file_info(info, info_at, path),
-            blocks,
+            source,
+            path,
             BlockIndex.of([row_of(key, start) for key in keys], places, start),
-            _parse_meta_index(octets, trailer, blocks),
+            _parse_meta_index(octets, trailer, path),
         )
 
     def find(self, keys: Keys) -> HFile:
@@ -217,20 +219,15 @@ class HFileReader:
             problem = f"expected {self.trailer.entry_count} entries in the HFile, found {found}"
             raise HFileError(problem, 0)
 
-    def meta_block(self, name: str) -> bytes | None:
-        """Read the content of a meta block; None if there is none of that name."""
-        if name not in self._meta_blocks:
-            return None
-        offset, size = self._meta_blocks[name]
-        return bytes(self._blocks.block(self._blocks.read(offset, size), offset, META_MAGIC))
-
     def bloom_filter(self) -> BloomFilter | None:
         """Read the Bloom filter of the record keys; None if the writer made none."""
-        content = self.meta_block(_BLOOM_BLOCK)
         kind = self.file_info.get(_BLOOM_KIND_INFO)
-        if content is None or kind is None:
+        if _BLOOM_BLOCK not in self._meta_blocks or kind is None:
             return None
-        return BloomFilter.parse(content.decode("latin-1"), kind.decode("latin-1"))
+        offset, size = self._meta_blocks[_BLOOM_BLOCK]
+        octets = read_range(self._source, offset, size)
+        content = block_content(octets, offset, META_MAGIC, self.trailer.codec, self._path)
+        return BloomFilter.parse(bytes(content).decode("latin-1"), kind.decode("latin-1"))
 
     def _data_places(self, keys: Sequence[bytes]) -> list[Place]:
         """Return the data blocks that may hold one of some keys, by the index."""
@@ -246,17 +243,17 @@ class HFileReader:
     def _load_indexes(self, places: Sequence[Place], magic: bytes) -> None:
         missing = [place for place in places if place[0] not in self._lower_indexes]
         for block in self._fetch(missing, magic):
-            content = block.content(self.trailer.codec, self._blocks.path)
+            content = block.content(self.trailer.codec, self._path)
             self._lower_indexes[block.offset] = parse_lower_index(content, block.offset)
 
     def _fetch(self, places: Sequence[Place], magic: bytes) -> Iterator[Block]:
         """Yield the blocks at some offsets and of some sizes, ascending, neighbours by one read."""
         for run in _runs(places):
             start = run[0][0]
-            octets = self._blocks.read(start, run[-1][0] + run[-1][1] - start)
+            octets = read_range(self._source, start, run[-1][0] + run[-1][1] - start)
             for offset, size in run:
                 block = Block.frame(octets[offset - start : offset - start + size], offset)
-                block.check_magic(magic, self._blocks.path)
+                block.check_magic(magic, self._path)
                 if len(block.stored) != size:
                     problem = f"expected an HFile block of {size} bytes, found {len(block.stored)}"
                     raise HFileError(problem, offset)
@@ -273,11 +270,11 @@ class HFileReader:
             needed = Block.stored_size(rest) if len(rest) >= HEADER_SIZE else HEADER_SIZE
             if needed > len(rest) and window_at + len(window) < end:
                 length = min(max(_READ, needed), end - offset)
-                window, window_at = self._blocks.read(offset, length), offset
+                window, window_at = read_range(self._source, offset, length), offset
                 continue
             block = Block.frame(rest, offset)
             if block.magic not in _SKIPPED_MAGICS:
-                block.check_magic(DATA_MAGIC, self._blocks.path)
+                block.check_magic(DATA_MAGIC, self._path)
                 yield block
             offset = block.end
 
@@ -290,22 +287,21 @@ class HFileReader:
             if contents and size + block.content_size > part_size:
                 yield decode_entries(contents, offsets, self.file_info)
                 contents, offsets, size = [], [], 0
-            contents.append(block.content(self.trailer.codec, self._blocks.path))
+            contents.append(block.content(self.trailer.codec, self._path))
             offsets.append(block.offset)
             size += len(contents[-1])
         if contents:
             yield decode_entries(contents, offsets, self.file_info)
 
 
-def _parse_meta_index(
-    octets: memoryview, trailer: Trailer, blocks: BlockReader
-) -> dict[str, Place]:
+def _parse_meta_index(octets: memoryview, trailer: Trailer, path: str) -> dict[str, Place]:
     """Parse the index of meta blocks, which follows the root index."""
     if trailer.meta_index_count == 0:
         return {}
     start = trailer.load_on_open_offset
     offset = Block.frame(octets, start).end
-    content = blocks.block(octets[offset - start :], offset, ROOT_INDEX_MAGIC)
+    stored = octets[offset - start :]
+    content = block_content(stored, offset, ROOT_INDEX_MAGIC, trailer.codec, path)
     names, places = parse_root_index(content, trailer.meta_index_count, offset)
     return dict(zip((name.decode("utf-8", "replace") for name in names), places, strict=True))
 

@@ -31,24 +31,32 @@ _DAY_MS = 86_400_000
 
 
 class OrderingWrapper(Enum):
-    """The class that wraps an ordering value, and so its type in Hudi."""
+    """The class that wraps an ordering value, and the Avro type of its field `value`."""
 
     # In the order of the branches of Hudi's union. Two values of different wrappers are of
     # different Java classes, and so do not compare: an IntWrapper 5 and a LongWrapper 7 are not in
-    # order.
+    # order. Hudi leaves out most logical types; they are added where it applies them when it
+    # unwraps the value.
 
-    BOOLEAN = "BooleanWrapper"  # bool
-    INT = "IntWrapper"  # int32
-    LONG = "LongWrapper"  # int64
-    FLOAT = "FloatWrapper"  # float32
-    DOUBLE = "DoubleWrapper"  # float64
-    BYTES = "BytesWrapper"  # binary
-    STRING = "StringWrapper"  # string
-    DATE = "DateWrapper"  # date32
-    DECIMAL = "DecimalWrapper"  # decimal128(30, 15), whatever scale the column has
-    TIME_MICROS = "TimeMicrosWrapper"  # int64, microseconds of the day
-    TIMESTAMP_MICROS = "TimestampMicrosWrapper"  # timestamp[us, UTC]
-    LOCAL_DATE = "LocalDateWrapper"  # date32; only within an ArrayWrapper
+    BOOLEAN = "BooleanWrapper", "boolean"
+    INT = "IntWrapper", "int"
+    LONG = "LongWrapper", "long"
+    FLOAT = "FloatWrapper", "float"
+    DOUBLE = "DoubleWrapper", "double"
+    BYTES = "BytesWrapper", "bytes"
+    STRING = "StringWrapper", "string"
+    DATE = "DateWrapper", "int", "date"
+    DECIMAL = "DecimalWrapper", "bytes", "decimal"  # of 30 digits, 15 of them after the point
+    TIME_MICROS = "TimeMicrosWrapper", "long", "time-micros"
+    TIMESTAMP_MICROS = "TimestampMicrosWrapper", "long", "timestamp-micros"
+    LOCAL_DATE = "LocalDateWrapper", "int", "date"  # only within an ArrayWrapper
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """Avro schema of the class."""
+        name, carrier, *logical = self.value
+        avro: dict[str, object] = {"type": carrier, "precision": 30, "scale": 15}
+        return _record(name, value={**avro, "logicalType": logical[0]} if logical else carrier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,28 +229,6 @@ _KRYO: dict[str, tuple[OrderingWrapper, pa.DataType | None]] = {
     "java.math.BigDecimal": (OrderingWrapper.DECIMAL, None),
 }
 
-# The Avro type of each wrapper's field `value`, in the order of the union's branches. Hudi leaves
-# out most logical types; they are added where it applies them when it unwraps the value.
-_AVRO_TYPES: dict[OrderingWrapper, object] = {
-    OrderingWrapper.BOOLEAN: "boolean",
-    OrderingWrapper.INT: "int",
-    OrderingWrapper.LONG: "long",
-    OrderingWrapper.FLOAT: "float",
-    OrderingWrapper.DOUBLE: "double",
-    OrderingWrapper.BYTES: "bytes",
-    OrderingWrapper.STRING: "string",
-    OrderingWrapper.DATE: {"type": "int", "logicalType": "date"},
-    OrderingWrapper.DECIMAL: {
-        "type": "bytes",
-        "logicalType": "decimal",
-        "precision": 30,
-        "scale": 15,
-    },
-    OrderingWrapper.TIME_MICROS: {"type": "long", "logicalType": "time-micros"},
-    OrderingWrapper.TIMESTAMP_MICROS: {"type": "long", "logicalType": "timestamp-micros"},
-    OrderingWrapper.LOCAL_DATE: {"type": "int", "logicalType": "date"},
-}
-
 
 def _record(name: str, **fields: object) -> dict[str, object]:
     return {
@@ -256,9 +242,7 @@ def _record(name: str, **fields: object) -> dict[str, object]:
 def _delete_list_schema() -> AvroRecord:
     """Return the schema of version 3 payloads, which is not in the block."""
     # Releases have only added branches at the end of the unions, so that of 1.2.0 fits all blocks.
-    *scalars, local_date = (
-        _record(wrapper.value, value=avro_type) for wrapper, avro_type in _AVRO_TYPES.items()
-    )
+    *scalars, local_date = (wrapper.schema for wrapper in OrderingWrapper)
     # The second union names the types that the first one has defined.
     items = ["null", *(scalar["name"] for scalar in scalars), local_date]
     arrays = _record("ArrayWrapper", wrappedValues=["null", {"type": "array", "items": items}])
