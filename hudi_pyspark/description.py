@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from hudi_pyspark.errors import HudiError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
     from hudi_pyspark.table.view import TableView
 
 # Each costs one small file. Hudi keeps at least twenty commits on the active timeline.
@@ -83,11 +83,10 @@ def describe(view: TableView) -> Description:
     """
     config, commits = view.config, view.commits
     last = commits[-_DESCRIBED_COMMITS:]
-    try:
+    metadata = []
+    with suppress(HudiError, OSError):
         metadata = list(view.commit_metadata.of([c.requested_time for c in last]).values())
-    except (HudiError, OSError):
-        metadata = []
-    files, size = _written(metadata)
+    stats = [stat for commit in metadata for _, stat in commit.all_stats()]
     return Description(
         name=config.name,
         path=view.storage.describe(""),
@@ -100,15 +99,10 @@ def describe(view: TableView) -> Description:
         last_action=str(commits[-1].action) if commits else "",
         commits=len(commits),
         sized_commits=len(metadata),
-        written_files=files,
-        written_bytes=size,
+        # Before version 8 commits append to log files of others.
+        written_files=len({stat.path for stat in stats}),
+        written_bytes=sum(stat.total_write_bytes for stat in stats),
     )
-
-
-def _written(metadata: list[CommitMetadata]) -> tuple[int, int]:
-    """Count distinct files, since before version 8 commits append to log files, and bytes."""
-    stats = [stat for commit in metadata for _, stat in commit.all_stats()]
-    return len({stat.path for stat in stats}), sum(stat.total_write_bytes for stat in stats)
 
 
 def html_table(caption: str, texts: Mapping[str, str]) -> str:

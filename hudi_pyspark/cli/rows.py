@@ -197,24 +197,16 @@ def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
 def _change_lines(changes: pa.Table) -> pa.Table:
     """Return changes as text for people: whole rows, or the old and new values of updates."""
     before, after = (_member_texts(changes.column(name)) for name in ("before", "after"))
+    kinds, changed = (changes[name].to_pylist() for name in ("change", "changed_columns"))
     lines = []
-    for row, (change, names) in enumerate(
-        zip(
-            changes.column("change").to_pylist(),
-            changes.column("changed_columns").to_pylist(),
-            strict=True,
-        )
-    ):
-        if change == "update":
-            cells = [f"{n}: {before[n][row]} → {after[n][row]}" for n in names]
-        else:
-            cells = [
-                f"{n}: {texts[row]}"
-                for n, texts in (after if change == "insert" else before).items()
-            ]
+    for row, (kind, names) in enumerate(zip(kinds, changed, strict=True)):
+        texts = after if kind == "insert" else before
+        cells = [f"{name}: {values[row]}" for name, values in texts.items()]
+        if kind == "update":
+            cells = [f"{name}: {before[name][row]} → {after[name][row]}" for name in names]
         lines.append(", ".join(cells))
-    keys = [n for n in changes.column_names if n not in ("changed_columns", "before", "after")]
-    named = changes.select(keys).rename_columns([name.removeprefix("_hoodie_") for name in keys])
+    shown = changes.drop_columns(["changed_columns", "before", "after"])
+    named = shown.rename_columns([n.removeprefix("_hoodie_") for n in shown.column_names])
     return named.append_column("columns", pa.array(lines, pa.string()))
 
 

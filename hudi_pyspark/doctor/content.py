@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -39,7 +40,12 @@ def check_logs(
 ) -> Iterator[Finding]:
     """Split every log file into its blocks, and on request decode every record."""
     paths = [path for path, name in stored.data_files.items() if isinstance(name, LogFileName)]
-    timestamps = _Timestamps(_latest_columns(view)) if deep and paths else None
+    timestamps = None
+    if deep and paths:
+        columns = pa.schema([])
+        with suppress(UnsupportedTableError):  # nothing was committed yet
+            columns = resolve_schema(view)
+        timestamps = _Timestamps(columns)
     has_problem, blocks = False, 0
     for path in track(paths, "Reading log files"):
         size = _committed_bytes(view, committed, stored, path)
@@ -118,13 +124,6 @@ def _decode(block: LogBlock) -> pa.Schema:
     elif block.block_type is not LogBlockType.COMMAND_BLOCK:
         return decode_data_block(block, None).schema
     return pa.schema([])
-
-
-def _latest_columns(view: TableView) -> pa.Schema:
-    try:
-        return resolve_schema(view)
-    except UnsupportedTableError:  # nothing was committed yet
-        return pa.schema([])
 
 
 class _Timestamps:

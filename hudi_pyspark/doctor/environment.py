@@ -72,7 +72,10 @@ def examine_environment(
         message = "pyspark is not installed: tables can only be read without Spark"
         yield Finding(Severity.NOTE, SPARK, "pyspark", message, "pip install 'pyspark>=4.0'")
         return
-    yield from _check_pandas(machine)
+    pandas = machine.version_of("pandas") or ""
+    if _numbers(pandas) >= (3,):
+        message = f"{pandas}; pyspark 4.0 to 4.3 do not accept pandas 3"
+        yield Finding(Severity.WARNING, PACKAGES, "pandas", message, "pip install 'pandas>=2.2,<3'")
     yield _check_java(machine)
     if settings is None:
         settings = spark_settings(machine.env)
@@ -119,13 +122,6 @@ def _check_package(machine: Machine, package: str, floor: str, *, is_needed: boo
     severity = Severity.PROBLEM if is_needed else Severity.WARNING
     message = f"{version}; {floor} is the lowest supported version"
     return Finding(severity, PACKAGES, package, message, install)
-
-
-def _check_pandas(machine: Machine) -> Iterator[Finding]:
-    version = machine.version_of("pandas")
-    if version is not None and _numbers(version) >= (3,):
-        message = f"{version}; pyspark 4.0 to 4.3 do not accept pandas 3"
-        yield Finding(Severity.WARNING, PACKAGES, "pandas", message, "pip install 'pandas>=2.2,<3'")
 
 
 def _check_java(machine: Machine) -> Finding:

@@ -68,6 +68,7 @@ def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> 
     missing = {path for file_slice in slices for path in _missing_from(view, file_slice)}
     # Cleans are archived too; after that it is unknown which files they removed.
     has_all_cleans = not view.history.archived_times
+    has_one_commit = view.config.log_file_has_one_commit
     for path, written in sorted(committed.written.items()):
         commit = written.committed_by
         if path in missing:
@@ -75,7 +76,8 @@ def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> 
             yield Finding(Severity.PROBLEM, FILES, path, message, RESTORE)
         elif path in stored.sizes or path in committed.removed:
             continue
-        elif has_all_cleans and not _is_appended(view, path):
+        # On a file system that appends, another file may have the blocks of a log file.
+        elif has_all_cleans and (has_one_commit or path.rpartition("/")[2][0] != "."):
             yield Finding(
                 Severity.WARNING,
                 FILES,
@@ -128,11 +130,6 @@ def _writers(view: TableView, file: LogFile) -> Iterator[str]:
         return  # the check of log files reports it
 
 
-def _is_appended(view: TableView, path: str) -> bool:
-    """Return whether another file may have the blocks of a log file, as appending writers do."""
-    return not view.config.log_file_has_one_commit and path.rpartition("/")[2].startswith(".")
-
-
 def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
     pending = {instant.requested_time for instant in view.timeline.pending}
     table = files(view)
@@ -153,16 +150,18 @@ def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
             "no commit names it: a failed or repeated attempt of a write left it. Readers skip it",
             "Nothing needs to be done; the file only takes space",
         )
-    foreign = sorted(path for path in stored.sizes if _is_foreign(path, stored))
+    names_by_path = {
+        path: path.rpartition("/")[2] for path in stored.sizes.keys() - stored.data_files
+    }
+    foreign = sorted(
+        path
+        for path, name in names_by_path.items()
+        if not is_partition_marker(name) and name[0] not in "._"
+    )
     if foreign:
         names = ", ".join(foreign[:3]) + (", …" if len(foreign) > 3 else "")
         message = f"{counted(len(foreign), 'file')} not written by Hudi, ignored by reads: {names}"
         yield Finding(Severity.NOTE, FILES, "", message)
-
-
-def _is_foreign(path: str, stored: StoredFiles) -> bool:
-    name = path.rpartition("/")[2]
-    return not (path in stored.data_files or is_partition_marker(name) or name[0] in "._")
 
 
 def _unmarked(stored: StoredFiles) -> Iterator[Finding]:

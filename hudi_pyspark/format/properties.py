@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BLANKS = " \t\f"
 # A key ends before the first separator or blank that no backslash protects.
-_KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
-_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+_ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
@@ -24,9 +23,8 @@ def parse_properties(text: bytes) -> dict[str, str]:
     # ValueError: ``\u`` without four hexadecimal digits.
     properties: dict[str, str] = {}
     for line in _logical_lines(text.decode("iso-8859-1")):
-        key_end = _match_end(_KEY, line, 0)
-        value_start = _match_end(_SEPARATOR, line, key_end)
-        properties[_unescape(line[:key_end])] = _unescape(line[value_start:])
+        key, value = _ENTRY.findall(line)[0]
+        properties[_unescape(key)] = _unescape(value)
     return properties
 
 
@@ -42,23 +40,13 @@ def _logical_lines(text: str) -> Iterator[str]:
         line = natural_line.lstrip(_BLANKS)
         if not parts and (not line or line[0] in "#!"):
             continue
-        if _is_continued(line):
+        if (len(line) - len(line.rstrip("\\"))) % 2:
             parts.append(line[:-1])
             continue
         yield "".join([*parts, line])
         parts = []
     if any(parts):  # the text ends in a backslash, which Java drops
         yield "".join(parts)
-
-
-def _is_continued(line: str) -> bool:
-    backslashes = len(line) - len(line.rstrip("\\"))
-    return backslashes % 2 == 1
-
-
-def _match_end(pattern: re.Pattern[str], line: str, start: int) -> int:
-    match = pattern.match(line, start)
-    return match.end() if match else start
 
 
 def _unescape(text: str) -> str:

@@ -62,8 +62,8 @@ def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
         value = record.value
         row = {
             "column": value["columnName"],
-            "min": _text_or_none(bound_value(value, "minValue")),
-            "max": _text_or_none(bound_value(value, "maxValue")),
+            "min": _text(bound_value(value, "minValue")),
+            "max": _text(bound_value(value, "maxValue")),
             "values": value["valueCount"],
             "nulls": value["nullCount"],
             "bytes": value["totalSize"],
@@ -103,8 +103,8 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
         bounds = bounded if is_whole else []
         yield {
             "column": metadata.schema.column(number).path,
-            "min": _text(min(s.min for s in bounds)) if bounds else None,
-            "max": _text(max(s.max for s in bounds)) if bounds else None,
+            "min": _text(min((s.min for s in bounds), default=None)),
+            "max": _text(max((s.max for s in bounds), default=None)),
             "values": sum(chunk.num_values for chunk in chunks),
             "nulls": nulls,
             "bytes": sum(chunk.total_compressed_size for chunk in chunks),
@@ -113,13 +113,9 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
         }
 
 
-def _text_or_none(value: object) -> str | None:
-    return None if value is None else _text(value)
-
-
-def _text(value: object) -> str:
+def _text(value: object) -> str | None:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value)
+    return None if value is None else str(value)

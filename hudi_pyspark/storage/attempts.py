@@ -68,7 +68,9 @@ class Attempts:
                 problem = self._without_secrets(error)
                 if _GONE.search(problem):
                     raise FileNotFoundError(errno.ENOENT, problem, place) from None
-                is_refused = _is_refused(error, problem)
+                is_refused = isinstance(error, PermissionError) or (
+                    _REFUSED.search(problem) is not None and _TRANSIENT.search(problem) is None
+                )
                 if is_refused and not (attempt < self.most and renew is not None and renew()):
                     raise StorageAccessError(place, problem) from None
                 if attempt == self.most:
@@ -83,9 +85,3 @@ class Attempts:
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return _IN_URLS.sub(r"\1=***", text)
-
-
-def _is_refused(error: Exception, text: str) -> bool:
-    if isinstance(error, PermissionError):
-        return True
-    return _REFUSED.search(text) is not None and _TRANSIENT.search(text) is None

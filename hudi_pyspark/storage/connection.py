@@ -91,7 +91,8 @@ class Connection:
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
         """Make a request, several times where it fails; see `Attempts.run`."""
-        attempts = Attempts(self._attempts, self._secrets())
+        used = self._used.options if self._used is not None else {}
+        attempts = Attempts(self._attempts, secret_values({**self._arguments, **used}))
         return attempts.run(lambda: request(self.current()), place, self._renew)
 
     def _credentials(self, refused: Credentials | None = None) -> Credentials | None:
@@ -108,12 +109,12 @@ class Connection:
         return connect(self._location, {**self._arguments, **more})
 
     def _renew(self) -> bool:
-        used = self._connected[1] if self._connected is not None else None
+        used = self._used
         return used is not None and self._credentials(refused=used) is not used
 
-    def _secrets(self) -> list[str]:
-        used = self._connected[1] if self._connected is not None else None
-        return secret_values({**self._arguments, **(used.options if used is not None else {})})
+    @property
+    def _used(self) -> Credentials | None:
+        return self._connected[1] if self._connected is not None else None
 
 
 def connect(location: Location, arguments: Mapping[str, Value]) -> FileSystem:

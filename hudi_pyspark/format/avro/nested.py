@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import Cursor, MalformedValueError, walk_bytes, walk_varint
@@ -119,46 +120,33 @@ class OptionalReader(BranchReader):
         return _spread(self.read_member(member, chosen, cursor), present)
 
 
-class PromotedReader(BranchReader):
-    """A union of int and long, or of float and double, and maybe null: the wider of the two."""
-
-    def read(self, cursor: Cursor) -> pa.Array:
-        chosen = self.read_branches(cursor)
-        members = []
-        place = np.zeros(len(cursor), np.int64)
-        count = 0
-        for ordinal in range(len(self.branches)):
-            if ordinal == self.null_branch:
-                continue
-            members.append(self.read_member(ordinal, chosen, cursor).cast(self.arrow))
-            rows = chosen == ordinal
-            place[rows] = np.arange(count, count + len(members[-1]))
-            count += len(members[-1])
-        absent = None if self.null_branch is None else chosen == self.null_branch
-        return pa.concat_arrays(members).take(pa.array(place, mask=absent))
-
-
 class UnionReader(BranchReader):
     """Any other union: a struct with a field per branch, one of them not null."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        chosen = self.read_branches(cursor)
-        children = [
-            self._read_child(ordinal, chosen, cursor)
-            for ordinal in range(len(self.branches))
-            if ordinal != self.null_branch
-        ]
+        chosen, children = self.read_members(cursor)
         present = None
         if self.null_branch is not None:
             bits = np.packbits(chosen != self.null_branch, bitorder="little")
             present = pa.py_buffer(bits)
         return pa.Array.from_buffers(self.arrow, len(cursor), [present], children=children)
 
-    def _read_child(self, ordinal: int, chosen: Int64s, cursor: Cursor) -> pa.Array:
-        present = chosen == ordinal
-        if not present.any():  # as most of the many branches of a delete's ordering value
-            return pa.nulls(len(cursor), self.branches[ordinal].arrow)
-        return _spread(self.read_member(ordinal, chosen, cursor), present)
+    def read_members(self, cursor: Cursor) -> tuple[Int64s, list[pa.Array]]:
+        """Return each row's branch, and the values of each branch but null, null elsewhere."""
+        chosen = self.read_branches(cursor)
+        return chosen, [
+            _spread(self.read_member(ordinal, chosen, cursor), chosen == ordinal)
+            for ordinal in range(len(self.branches))
+            if ordinal != self.null_branch
+        ]
+
+
+class PromotedReader(UnionReader):
+    """A union of int and long, or of float and double, and maybe null: the wider of the two."""
+
+    def read(self, cursor: Cursor) -> pa.Array:
+        _, members = self.read_members(cursor)
+        return pc.coalesce(*(member.cast(self.arrow) for member in members))
 
 
 class ListReader(ValueReader):
