@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.columns.arrays import differing_values
 from hudi_pyspark.columns.json_text import json_text
-from hudi_pyspark.columns.row_equality import differing_values
 from hudi_pyspark.errors import SchemaEvolutionError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.inspection.commits import counts_of, data_file_name, file_kind, known_commits
 from hudi_pyspark.inspection.services import pending_plans
 from hudi_pyspark.inspection.timeline import instant_row, schema_of
+from hudi_pyspark.table.commit_history import known_cleans, known_rollbacks
 from hudi_pyspark.table.listing import path_in
-from hudi_pyspark.table.table_services import known_cleans, known_rollbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.options.option import options_of
-from hudi_pyspark.options.read_options import INSPECT, TableOptions
-from hudi_pyspark.options.unknown_options import SPARK_OPTIONS
+from hudi_pyspark.options.read_options import INSPECT, SPARK_OPTIONS, TableOptions
 from hudi_pyspark.storage_options import is_storage_option
 
 if TYPE_CHECKING:

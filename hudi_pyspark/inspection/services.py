@@ -16,7 +16,7 @@ from hudi_pyspark.format.timeline.table_service_metadata import (
     parse_savepoint_metadata,
 )
 from hudi_pyspark.inspection.timeline import instant_row, schema_of, sorted_table
-from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
+from hudi_pyspark.table.commit_history import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import instant_path, read_instant
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hudi_pyspark.options.instant_text import check_as_of_text, parse_range_inst
 from hudi_pyspark.options.values import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from _typeshed import DataclassInstance
 
@@ -44,7 +44,6 @@ class Option:
     kind: Kind[object]
     default: object
     meaning: str
-    default_text: str | None  # None to show the default itself
     other_keys: tuple[str, ...]  # older keys, or those of hudi-rs 0.1 to 0.5, that mean the same
     in_streams: bool  # whether a stream takes it
     short_name: str = ""  # the field's name beside a key of Apache Hudi
@@ -58,16 +57,15 @@ class Option:
 def option(
     meaning: str,
     kind: Kind[_T],
+    key: str = "",
     *,
     default: _T | None = None,
-    key: str = "",
-    default_text: str | None = None,
     other_keys: tuple[str, ...] = (),
     in_streams: bool = True,
 ) -> _T:
     """Define a field of a dataclass that is an option; see `Option`."""
     value = kind.default if default is None else default
-    defined = Option(key, kind, value, meaning, default_text, other_keys, in_streams)
+    defined = Option(key, kind, value, meaning, other_keys, in_streams)
     return field(default=value, metadata={_OPTION: defined})
 
 
@@ -93,36 +91,34 @@ def as_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def word(
-    kind: type[_E],
-    error: type[InvalidOptionError] = InvalidOptionError,
-    *,
-    true: _E | None = None,
-    false: _E | None = None,
-) -> Kind[_E]:
-    """Make the kind of an enum's members, given by their values in any case; the first by default.
+def _words(
+    meanings: Mapping[str, _T], default: _T, error: type[InvalidOptionError] = InvalidOptionError
+) -> Kind[_T]:
+    """Make the kind of some words, in any case, by what they mean."""
 
-    ``true`` and ``false`` are what these words mean, where Apache Hudi has a switch.
-    """
-    words = {str(member.value): member for member in kind}
-    shown = ", ".join(f"`{name}`" for name in words)
-    words |= {n: m for n, m in (("true", true), ("false", false)) if m is not None}
-    switch = [f"`{n}` is `{m.value}`" for n, m in words.items() if n != m.value]
-
-    def parse(name: str, value: object) -> _E:
-        if isinstance(value, kind):
-            return value
+    def parse(name: str, value: object) -> _T:
         text = as_text(value)
-        if text.lower() not in words:
-            raise error(f"{name} is {text!r}; known: {', '.join(words)}")
-        return words[text.lower()]
+        word = text.strip().lower()
+        if word not in meanings:
+            raise error(f"{name} is {text!r}; known: {', '.join(meanings)}")
+        return meanings[word]
 
-    values = "; ".join([shown, *([", ".join(switch)] if switch else [])])
-    return Kind(values, parse, next(iter(kind)))
+    same: dict[_T, list[str]] = {}
+    for word, meaning in meanings.items():
+        same.setdefault(meaning, []).append(f"`{word}`")
+    return Kind(", ".join(map(" or ".join, same.values())), parse, default)
+
+
+def word(
+    kind: type[_E], error: type[InvalidOptionError] = InvalidOptionError, **others: _E
+) -> Kind[_E]:
+    """Make the kind of an enum's members, by their values or other words; the first by default."""
+    members = {str(member.value): member for member in kind}
+    return _words(members | others, next(iter(kind)), error)
 
 
 def whole_number(values: str = "", most: int | None = _MAX_INT) -> Kind[int]:
-    """Make the kind of whole numbers from 1 to `most`; None for no bound."""
+    """Make the kind of whole numbers from 1 to `most`; None for no bound. 0 is the default."""
     bound = f"to {most}" if most is not None else "on"
 
     def parse(name: str, value: object) -> int:
@@ -135,30 +131,11 @@ def whole_number(values: str = "", most: int | None = _MAX_INT) -> Kind[int]:
     return Kind(values or f"1 {bound}", parse, 0)
 
 
-def text(values: str, *, is_secret: bool = False) -> Kind[str]:
-    """Make the kind of any text."""
-    return Kind(values, lambda _name, value: as_text(value), "", is_secret)
-
-
-def range_instant(values: str) -> Kind[str]:
-    """Make the kind of the begin or the end of a range."""
-    return Kind(values, lambda _name, value: parse_range_instant(as_text(value)), "")
-
-
-def _parse_boolean(name: str, value: object) -> bool:
-    given = as_text(value)
-    if given.strip().lower() not in ("true", "false"):
-        raise InvalidOptionError(f"{name} is {given!r}; give true or false")
-    return given.strip().lower() == "true"
-
-
-def _parse_cdc(name: str, value: object) -> bool:
-    given = as_text(value).strip().lower()
-    if given not in ("cdc", "latest_state", "true", "false"):
-        raise InvalidOptionError(
-            f"{name} is {as_text(value)!r}; known: latest_state, cdc, false, true"
-        )
-    return given in ("cdc", "true")
+def text(
+    values: str, parse: Callable[[str], str] = str, default: str = "", *, is_secret: bool = False
+) -> Kind[str]:
+    """Make the kind of a text, which `parse` may check."""
+    return Kind(values, lambda _name, value: parse(as_text(value)), default, is_secret)
 
 
 def parse_columns(name: str, value: object) -> tuple[str, ...]:
@@ -175,12 +152,12 @@ def parse_columns(name: str, value: object) -> tuple[str, ...]:
 
 def _parse_indexes(name: str, value: object) -> frozenset[Index]:
     """Return the indexes to use: all, none, or those with names in a text or a sequence."""
-    if as_text(value).strip().lower() in ("true", "false"):
-        return frozenset(Index) if _parse_boolean(name, value) else frozenset()
-    known = {index.value: index for index in Index}
     if isinstance(value, str) or not isinstance(value, Iterable):
         value = as_text(value).split(",")
     names = [as_text(item).strip().lower() for item in value]
+    if names in (["true"], ["false"]):
+        return frozenset(Index if names == ["true"] else ())
+    known = {index.value: index for index in Index}
     if not names or not known.keys() >= set(names):
         raise InvalidOptionError(
             f"{name} is {', '.join(names)!r}; give true, false or some of {', '.join(known)}"
@@ -194,14 +171,14 @@ def _parse_as_of(_name: str, value: object) -> str:
     return as_text(value)
 
 
-def _parse_start(_name: str, value: object) -> str:
-    given = as_text(value) or "earliest"
-    return given.lower() if given.lower() in ("earliest", "latest") else parse_range_instant(given)
+def _parse_start(given: str) -> str:
+    start = given.lower() or "earliest"
+    return start if start in ("earliest", "latest") else parse_range_instant(given)
 
 
-BOOLEAN: Kind[bool] = Kind("`true`, `false`", _parse_boolean, default=False)
-BOOLEAN_OR_TABLE: Kind[bool | None] = Kind("`true`, `false`", _parse_boolean, None)
-CDC: Kind[bool] = Kind("`latest_state` or `false`, `cdc` or `true`", _parse_cdc, default=False)
+BOOLEAN = _words({"true": True, "false": False}, default=False)
+BOOLEAN_OR_TABLE: Kind[bool | None] = Kind(BOOLEAN.values, BOOLEAN.parse, None)
+CDC = _words({"latest_state": False, "false": False, "cdc": True, "true": True}, default=False)
 COLUMNS: Kind[tuple[str, ...] | None] = Kind("names with commas between", parse_columns, None)
 INDEXES = Kind(
     "`true`, `false`, or some of " + ", ".join(f"`{index.value}`" for index in Index),
@@ -209,4 +186,5 @@ INDEXES = Kind(
     frozenset(Index),
 )
 INSTANT: Kind[str | None] = Kind("an instant, see below", _parse_as_of, None)
-START = Kind("`earliest`, `latest`, an instant", _parse_start, "earliest")
+RANGE_INSTANT = text("an instant, digits of any length, `earliest`", parse_range_instant)
+START = text("`earliest`, `latest`, an instant", _parse_start, "earliest")

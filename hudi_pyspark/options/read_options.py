@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -14,16 +15,16 @@ from hudi_pyspark.options.option import (
     COLUMNS,
     INDEXES,
     INSTANT,
+    RANGE_INSTANT,
     START,
+    as_text,
     option,
     options_of,
     parse_columns,
-    range_instant,
     text,
     whole_number,
     word,
 )
-from hudi_pyspark.options.unknown_options import check_other_option
 from hudi_pyspark.options.values import (
     CdcFormat,
     HollowCommits,
@@ -33,6 +34,7 @@ from hudi_pyspark.options.values import (
     QueryType,
     RangeMerge,
 )
+from hudi_pyspark.storage_options import is_storage_option
 from hudi_pyspark.table.live_blocks import OnDamage
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
 
@@ -53,37 +55,33 @@ INSPECT: Final = "inspect"  # chooses a table about the table; inspect.<argument
 class TableOptions:
     """Which table is meant."""
 
-    path: str = option(
-        "the folder that has `.hoodie` in it",
-        text("one base path, no glob"),
-        default_text="required",
-    )
+    path: str = option("the folder that has `.hoodie` in it", text("one base path, no glob"))
     table: str = option(
         "instead of a path, the name of the table in a [catalog](storage.md#catalogs)",
         text("`catalog.schema.table`"),
     )
     catalog_type: str = option(
-        "the kind of catalog", text("`hive`, `glue`, `unity` or `polaris`"), key="catalog.type"
+        "the kind of catalog", text("`hive`, `glue`, `unity` or `polaris`"), "catalog.type"
     )
-    catalog_uri: str = option("where it is", text("a URI"), key="catalog.uri")
+    catalog_uri: str = option("where it is", text("a URI"), "catalog.uri")
     catalog_token: str = option(
         "bearer token for Unity Catalog or Polaris",
         text("a secret", is_secret=True),
-        key="catalog.token",
+        "catalog.token",
     )
     catalog_credential: str = option(
         "exchanged for a token by Polaris",
         text("`id:secret`", is_secret=True),
-        key="catalog.credential",
+        "catalog.credential",
     )
-    catalog_region: str = option("of Glue", text("a region"), key="catalog.region")
+    catalog_region: str = option("of Glue", text("a region"), "catalog.region")
     credentials_provider: str = option(
         "supplies [short-lived credentials](storage.md#short-lived-credentials)",
         text("`module:function`"),
     )
     inspect: str = option(
-        "instead of its rows, a [table about the table](looking-inside.md); the arguments of "
-        "its function are the options `inspect.instant`, `inspect.file` and so on",
+        "instead of its rows, a [table about the table](looking-inside.md); arguments are the "
+        "options `inspect.instant`, `inspect.file` and so on",
         text("`timeline`, `commits`, …"),
     )
 
@@ -99,28 +97,24 @@ class IncrementalOptions:
 
     # digits, exclusive
     begin: str = option(
-        "incremental and CDC queries: what was written after it",
-        range_instant("an instant, digits of any length, `earliest`"),
-        key="hoodie.datasource.read.begin.instanttime",
-        default_text="required",
+        "incremental and CDC queries, required: what was written after it",
+        RANGE_INSTANT,
+        "hoodie.datasource.read.begin.instanttime",
         other_keys=("hoodie.read.start.timestamp", "hoodie.read.file_group.start_timestamp"),
         in_streams=False,
     )
     # digits, inclusive; "" for the latest
     end: str = option(
-        "up to it, inclusive",
-        range_instant("the same"),
-        key="hoodie.datasource.read.end.instanttime",
-        default_text="the latest",
+        "up to it, inclusive; by default the latest",
+        RANGE_INSTANT,
+        "hoodie.datasource.read.end.instanttime",
         other_keys=("hoodie.read.end.timestamp", "hoodie.read.file_group.end_timestamp"),
         in_streams=False,
     )
     cdc: bool = option(
-        "the rows of a range as they are at its end, or its changes with their images; `cdc` "
-        "asks for an incremental query",
+        "the rows of a range as they are at its end, or its changes with their images",
         CDC,
-        key="hoodie.datasource.query.incremental.format",
-        default_text="`latest_state`",
+        "hoodie.datasource.query.incremental.format",
     )
     cdc_format: CdcFormat = option(
         "images of changes as JSON text, or as structs of the table's columns", word(CdcFormat)
@@ -129,7 +123,7 @@ class IncrementalOptions:
         "if commits or files of the range are gone: its latest rows, an error, or what can still "
         "be answered, the first and last with a warning. A CDC query cannot scan: it fails",
         word(OnMissing, true=OnMissing.FULL_SCAN, false=OnMissing.FAIL),
-        key="hoodie.datasource.read.incr.fallback.fulltablescan.enable",
+        "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
     )
     range_merge: RangeMerge = option(
         "incremental query: merge rows of the range among themselves, as Apache Hudi does, or with "
@@ -139,38 +133,36 @@ class IncrementalOptions:
     incremental_path_glob: str = option(
         "incremental query: only file slices with a file whose full path ends like it",
         text("a glob"),
-        key="hoodie.datasource.read.incr.path.glob",
-        default_text="all",
+        "hoodie.datasource.read.incr.path.glob",
     )
     skip_compaction: bool = option(
         "incremental query: leave out `commit` actions of a MERGE_ON_READ table",
         BOOLEAN,
-        key="hoodie.datasource.read.incr.skip_compact",
+        "hoodie.datasource.read.incr.skip_compact",
     )
     skip_clustering: bool = option(
         "incremental query: leave out clusterings",
         BOOLEAN,
-        key="hoodie.datasource.read.incr.skip_cluster",
+        "hoodie.datasource.read.incr.skip_cluster",
     )
     # 0 for the table's own
     table_version: int = option(
         "incremental query: below 8 ranges compare requested times, from 8 on completion times",
-        whole_number("a table version"),
-        key="hoodie.datasource.read.incr.table.version",
-        default_text="the table's",
+        whole_number("a table version; by default the table's"),
+        "hoodie.datasource.read.incr.table.version",
         in_streams=False,
     )
     use_end_schema: bool = option(
         "incremental query: the schema at the end of the range, not the latest",
         BOOLEAN,
-        key="hoodie.datasource.read.schema.use.end.instanttime",
+        "hoodie.datasource.read.schema.use.end.instanttime",
         in_streams=False,
     )
     hollow_commits: HollowCommits = option(
         "incremental query before version 8, with a pending commit inside the range: refuse, "
         "end before it, or read on",
         word(HollowCommits),
-        key="hoodie.read.timeline.holes.resolution.policy",
+        "hoodie.read.timeline.holes.resolution.policy",
     )
     # CDC ranges compare requested times; those of a stream compare its offsets.
     by_offset: bool = False
@@ -206,32 +198,27 @@ class ReadOptions:
     """Every option of a batch read, typed and checked."""
 
     query_type: QueryType = option(
-        "base files merged with their log files, the latest base files alone, or what a range "
-        "of commits wrote",
+        "base files merged with log files, base files alone, or what a range of commits wrote",
         word(QueryType, UnknownQueryTypeError),
-        key="hoodie.datasource.query.type",
+        "hoodie.datasource.query.type",
         other_keys=("hoodie.datasource.view.type", "hoodie.read.query.type"),
     )
     # as the user wrote it; see instant_text.resolve_as_of
     as_of: str | None = option(
         "the table as it was, its schema included",
         INSTANT,
-        key="as.of.instant",
-        default_text="now",
+        "as.of.instant",
         other_keys=("hoodie.read.as.of.timestamp",),
         in_streams=False,
     )
     columns: tuple[str, ...] | None = option(
-        "columns to read, in this order; the others are neither read nor decoded",
-        COLUMNS,
-        default_text="all",
+        "columns to read, in this order; the others are neither read nor decoded", COLUMNS
     )
     # see sql_text.parse_filter
     filter: str = option(
         "rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS "
         "NULL`, `AND`, `OR`, `NOT`",
         text("a condition, as in a WHERE clause"),
-        default_text="all rows",
     )
     include_meta_columns: bool = option(
         "`false` leaves the `_hoodie_*` columns out", BOOLEAN, default=True
@@ -250,18 +237,16 @@ class ReadOptions:
     )
     # 0 for the worker's default
     merge_memory: int = option(
-        "memory for the log records of a file slice while it is merged, for each of the "
-        "slices that `to_batches` reads at a time; beyond it they go to local disk",
+        "memory for the log records of a file slice while it is merged; beyond it they go to local "
+        "disk. By default 1 GiB, at most a third of `spark.executor.pyspark.memory` per task",
         whole_number("bytes, from 1 on", 2**63 - 1),
-        key="hoodie.memory.merge.max.size",
-        default_text="1 GiB, at most a third of `spark.executor.pyspark.memory` per task",
+        "hoodie.memory.merge.max.size",
     )
     # "" for the worker's default
     spill_folder: str = option(
-        "where these records go, in a file that disappears with the process",
+        "where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files",
         text("a local folder"),
-        key="hoodie.memory.spillable.map.path",
-        default_text="`SPARK_LOCAL_DIRS`, else the folder for temporary files",
+        "hoodie.memory.spillable.map.path",
     )
     on_damage: OnDamage = option(
         "about a log file that lost committed records; Apache Hudi does `ignore`", word(OnDamage)
@@ -269,18 +254,17 @@ class ReadOptions:
     merge_type: MergeType = option(
         "merge log records into base records, or return the rows of both, deletes ignored",
         word(MergeType),
-        key="hoodie.datasource.merge.type",
+        "hoodie.datasource.merge.type",
     )
     payload_merger: str = option(
-        "[merges the records](migration.md#your-own-mergers) of a payload class that Apache Hudi "
-        "does not have",
+        "[merges the records](migration.md#your-own-mergers) of a payload class of yours",
         text("`module:function`"),
     )
     use_record_positions: bool = option(
         "merge by row position where the log blocks carry positions that can be used",
         BOOLEAN,
+        "hoodie.merge.use.record.positions",
         default=True,
-        key="hoodie.merge.use.record.positions",
     )
     verify_checksums: bool = option(
         "compare the pages of Parquet base files with their checksums; GZIP always does",
@@ -290,44 +274,34 @@ class ReadOptions:
     partition_values_from_path: bool = option(
         "take partition columns from the path even if the files hold them",
         BOOLEAN,
-        key="hoodie.datasource.read.extract.partition.values.from.path",
+        "hoodie.datasource.read.extract.partition.values.from.path",
     )
     schema_on_read: bool | None = option(
         "match columns that schema on read changed by id; `false` matches them by name",
         BOOLEAN_OR_TABLE,
-        key="hoodie.schema.on.read.enable",
-        default_text="the table decides",
+        "hoodie.schema.on.read.enable",
     )
     delete_field: str = option(
-        "the column that marks deletes; only together with the marker",
+        "the column that marks deletes instead of the table's; only together with the marker",
         text("a column"),
-        key=DELETE_FIELD,
-        default_text="the table's",
+        DELETE_FIELD,
     )
-    delete_marker: str = option(
-        "its value in deleted records",
-        text("a text"),
-        key=DELETE_MARKER,
-        default_text="the table's",
-    )
+    delete_marker: str = option("its value in deleted records", text("a text"), DELETE_MARKER)
     bootstrap_base_path: str = option(
-        "the folder to use as `hoodie.bootstrap.base.path` of a bootstrapped table",
+        "replaces `hoodie.bootstrap.base.path` of a bootstrapped table, see below",
         text("a path or URI"),
-        default_text="found, see below",
     )
     use_metadata_table: bool = option(
         "find files in the metadata table where it can be relied upon; else list folders",
         BOOLEAN,
+        "hoodie.metadata.enable",
         default=True,
-        key="hoodie.metadata.enable",
     )
     data_skipping: frozenset[Index] = option(
-        "skip files by the statistics and indexes of the metadata table, if it is used: by "
-        "all of them, by none, or by some; the record index finds one row of several with the "
-        "same key",
+        "skip files by all, none or some of the metadata table's indexes, if it is used; the "
+        "record index finds one row of several with the same key",
         INDEXES,
-        key="hoodie.enable.data.skipping",
-        default_text="`true`",
+        "hoodie.enable.data.skipping",
     )
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
 
@@ -345,10 +319,14 @@ class ReadOptions:
         An unknown ``hoodie.*`` key is ignored, as Apache Hudi does, with a warning that names the
         nearest known key. Defaults that are not read options by key may be meant for others.
         """
-        _check_no_inspection(options)
         for name, value in options.items():
+            if name.lower().partition(".")[0] == INSPECT:
+                raise InvalidOptionError(
+                    f"option {name} belongs to batch reads of Spark with the option {INSPECT}; "
+                    "from Python call HudiTable(path).inspect"
+                )
             if name.lower() not in BY_NAME:
-                check_other_option(name.lower(), value, OPTIONS)
+                _check_other_option(name.lower(), as_text(value))
         keys = {k: v for k, v in (defaults or {}).items() if "." in k}  # of Hudi or hudi-rs
         by_default = GivenOptions.of(keys)
         given = GivenOptions({**by_default.values, **GivenOptions.of(options).values})
@@ -371,29 +349,25 @@ class StreamOptions:
     """The options that only streams have; a batch ignores them."""
 
     start_offset: str = option(
-        "stream: where it starts, exclusive", START, key="hoodie.datasource.streaming.startOffset"
+        "stream: where it starts, exclusive", START, "hoodie.datasource.streaming.startOffset"
     )
     # 0 for no limit
     max_commits: int = option(
-        "stream: most commits of one batch",
-        whole_number("from 1 on", None),
-        key="maxCommitsPerTrigger",
-        default_text="all",
+        "stream: most commits of one batch", whole_number("from 1 on", None), "maxCommitsPerTrigger"
     )
     # 0 for no limit
     max_bytes: int = option(
         "stream: most bytes that the commits of one batch wrote, but one commit at least",
         whole_number("from 1 on", None),
-        key="maxBytesPerTrigger",
-        default_text="all",
+        "maxBytesPerTrigger",
     )
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> StreamOptions:
         """Parse the options of a stream, by name in any case; refuse those it cannot have."""
         for name in options:
-            found = BY_NAME.get(name.lower())
-            if found is not None and not found.in_streams:
+            known = BY_NAME.get(name.lower())
+            if known is not None and not known.in_streams:
                 raise InvalidOptionError(
                     f"{name} cannot be combined with a stream, which starts at start_offset, goes "
                     "on from there, and has one schema"
@@ -408,12 +382,12 @@ class StreamOptions:
 
 # By the names of the fields, in the order of the docs.
 _BY_FIELD: Final = {
-    name: found
+    name: option
     for kind in (TableOptions, ReadOptions, IncrementalOptions, StreamOptions)
-    for name, found in options_of(kind).items()
+    for name, option in options_of(kind).items()
 }
 OPTIONS: Final = tuple(_BY_FIELD.values())
-BY_NAME: Final = {name.lower(): found for found in OPTIONS for name in found.names}  # all names
+BY_NAME: Final = {name.lower(): option for option in OPTIONS for name in option.names}  # all names
 
 
 def key_of(name: str) -> str:
@@ -433,13 +407,13 @@ class GivenOptions:
         query_type = key_of("query_type")
         values: dict[str, object] = {}
         for name, value in options.items():
-            found = BY_NAME.get(name.lower())
-            if found is None or (found.key == query_type and value == ""):
+            known = BY_NAME.get(name.lower())
+            if known is None or (known.key == query_type and value == ""):
                 continue
-            if found.key in values and not _say_the_same(found, values[found.key], value):
-                shown = "" if found.kind.is_secret else f", as {values[found.key]!r} and {value!r}"
-                raise InvalidOptionError(f"option {found.key} is given twice{shown}")
-            values[found.key] = value
+            if known.key in values and not _say_the_same(known, values[known.key], value):
+                shown = "" if known.kind.is_secret else f", as {values[known.key]!r} and {value!r}"
+                raise InvalidOptionError(f"option {known.key} is given twice{shown}")
+            values[known.key] = value
         given = cls(values)
         if query_type not in values and given.has("cdc") and given.value("cdc"):
             values[query_type] = QueryType.INCREMENTAL
@@ -451,24 +425,22 @@ class GivenOptions:
 
     def value(self, name: str) -> object:
         """Return the typed value of a field's option, or its default."""
-        return self._parse(_BY_FIELD[name])
+        option = _BY_FIELD[name]
+        if option.key not in self.values:
+            return option.default
+        return option.kind.parse(option.key, self.values[option.key])
 
     def parse(self, kind: type[_T], **others: object) -> _T:
         """Make the value of a class from its options and other fields."""
         make: Callable[..., _T] = kind
-        return make(**{n: self._parse(found) for n, found in options_of(kind).items()}, **others)
-
-    def _parse(self, found: Option) -> object:
-        if found.key not in self.values:
-            return found.default
-        return found.kind.parse(found.key, self.values[found.key])
+        return make(**{name: self.value(name) for name in options_of(kind)}, **others)
 
 
-def _say_the_same(found: Option, one: object, other: object) -> bool:
+def _say_the_same(option: Option, one: object, other: object) -> bool:
     if one == other:
         return True
     try:
-        return found.kind.parse(found.key, one) == found.kind.parse(found.key, other)
+        return option.kind.parse(option.key, one) == option.kind.parse(option.key, other)
     except InvalidOptionError:
         return False
 
@@ -486,15 +458,6 @@ def columns_text(columns: object) -> str:
     return joined
 
 
-def _check_no_inspection(options: Mapping[str, object]) -> None:
-    stray = [name for name in options if name.lower().partition(".")[0] == INSPECT]
-    if stray:
-        raise InvalidOptionError(
-            f"option {stray[0]} belongs to batch reads of Spark with the option {INSPECT}; from "
-            "Python call HudiTable(path).inspect"
-        )
-
-
 def _check_no_range(given: GivenOptions) -> None:
     stray = [key_of(name) for name in ("begin", "end", "range_merge") if given.has(name)]
     stray += [key_of("cdc")] if given.value("cdc") else []
@@ -502,3 +465,79 @@ def _check_no_range(given: GivenOptions) -> None:
         # Spark asks for the columns of a stream as for those of a batch.
         hint = "; a stream has start_offset instead" if given.has("begin") else ""
         raise InvalidOptionError(f"{stray[0]} needs {key_of('query_type')}=incremental{hint}")
+
+
+# Query features of Apache Hudi, and a switch of hudi-rs, that would change the rows if they were
+# ignored; by key, or by the beginning of a key that ends in a dot.
+_REFUSED = {
+    "hoodie.read.blob.inline.mode": "blobs are always read with their content, as CONTENT does",
+    "hoodie.datasource.read.paths": "load the base path and filter on partition columns instead",
+    "hoodie.datasource.read.incr.filters": "use .filter() on the DataFrame instead",
+    "hoodie.write.record.merge.custom.implementation.classes": "Java mergers cannot run here",
+    "hoodie.datasource.write.record.merger.impls": "Java mergers cannot run here",
+    "hoodie.read.use.read_optimized.mode": "give hoodie.datasource.query.type=read_optimized",
+    "hoodie.datasource.write.": "this source only reads",
+    "hoodie.datasource.read.table.valued.function.": "table-valued functions need Apache Hudi",
+}
+# Switches of the JVM reader and of hudi-rs that change their speed or code path, never the rows.
+HUDI_RS_IGNORED: Final = frozenset(
+    {
+        "hoodie.plan.listing.parallelism",
+        "hoodie.read.file.group.reader.version",
+        "hoodie.read.file.slice.read.concurrency",
+        "hoodie.read.input.partitions",
+        "hoodie.read.listing.parallelism",
+        "hoodie.read.scan.max.memory.size",
+    }
+)
+# Options that Spark itself hands to every source.
+SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
+_IGNORED = HUDI_RS_IGNORED | SPARK_OPTIONS
+_IGNORED_PREFIXES = (
+    "hoodie.common.diskmap.",
+    "hoodie.common.spillable.",
+    "hoodie.compaction.lazy.block.read",
+    "hoodie.compaction.reverse.log.read",
+    "hoodie.datasource.read.file.index.listing.",
+    "hoodie.datasource.read.streaming.table.version",
+    "hoodie.datasource.read.use.new.parquet.file.format",
+    "hoodie.file.group.reader.enabled",
+    "hoodie.file.index.enable",
+    "hoodie.filesystem.view.",
+    "hoodie.hfile.block.cache.",
+    "hoodie.memory.",
+    "hoodie.metadata.",
+    "hoodie.optimized.log.blocks.scan.enable",
+    "spark.",
+)
+
+
+def _check_other_option(name: str, value: str) -> None:
+    """Accept an option (in lower case) that is not a read option, or refuse it."""
+    known_prefix = next((p for p in _REFUSED if p.endswith(".") and name.startswith(p)), "")
+    reason = _REFUSED.get(name) or _REFUSED.get(known_prefix)
+    is_content = name == "hoodie.read.blob.inline.mode" and value.upper() == "CONTENT"
+    if reason is not None and value and not is_content:
+        raise UnsupportedQueryError(f"option {name} is not supported: {reason}")
+    if reason is not None or name in _IGNORED or name.startswith(_IGNORED_PREFIXES):
+        return
+    if is_storage_option(name):
+        return
+    is_key = name.startswith("hoodie.")
+    short_names = {n.lower(): n for option in OPTIONS for n in option.names if "." not in n}
+    near = _nearest(name, {} if is_key else short_names)
+    near = near or _nearest(name, {known: option.key for known, option in BY_NAME.items()})
+    hint = f"; did you mean {near}?" if near else ""
+    if is_key:
+        warnings.warn(f"unknown option {name} is ignored{hint}", UserWarning, stacklevel=2)
+        return
+    raise InvalidOptionError(
+        f"unknown option {name!r}{hint} (known: {', '.join(sorted(short_names.values()))}, and the "
+        "keys of Apache Hudi)"
+    )
+
+
+def _nearest(name: str, names: Mapping[str, str]) -> str:
+    """Return what the nearest name means; "" for none."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return names[near[0]] if near else ""

@@ -24,7 +24,7 @@ from hudi_pyspark.planning.commit_range import (
     matches_glob,
     slice_paths,
 )
-from hudi_pyspark.table.commit_slices import written_slices
+from hudi_pyspark.table.file_slices import written_slices
 from hudi_pyspark.tasks import CdcTask, ChangeSource, data_columns, missing_cdc_file
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from hudi_pyspark.planning.partition_values import (
     resolve_partition_values,
     stored_partition_values,
 )
-from hudi_pyspark.table.base_file_format import check_readable
 from hudi_pyspark.table.bootstrap import is_skeleton
+from hudi_pyspark.table.file_group import check_readable
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.merge_mode import check_supported
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hudi_pyspark.table.base_file_format import PARQUET
+from hudi_pyspark.table.file_group import PARQUET
 from hudi_pyspark.tasks import CdcTask
 
 if TYPE_CHECKING:

@@ -21,10 +21,8 @@ from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.base_rows import read_base_rows
 from hudi_pyspark.reading.log_records.decoder import LogDecoder, PositionsMissing
 from hudi_pyspark.reading.merge.merge import changed_rows, merge, unmerged
-from hudi_pyspark.reading.merge.spill_file import MemoryLimits
-from hudi_pyspark.reading.merge.spilled_merge import load_log
-from hudi_pyspark.table.live_blocks import SliceBlocks
-from hudi_pyspark.table.log_file import LogFiles
+from hudi_pyspark.reading.merge.spilled_merge import MemoryLimits, load_log
+from hudi_pyspark.table.live_blocks import LogFiles, SliceBlocks
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:

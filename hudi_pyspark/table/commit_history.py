@@ -1,4 +1,4 @@
-"""The commits of a table: what each did, when it completed, and until when it is answerable."""
+"""Completed actions of a table: what commits, cleans, rollbacks and restores did, and when."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hudi_pyspark.errors import TimeTravelError
 from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, parse_commit_metadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
+from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
 from hudi_pyspark.format.timeline.table_service_metadata import (
+    clean_metadata_of,
     parse_clean_metadata,
     parse_replace_plan,
+    parse_restore_metadata,
+    rollback_metadata_of,
 )
-from hudi_pyspark.table.archive import load_archive
+from hudi_pyspark.table.archive import load_archive, load_archived_bodies
 from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path, read_instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from hudi_pyspark.format.timeline.table_service_metadata import CleanMetadata, RollbackMetadata
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.archive import ArchivedInstant
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.timeline import Timeline
+    from hudi_pyspark.table.view import TableView
+
 
 # Reading small files waits on the storage, not on the processor.
 _READ_THREADS = 16
@@ -214,3 +221,63 @@ def _earliest_retained(history: CommitHistory) -> str:
     clean = parse_clean_metadata(read_instant(history.storage, path), path=path)
     first_commit = history.commits[0].requested_time if history.commits else ""
     return clean.earliest_commit_to_retain or first_commit
+
+
+_T = TypeVar("_T")
+
+
+def known_cleans(
+    view: TableView, *, archived: bool
+) -> Iterator[tuple[Instant, CleanMetadata, bool]]:
+    """Yield completed cleans with what each removed, and whether it is archived."""
+    return _known(view, Action.CLEAN, clean_metadata_of, archived=archived)
+
+
+def known_rollbacks(
+    view: TableView, *, archived: bool
+) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
+    """Yield completed rollbacks with what each did, and whether it is archived."""
+    return _known(view, Action.ROLLBACK, rollback_metadata_of, archived=archived)
+
+
+def known_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata]]:
+    """Yield completed restores of the active timeline with what each did."""
+    for instant in _completed(view, Action.RESTORE):
+        path = instant_path(instant, view.config)
+        yield instant, parse_restore_metadata(read_instant(view.storage, path), path=path)
+
+
+def _known(
+    view: TableView,
+    action: Action,
+    metadata_of: Callable[[Mapping[str, Any]], _T],
+    *,
+    archived: bool,
+) -> Iterator[tuple[Instant, _T, bool]]:
+    for instant, body, path, is_archived in _bodies(view, action, archived=archived):
+        with undecodable_as_corrupt(path):
+            metadata = metadata_of(body)
+        yield instant, metadata, is_archived
+
+
+def _bodies(
+    view: TableView, action: Action, *, archived: bool
+) -> Iterator[tuple[Instant, Mapping[str, Any], str, bool]]:
+    """Yield instant, decoded body, path, and whether it is archived, archived ones first."""
+    if archived:
+        active = {i.requested_time for i in view.timeline.of_action(action)}
+        entries = [
+            entry
+            for entry in view.history.archived
+            if entry.action is action and entry.requested_time not in active
+        ]
+        bodies = load_archived_bodies(view.storage, entries)
+        for entry, body in zip(entries, bodies, strict=True):
+            yield entry.instant, body, entry.path, True
+    for instant in _completed(view, action):
+        path = instant_path(instant, view.config)
+        yield instant, read_body(read_instant(view.storage, path), path=path), path, False
+
+
+def _completed(view: TableView, action: Action) -> list[Instant]:
+    return [i for i in view.timeline.of_action(action) if i.is_completed]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from hudi_pyspark.errors import UnsupportedTableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -156,3 +160,25 @@ def _slices(
             for time in sorted({*bases, *logs})
         ]
     )
+
+
+PARQUET = ".parquet"
+_LANCE = ".lance"
+_READABLE = (PARQUET, ".orc", ".hfile", _LANCE)
+LANCE_MISSING = (
+    "Lance base files are read with the library pylance, which is not installed; install it with "
+    "pip install pylance (extra 'lance'), on every Spark executor too"
+)
+
+
+def check_readable(path: str) -> None:
+    """Refuse, at plan time, a base file whose format cannot be read."""
+    if path.endswith(PARQUET):
+        return
+    extension = posixpath.splitext(path)[1]
+    if extension not in _READABLE:
+        raise UnsupportedTableError(
+            f"base file {path} has the extension {extension!r}; supported: {', '.join(_READABLE)}"
+        )
+    if extension == _LANCE and importlib.util.find_spec("lance") is None:
+        raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}")

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.columns.row_equality import differing_rows
+from hudi_pyspark.columns.arrays import differing_rows
 
 NAN = np.array([0x7FF8_0000_0000_0001], np.uint64).view(np.float64)[0]
 

@@ -1,8 +1,13 @@
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
-from hudi_pyspark.options.read_options import BY_NAME, OPTIONS, ReadOptions, columns_text
-from hudi_pyspark.options.unknown_options import HUDI_RS_IGNORED, READ_OPTIMIZED_MODE
+from hudi_pyspark.options.read_options import (
+    BY_NAME,
+    HUDI_RS_IGNORED,
+    OPTIONS,
+    ReadOptions,
+    columns_text,
+)
 from hudi_pyspark.options.values import OnMissing, QueryType
 from hudi_pyspark.table.live_blocks import OnDamage
 
@@ -161,10 +166,10 @@ def test_every_option_of_the_list_is_known(name):
         pytest.param({"batch_rows": "2147483648"}, "batch_rows is '2147483648'", id="too-large"),
         pytest.param({"batch_rows": "٣"}, "batch_rows is '٣'", id="digit-of-another-script"),
         pytest.param({"batch_rows": ""}, "batch_rows is ''", id="no-number"),
-        pytest.param({"include_meta_columns": "yes"}, "is 'yes'; give true or false", id="yes"),
+        pytest.param({"include_meta_columns": "yes"}, "is 'yes'; known: true, false", id="yes"),
         pytest.param({"schema_on_read": "1"}, "schema.on.read.enable is '1'", id="one"),
         pytest.param(
-            {"use_record_positions": ""}, "positions is ''; give true or false", id="bool"
+            {"use_record_positions": ""}, "positions is ''; known: true, false", id="bool"
         ),
         pytest.param({"on_damage": "skip"}, "on_damage is 'skip'; known: fail, warn", id="damage"),
         pytest.param(
@@ -354,7 +359,7 @@ def test_keys_of_hudi_rs_are_those_of_its_package():
     """Every read option of an installed hudi-rs has its place here."""
     hudi = pytest.importorskip("hudi")
     keys = {member.value for member in hudi.HudiReadConfig}
-    assert keys - BY_NAME.keys() - HUDI_RS_IGNORED == {READ_OPTIMIZED_MODE}
+    assert keys - BY_NAME.keys() - HUDI_RS_IGNORED == {"hoodie.read.use.read_optimized.mode"}
 
 
 def test_options_take_precedence_over_defaults():

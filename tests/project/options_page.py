@@ -4,6 +4,7 @@ from pathlib import Path
 
 from hudi_pyspark.options.option import Option, as_text
 from hudi_pyspark.options.read_options import OPTIONS
+from hudi_pyspark.options.values import Index
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 
@@ -23,8 +24,8 @@ def render(page: str) -> str:
 
 def default_text(option: Option) -> str:
     """Return what the page says about the default of an option."""
-    if option.default_text is not None or option.default == "":
-        return option.default_text or ""
+    if option.default in ("", None, 0, frozenset(Index)) and option.default is not False:
+        return ""
     text = as_text(option.default)
     return text if text.isdigit() else f"`{text}`"
 

@@ -5,8 +5,13 @@ import re
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.options.read_options import OPTIONS, ReadOptions, StreamOptions, key_of
-from hudi_pyspark.options.unknown_options import HUDI_RS_IGNORED
+from hudi_pyspark.options.read_options import (
+    HUDI_RS_IGNORED,
+    OPTIONS,
+    ReadOptions,
+    StreamOptions,
+    key_of,
+)
 from hudi_pyspark.storage_options import SETTINGS
 from tests.project.options_page import PAGE, default_text, render
 

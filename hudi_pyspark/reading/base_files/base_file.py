@@ -6,18 +6,28 @@ Those of a metadata-only bootstrap have the table's meta columns, and a source i
 from __future__ import annotations
 
 import posixpath
+import tempfile
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
-from hudi_pyspark.reading.base_files.hfile import read_hfile_file
-from hudi_pyspark.reading.base_files.lance import read_lance_file
+from hudi_pyspark.errors import (
+    CorruptAvroError,
+    CorruptBaseFileError,
+    MissingFileError,
+    UnsupportedTableError,
+)
+from hudi_pyspark.format.avro.schema import parse_schema
+from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
+from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.reading.base_files.orc import read_orc_file
 from hudi_pyspark.reading.base_files.parquet import read_parquet_file
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
-from hudi_pyspark.table.base_file_format import PARQUET, check_readable
+from hudi_pyspark.table.file_group import LANCE_MISSING, PARQUET, check_readable
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
@@ -25,7 +35,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.storage import Storage
 
-_READERS = {".orc": read_orc_file, ".hfile": read_hfile_file, ".lance": read_lance_file}
+
 _EVERY_ROW_GROUP = RowGroupFilter()
 _NO_COLUMNS = pa.schema([])
 
@@ -134,3 +144,61 @@ def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(
         [*left.columns, *right.columns], schema=pa.schema([*left.schema, *right.schema])
     )
+
+
+def read_hfile_file(
+    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """Read a whole HFile and decode some columns; see `read_base_file`."""
+    # The blocks of an HFile are compressed rows, so it cannot be read in part.
+    place = storage.describe(path)
+    try:
+        hfile = read_hfile(storage.read_bytes(path), path=path)
+        schema_text = hfile.file_info.get(SCHEMA_INFO)
+        if schema_text is None:
+            raise CorruptBaseFileError(place, "expected an Avro schema in its file info")
+        schema = parse_schema(str(schema_text, "utf-8"))
+        table = decode_hfile_records(hfile, schema, columns)
+    except (HFileError, CorruptAvroError, UnicodeDecodeError) as error:
+        reason = error.reason() if isinstance(error, CorruptAvroError) else error
+        raise CorruptBaseFileError(place, f"not readable as HFile: {reason}") from error
+    for start in range(0, table.num_rows, batch_rows):
+        # Arrow does not bound the length of a slice without columns by itself.
+        yield table.slice(start, min(batch_rows, table.num_rows - start))
+
+
+def read_lance_file(
+    storage: Storage, path: str, columns: Sequence[str], batch_rows: int
+) -> Iterator[pa.Table]:
+    """Stream a Lance file; see `read_base_file`."""
+    try:
+        from lance.file import LanceFileReader  # noqa: PLC0415  (an optional extra)
+    except ImportError as error:
+        raise UnsupportedTableError(f"base file {path}: {LANCE_MISSING}") from error
+    with _local_file(storage, path) as local:
+        try:
+            names = LanceFileReader(str(local)).metadata().schema.names
+            wanted = [name for name in columns if name in names]
+            # The library refuses an empty list.
+            reader = LanceFileReader(str(local), columns=wanted or names[:1])
+            for batch in reader.read_all(batch_size=batch_rows).to_batches():
+                yield pa.Table.from_batches([batch]).select(wanted)
+        except (pa.ArrowInvalid, OSError, RuntimeError, ValueError) as error:
+            problem = f"not readable as Lance: {error}"
+            raise CorruptBaseFileError(storage.describe(path), problem) from error
+
+
+@contextmanager
+def _local_file(storage: Storage, path: str) -> Iterator[Path]:
+    """Yield the file on this machine, copied here if need be: the library opens only paths."""
+    local = Path(storage.describe(path))
+    if local.is_file():
+        yield local
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "base.lance"
+        copy.write_bytes(storage.read_bytes(path))
+        yield copy
+
+
+_READERS = {".orc": read_orc_file, ".hfile": read_hfile_file, ".lance": read_lance_file}

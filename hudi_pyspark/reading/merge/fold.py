@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import UnsupportedMergeError
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
-from hudi_pyspark.reading.merge.custom_merger import merge_pairs
-from hudi_pyspark.reading.merge.payload import decide
+from hudi_pyspark.reading.merge.payload import decide, merge_pairs
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array
-from hudi_pyspark.columns.row_equality import differing_rows
+from hudi_pyspark.columns.arrays import as_one_array, differing_rows
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import comparable_ordering
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records

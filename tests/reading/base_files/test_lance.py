@@ -8,7 +8,7 @@ import pytest
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError, UnsupportedTableError
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.table.base_file_format import check_readable
+from hudi_pyspark.table.file_group import check_readable
 from tests.memory_storage import MemoryStorage
 
 PATH = "f1-0_0-1-0_001.lance"
