@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.file_group import FileSlice, LogFile
     from hudi_pyspark.table.live_blocks import BlockFilter
     from hudi_pyspark.table.merge_mode import MergeRule
 
@@ -184,6 +183,12 @@ class ScanTask:
         """Return the read of fewer columns of the answer, of which structs may lack fields."""
         return replace(self, shared=self.shared.narrowed(wanted))
 
+    def merged(self) -> ScanTask:
+        """Return the read of the merged slice, for a range of partial updates."""
+        assert self.merged_slice is not None  # only a range has partial updates on top of it
+        shared = replace(self.shared, merges_whole_table=True)
+        return replace(self, file_slice=self.merged_slice, merged_slice=None, shared=shared)
+
 
 class ChangeSource(enum.Enum):
     """Where the changes of one file come from."""
@@ -203,9 +208,10 @@ class CdcTask:
     instant: str  # requested time of the commit
     before: ScanTask | None  # the slice as it was; None if there was none, or none is needed
     after: ScanTask | None  # the files that the commit wrote; None if none are needed
-    cdc_files: tuple[tuple[str, int], ...]  # CDC log files: path from the base path, bytes
+    cdc_files: tuple[LogFile, ...]  # of `CDC_LOG`
     images: pa.Schema  # data columns of the images
     as_struct: bool  # images as structs instead of JSON text
+    settings: ReadSettings = ReadSettings()
     predicate: Predicate | None = None  # only changes for which it is true; None for all
 
 
@@ -226,11 +232,6 @@ def data_columns(table_schema: pa.Schema) -> pa.Schema:
     """Return the columns that images have: those of the table, without meta columns."""
     hidden = (*META_COLUMNS, OPERATION_COLUMN)
     return pa.schema([field for field in table_schema if field.name not in hidden])
-
-
-def missing_cdc_file(storage: Storage, path: str) -> str:
-    """Return the text of an error about a CDC log file that is gone."""
-    return f"{storage.describe(path)}, a CDC log file, is not on the storage"
 
 
 def _replace(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:

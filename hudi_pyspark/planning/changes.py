@@ -24,8 +24,9 @@ from hudi_pyspark.planning.commit_range import (
     matches_glob,
     slice_paths,
 )
+from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.file_slices import written_slices
-from hudi_pyspark.tasks import CdcTask, ChangeSource, data_columns, missing_cdc_file
+from hudi_pyspark.tasks import CdcTask, ChangeSource, data_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -109,7 +110,7 @@ def _commit_tasks(
 
 def _task_paths(task: CdcTask) -> list[str]:
     slices = [scan.file_slice for scan in (task.before, task.after) if scan is not None]
-    return [path for path, _ in task.cdc_files] + [p for s in slices for p in slice_paths(s)]
+    return [file.path for file in task.cdc_files] + [p for s in slices for p in slice_paths(s)]
 
 
 def _known_begin(
@@ -180,9 +181,13 @@ class _ChangePlanner:
         file_id: str,
         stats: Sequence[WriteStat],
     ) -> Iterator[CdcTask]:
-        cdc_files = tuple(file for stat in stats for file in stat.cdc_files)
+        cdc_files = tuple(
+            LogFile(path, file_id, time, 0, "", size, committed_size=size)
+            for stat in stats
+            for path, size in stat.cdc_files
+        )
         if cdc_files:
-            self._check_cdc_files(time, partition, [path for path, _ in cdc_files])
+            self._check_cdc_files(time, partition, [file.path for file in cdc_files])
             mode = self.view.config.cdc_logging_mode
             before = None
             if mode == "OP_KEY_ONLY":
@@ -220,7 +225,7 @@ class _ChangePlanner:
         *,
         before: ScanTask | None = None,
         after: ScanTask | None = None,
-        cdc_files: tuple[tuple[str, int], ...] = (),
+        cdc_files: tuple[LogFile, ...] = (),
     ) -> CdcTask:
         return CdcTask(
             source=source,
@@ -266,7 +271,9 @@ class _ChangePlanner:
         listed = {file.name for file in self.view.listing.files([partition])[partition]}
         for path in paths:
             if path.rpartition("/")[2] not in listed:
-                raise self._gone(time, MissingFileError(missing_cdc_file(self.view.storage, path)))
+                place = self.view.storage.describe(path)
+                problem = f"{place}, a CDC log file, is not on the storage"
+                raise self._gone(time, MissingFileError(problem))
 
     def _gone(self, time: str, error: MissingFileError) -> IncrementalRangeError:
         return IncrementalRangeError(

@@ -113,7 +113,7 @@ def _cost(scan: ExplainedScan) -> str:
     """Count tasks, and bytes of the files that they open, of which they read some columns."""
     base = sum(_base_bytes(task) for task in scan.scans)
     logs = sum(log.size for task in scan.scans for log in task.file_slice.log_files)
-    other = sum(size for task in scan.changes for _, size in task.cdc_files)
+    other = sum(file.size for task in scan.changes for file in task.cdc_files)
     parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
     if other:
         parts.append(f"{other:,} of change files")

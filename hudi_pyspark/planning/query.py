@@ -16,7 +16,7 @@ from hudi_pyspark.planning.commit_range import (
     range_slices,
     resolve_range,
 )
-from hudi_pyspark.planning.slice_tasks import plan
+from hudi_pyspark.planning.slice_tasks import plan, read_settings
 from hudi_pyspark.tasks import cdc_schema
 
 if TYPE_CHECKING:
@@ -205,4 +205,5 @@ class ChangesQuery(Query):
 
         schema = planner.table_schema
         tasks = plan_changes(self.view, self.options, schema, plan_whole)
-        return [replace(task, predicate=predicate) for task in tasks]
+        settings = read_settings(planner.options)
+        return [replace(task, predicate=predicate, settings=settings) for task in tasks]

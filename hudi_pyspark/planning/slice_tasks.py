@@ -96,7 +96,7 @@ def plan(
         options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
     )
     common = SharedPlan(
-        settings=ReadSettings(**{f.name: getattr(options, f.name) for f in fields(ReadSettings)}),
+        settings=read_settings(options),
         result=result,
         working=table_schema,
         rule=context.rule,
@@ -125,6 +125,11 @@ def plan(
         merged_slice = merged_slices.get((file_slice.partition_path, file_slice.file_id))
         tasks.append(ScanTask(file_slice, plans[kind], partition.values, merged_slice=merged_slice))
     return tasks
+
+
+def read_settings(options: ReadOptions) -> ReadSettings:
+    """Return those of the read options that reading uses."""
+    return ReadSettings(**{f.name: getattr(options, f.name) for f in fields(ReadSettings)})
 
 
 def admitted_record_keys(

@@ -51,7 +51,7 @@ def cost(task: ReadTask) -> int:
     """Return the cost of a task, in bytes of base files that take as long to read."""
     if isinstance(task, CdcTask):
         slices = [scan.file_slice for scan in (task.before, task.after) if scan is not None]
-        logged = sum(size * _LOG_WEIGHT + _OPENING for _, size in task.cdc_files)
+        logged = sum(file.size * _LOG_WEIGHT + _OPENING for file in task.cdc_files)
         return logged + sum(map(_slice_cost, slices))
     if task.byte_range is not None:
         return task.byte_range[1] - task.byte_range[0] + _OPENING

@@ -7,6 +7,7 @@ or a list of replaced file groups.
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,14 +17,14 @@ from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
-from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
+from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.predicate import matching
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
-from hudi_pyspark.format.log.log_file import frame_log_file
-from hudi_pyspark.reading.slice_reader import changes_of_log, slice_tables
+from hudi_pyspark.reading.slice_reader import changes_of_log, slice_blocks, slice_tables
+from hudi_pyspark.table.live_blocks import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import ChangeSource, cdc_schema, missing_cdc_file
+from hudi_pyspark.tasks import ChangeSource, cdc_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,30 +66,13 @@ def _read_log_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
 
 def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
     before, after = _Images(task.before, storage), _Images(task.after, storage)
-    for path, size in task.cdc_files:
-        for block in frame_log_file(_read_cdc_file(storage, path, size), path=path):
-            if block.block_type is LogBlockType.CORRUPT_BLOCK:
-                problem = "a corrupt block in a committed CDC log file. Restore it from a copy"
-                raise CorruptLogBlockError(problem, storage.describe(path), block.offset)
+    with closing(LogFiles(storage)) as files:
+        for block in slice_blocks(task.cdc_files, task.settings).framed(storage, files):
             if block.block_type is not LogBlockType.CDC_DATA_BLOCK:
                 continue
             logged = decode_data_block(block, None)
             if logged.num_rows:
-                yield _logged_changes(task, logged, before, after, source=path)
-
-
-def _read_cdc_file(storage: Storage, path: str, size: int) -> bytes:
-    try:
-        data = storage.read_bytes(path)
-    except FileNotFoundError as error:
-        raise MissingFileError(missing_cdc_file(storage, path)) from error
-    if len(data) < size:
-        raise CorruptLogBlockError(
-            f"the file has {len(data)} bytes, but its commit says {size}. Restore it from a copy",
-            storage.describe(path),
-            len(data),
-        )
-    return data
+                yield _logged_changes(task, logged, before, after, source=block.path)
 
 
 def _logged_changes(

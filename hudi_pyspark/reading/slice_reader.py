@@ -19,7 +19,7 @@ from hudi_pyspark.filter.keys_of_predicate import keys_array
 from hudi_pyspark.filter.predicate import matching, top_level_columns
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.base_rows import read_base_rows
-from hudi_pyspark.reading.log_records.decoder import LogDecoder, PositionsMissing
+from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.merge.merge import changed_rows, merge, unmerged
 from hudi_pyspark.reading.merge.spilled_merge import MemoryLimits, load_log
 from hudi_pyspark.table.live_blocks import LogFiles, SliceBlocks
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
     from hudi_pyspark.storage import Storage
-    from hudi_pyspark.tasks import CommitRange, ScanTask
+    from hudi_pyspark.table.file_group import LogFile
+    from hudi_pyspark.tasks import CommitRange, ReadSettings, ScanTask
 
 # A column that no file has, where a merge needs none: pyarrow's `take` and `concat_tables` lose the
 # number of rows of a table without columns.
@@ -83,7 +84,7 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     with closing(LogFiles(storage)) as files:
         blocks = read_live_blocks(task, storage, files)
         if _lacks_older_values(task, blocks):
-            yield from _unmerged_tables(_on_whole_slice(task), storage)
+            yield from _unmerged_tables(task.merged(), storage)
             return
         base = read_base_rows(task, storage, task.predicate)
         log = map(log_decoder(task).decode, blocks)
@@ -110,7 +111,7 @@ def _load_sides(task: ScanTask, storage: Storage) -> _MergeSides:
     with closing(LogFiles(storage)) as files:
         blocks = read_live_blocks(task, storage, files)
         if _lacks_older_values(task, blocks):
-            return _load_sides(_on_whole_slice(task), storage)
+            return _load_sides(task.merged(), storage)
         return _load_merge_sides(task, blocks, storage)
 
 
@@ -124,12 +125,6 @@ def _lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     return task.merged_slice is not None and any(
         block.is_partial and block.block_type is not LogBlockType.DELETE_BLOCK for block in blocks
     )
-
-
-def _on_whole_slice(task: ScanTask) -> ScanTask:
-    assert task.merged_slice is not None  # see `_lacks_older_values`
-    shared = replace(task.shared, merges_whole_table=True)
-    return replace(task, file_slice=task.merged_slice, merged_slice=None, shared=shared)
 
 
 def _is_written(commit_range: CommitRange, rows: pa.Table) -> npt.NDArray[np.bool_]:
@@ -147,16 +142,14 @@ def _load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Stora
         # occurs twice, both identify the same row.
         rows = list(read_base_rows(task, storage))
         if not _has_duplicates(rows):
-            return _MergeSides(load_log_records(_by_key(task), blocks), rows, task)
+            return _MergeSides(load_log_records(task, blocks, by_position=False), rows, task)
         task = replace(task, shared=replace(task.shared, record_keys=None))
     if _needs_no_keys(task, blocks):
         without_keys = _without_keys(task)
-        try:
-            log = load_log_records(without_keys, blocks)
-        except PositionsMissing:
-            pass  # a block has more or fewer positions than records, which its header does not say
-        else:
+        log = load_log_records(without_keys, blocks)
+        if log.by_position:
             return _MergeSides(log, read_base_rows(without_keys, storage), task)
+        log.close()  # a block has more or fewer positions than records: its header does not say so
     return _MergeSides(load_log_records(task, blocks), read_base_rows(task, storage), task)
 
 
@@ -167,8 +160,7 @@ def _has_positions(
     base = task.file_slice.base_file
     return (
         base is not None
-        and task.settings.use_record_positions
-        and not task.shared.rule.folds_base_rows
+        and _may_use_positions(task)
         and any_or_all(
             bool(block.record_positions_text) and block.positions_base_instant == base.instant_time
             for block in blocks
@@ -176,15 +168,14 @@ def _has_positions(
     )
 
 
+def _may_use_positions(task: ScanTask) -> bool:
+    return task.settings.use_record_positions and not task.shared.rule.folds_base_rows
+
+
 def _has_duplicates(tables: Sequence[pa.Table]) -> bool:
     """Decide whether two of the rows have the same record key."""
     keys = [key for table in tables for key in table.column(RECORD_KEY_COLUMN).to_pylist()]
     return len(set(keys)) < len(keys)
-
-
-def _by_key(task: ScanTask) -> ScanTask:
-    settings = replace(task.settings, use_record_positions=False)
-    return replace(task, shared=replace(task.shared, settings=settings))
 
 
 def _needs_no_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
@@ -207,19 +198,19 @@ def _without_keys(task: ScanTask) -> ScanTask:
 
 def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[LogBlock]:
     """Return the log blocks of a slice that the query sees; see `SliceBlocks.read`."""
-    blocks = SliceBlocks(
-        task.file_slice.log_files,
-        task.shared.block_filter,
-        task.settings.on_damage,
-        most_bytes_in_memory=_memory(task).files,
-    )
-    return blocks.read(storage, files)
+    blocks = slice_blocks(task.file_slice.log_files, task.settings)
+    return blocks.read(storage, files, task.shared.block_filter)
 
 
-def log_decoder(task: ScanTask) -> LogDecoder:
+def slice_blocks(log_files: Sequence[LogFile], settings: ReadSettings) -> SliceBlocks:
+    """Return the reader of the blocks of some log files."""
+    return SliceBlocks(log_files, settings.on_damage, _memory(settings).files)
+
+
+def log_decoder(task: ScanTask, *, by_position: bool = True) -> LogDecoder:
     """Return the decoder of log blocks to the columns that the task works on."""
     base, shared = task.file_slice.base_file, task.shared
-    by_position = task.settings.use_record_positions and not shared.rule.folds_base_rows
+    by_position = by_position and _may_use_positions(task)
     return LogDecoder(
         task.working,
         task.partition.constants,
@@ -232,10 +223,13 @@ def log_decoder(task: ScanTask) -> LogDecoder:
     )
 
 
-def load_log_records(task: ScanTask, blocks: Sequence[LogBlock]) -> LoadedLog:
+def load_log_records(
+    task: ScanTask, blocks: Sequence[LogBlock], *, by_position: bool = True
+) -> LoadedLog:
     """Decode blocks of a task, into memory or onto local disk; see `load_log`."""
-    return load_log(blocks, log_decoder(task), _memory(task), task.shared.merger)
+    decoder = log_decoder(task, by_position=by_position)
+    return load_log(blocks, decoder, _memory(task.settings), task.shared.merger)
 
 
-def _memory(task: ScanTask) -> MemoryLimits:
-    return MemoryLimits.resolve(task.settings.merge_memory, task.settings.spill_folder, os.environ)
+def _memory(settings: ReadSettings) -> MemoryLimits:
+    return MemoryLimits.resolve(settings.merge_memory, settings.spill_folder, os.environ)

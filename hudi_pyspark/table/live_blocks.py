@@ -106,18 +106,25 @@ class SliceBlocks:
     """Reader of the live blocks of a slice."""
 
     log_files: Sequence[LogFile]  # of the slice, in the order in which they apply
-    block_filter: BlockFilter
     on_damage: OnDamage
     most_bytes_in_memory: int  # larger files are read piece by piece
 
-    def read(self, storage: Storage, files: LogFiles) -> list[LogBlock]:
+    def read(self, storage: Storage, files: LogFiles, block_filter: BlockFilter) -> list[LogBlock]:
         """Return the log blocks that the query sees, undecoded, in the order of their merge."""
-        scan = scan_blocks(self._frame(storage, files), self.block_filter)
-        self._check_damage(scan, storage)
-        self._check_presence(scan, storage)
+        scan = scan_blocks(self.framed(storage, files), block_filter)
+        if scan.corrupt_blocks:
+            places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)
+            _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
+        # Where a file system can append, the blocks of a file that a commit names and no listing
+        # has are in the file that they were appended to.
+        for file in self.log_files:
+            is_seen = not file.is_listed and file.committed_by <= block_filter.until
+            if is_seen and file.committed_by not in scan.instants:
+                raise MissingFileError.since_commit(storage.describe(file.path), file.committed_by)
         return list(scan.blocks)
 
-    def _frame(self, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
+    def framed(self, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
+        """Yield all blocks of the listed files, and report what committed files have lost."""
         listed = [file for file in self.log_files if file.is_listed]
         is_small = sum(file.size for file in listed) <= self.most_bytes_in_memory
         # Of a native log only some columns may be needed.
@@ -130,7 +137,13 @@ class SliceBlocks:
                     f"the file has {len(data)} bytes, but its commit says {file.committed_size}"
                 )
                 self.on_damage.report(problem, storage.describe(file.path), len(data))
-            yield from self._framed(file, data, storage)
+            for block in self._framed(file, data, storage):
+                # Others were torn by a write that never committed.
+                is_committed = block.offset < file.committed_size
+                if is_committed and block.block_type is LogBlockType.CORRUPT_BLOCK:
+                    problem = "a corrupt block within what completed commits wrote"
+                    self.on_damage.report(problem, storage.describe(file.path), block.offset)
+                yield block
 
     def _framed(self, file: LogFile, data: BytesSource, storage: Storage) -> Iterator[LogBlock]:
         try:
@@ -140,25 +153,6 @@ class SliceBlocks:
                 raise
             # It is one block, and no writer left half of it: those of failed commits are not read.
             self.on_damage.report(error.problem, storage.describe(file.path), error.offset)
-
-    def _check_damage(self, scan: LogScan, storage: Storage) -> None:
-        """Report corrupt blocks: torn by a write that never committed, or damaged since it did."""
-        committed = {f.path: f.committed_size for f in self.log_files}
-        for block in scan.corrupt_blocks:
-            if block.offset < committed[block.path]:
-                problem = "a corrupt block within what completed commits wrote"
-                self.on_damage.report(problem, storage.describe(block.path), block.offset)
-        if scan.corrupt_blocks:
-            places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)
-            _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
-
-    def _check_presence(self, scan: LogScan, storage: Storage) -> None:
-        """Refuse a slice without the blocks of a file that a commit names and no listing has."""
-        # Where a file system can append, the blocks are in the file that they were appended to.
-        for file in self.log_files:
-            is_seen = not file.is_listed and file.committed_by <= self.block_filter.until
-            if is_seen and file.committed_by not in scan.instants:
-                raise MissingFileError.since_commit(storage.describe(file.path), file.committed_by)
 
 
 class OnDamage(enum.Enum):

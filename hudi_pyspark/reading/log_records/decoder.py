@@ -68,10 +68,6 @@ _WRAPPERS = {
 }
 
 
-class PositionsMissing(Exception):
-    """A log block lacks usable positions, and its record keys are not read."""
-
-
 @dataclass(frozen=True)
 class LogDecoder:
     """Decoder of the data and delete blocks of a slice, for the columns of a schema.
@@ -99,7 +95,7 @@ class LogDecoder:
         return repairable_columns(self.schema)
 
     def decode(self, block: LogBlock) -> LogRecords:
-        """Decode one block; PositionsMissing if neither keys nor positions identify its records."""
+        """Decode one block; without keys and positions, if it lacks both."""
         if block.block_type is LogBlockType.DELETE_BLOCK:
             return self._decode_deletes(block)
         instant = block.instant_time or ""
@@ -191,8 +187,6 @@ class LogDecoder:
             )
             if positions is not None and len(positions) == length:
                 return positions
-        if not self.has_keys and length:
-            raise PositionsMissing
         return None
 
     def _only_rows(self) -> OnlyRows | None:

@@ -74,6 +74,11 @@ class LogInMemory:
 
     records: LogRecords
 
+    @property
+    def by_position(self) -> bool:
+        """Whether positions identify the records, or their keys."""
+        return self.records.positions is not None
+
     def merge(
         self,
         base: Iterable[pa.Table],

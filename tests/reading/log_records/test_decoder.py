@@ -7,7 +7,7 @@ import pytest
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, SchemaEvolutionError
 from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.format.log.log_block import HeaderKey
-from hudi_pyspark.reading.log_records.decoder import LogDecoder, PositionsMissing
+from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.records import NO_ROW
 from tests.reading.log_records.log_files import (
     BASE_INSTANT,
@@ -89,7 +89,7 @@ def test_one_block_without_usable_positions_makes_all_merge_by_key(unusable, fir
     assert load(b"".join(blocks)).positions is None
 
 
-def test_without_record_keys_a_block_needs_positions():
+def test_block_without_positions_has_none_even_if_keys_are_not_read():
     decoder = LogDecoder(
         pa.schema([("ts", pa.int64())]), {}, RULE, positions_of=BASE_INSTANT, columns=["ts"]
     )
@@ -97,8 +97,7 @@ def test_without_record_keys_a_block_needs_positions():
     positions = decoder.decode(usable).positions
     assert positions is not None
     assert positions.tolist() == [3]
-    with pytest.raises(PositionsMissing):
-        decoder.decode(bare)
+    assert decoder.decode(bare).positions is None
 
 
 def test_fewer_positions_than_records_are_not_used():
