@@ -159,10 +159,8 @@ class HudiTable:
     def names_in_catalog(database: str, catalog: Mapping[str, str]) -> list[str]:
         """Return the names of all tables of a database in a catalog, also those not of Hudi.
 
-        Args:
-            database: its parts with dots between: ``database`` (Hive Metastore, Glue) or
-                ``catalog.schema`` (Unity Catalog, Polaris).
-            catalog: as of `from_catalog`, and so are the errors.
+        The name of the database is that of a table in `from_catalog` without its last part; the
+        settings of the catalog and the errors are the same.
         """
         from hudi_pyspark.catalogs import list_tables  # noqa: PLC0415  (few need it)
 
@@ -172,9 +170,7 @@ class HudiTable:
     def from_options(cls, options: Mapping[str, str]) -> HudiTable:
         """Open the table that options of Spark name, by its path or in a catalog.
 
-        Raises:
-            InvalidOptionError: both are given, or a setting is missing or unknown.
-            HudiError: as the constructor and `from_catalog` do.
+        Raises what the constructor and `from_catalog` do, and InvalidOptionError if both are given.
         """
         given = GivenOptions.of(options)
         named = given.parse(TableOptions)
@@ -260,8 +256,7 @@ class HudiTable:
             columns: names of those that it has; all by default.
             options: other options of `scan`, e.g. ``as_of``, ``begin`` or ``filter``.
 
-        Raises:
-            HudiError: as for `scan`.
+        Errors are those of `scan`.
         """
         return self.scan(columns, **options).to_dataset()
 
@@ -450,13 +445,9 @@ class HudiTable:
         if self._defaults.keys().isdisjoint(GivenOptions.of(options).values):
             options = {**self._defaults, **options}
         parsed = ReadOptions.parse(options, from_environment(os.environ))
-        return Scan.of(
-            self._view_for(parsed),
-            parsed,
-            registered_payloads() if mergers is None else mergers,
-            limit=limit,
-            spark_options=self._spark_options(options),
-        )
+        # Spark cannot be handed a file system object.
+        spark_options = None if self._opened_by is None else {**options, **self._opened_by}
+        return self._scan(parsed, mergers, limit=limit, spark_options=spark_options)
 
     def scan_range(
         self,
@@ -465,38 +456,32 @@ class HudiTable:
         end: str,
         mergers: Mapping[str, PayloadMerger] | None = None,
     ) -> Scan:
-        """Choose one batch of a stream: what was written after an offset, up to another.
+        """Choose one batch of a stream: from an offset, exclusive, to another, inclusive.
 
-        Args:
-            options: of the stream.
-            begin: offset, exclusive.
-            end: offset, inclusive.
-            mergers: users' mergers by payload class; by default those of `register_payload`.
-
-        Raises:
-            InvalidOptionError: an option that a stream cannot have, or a bad value.
-            IncrementalRangeError: commits of the batch are gone.
+        Mergers and errors are as of `scan_with`.
         """
         parsed = ReadOptions.parse(range_options(options, begin, end))
         assert parsed.incremental is not None  # range_options asks for it
         by_offset = replace(parsed.incremental, by_offset=True)
-        known_mergers = registered_payloads() if mergers is None else mergers
-        return Scan.of(
-            self._view_for(parsed), replace(parsed, incremental=by_offset), known_mergers
-        )
+        return self._scan(replace(parsed, incremental=by_offset), mergers)
 
-    def _view_for(self, options: ReadOptions) -> TableView:
-        """Return the table with the source of files that the options allow."""
+    def _scan(
+        self,
+        options: ReadOptions,
+        mergers: Mapping[str, PayloadMerger] | None,
+        *,
+        limit: int | None = None,
+        spark_options: Mapping[str, object] | None = None,
+    ) -> Scan:
         has_files = FILES in self.config.metadata_partitions
-        return self._listed_by_metadata if options.use_metadata_table and has_files else self._view
+        is_listed = options.use_metadata_table and has_files
+        view = self._listed_by_metadata if is_listed else self._view
+        known_mergers = registered_payloads() if mergers is None else mergers
+        return Scan.of(view, options, known_mergers, limit=limit, spark_options=spark_options)
 
     @cached_property
     def _listed_by_metadata(self) -> TableView:
         return self._view.with_listing(MetadataListing(self._view))
-
-    def _spark_options(self, options: Mapping[str, object]) -> Mapping[str, object] | None:
-        """Return the options that open this table in Spark; None if it has a file system object."""
-        return None if self._opened_by is None else {**options, **self._opened_by}
 
     @property
     def view(self) -> TableView:
@@ -531,7 +516,6 @@ def _spark_settings(settings: Mapping[str, str | bool | float] | None) -> dict[s
 
 
 def _known_settings(catalog: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a catalog, with those that the environment adds."""
     return {**_catalog_settings(from_environment(os.environ)), **catalog}
 
 
