@@ -156,7 +156,7 @@ class ScanTask:
     shared: SharedPlan
     partition: PartitionValues
     byte_range: tuple[int, int] | None = None  # part of a base file without logs; None for all
-    # For a commit range: the full slice, needed to complete partial updates.
+    # For a commit range: the merged file slice, needed to complete partial updates.
     merged_slice: FileSlice | None = None
 
     @property

@@ -224,7 +224,7 @@ class ReadOptions:
         "`false` leaves the `_hoodie_*` columns out", BOOLEAN, default=True
     )
     batch_rows: int = option(
-        "most rows of an Arrow batch; wide rows of base files come in fewer, about 64 MiB",
+        "maximum rows of an Arrow batch; wide rows of base files come in fewer, about 64 MiB",
         whole_number(),
         default=16_384,
         other_keys=("hoodie.read.stream.batch_size",),
@@ -353,11 +353,11 @@ class StreamOptions:
     )
     # 0 for no limit
     max_commits: int = option(
-        "stream: most commits of one batch", whole_number("from 1 on", None), "maxCommitsPerTrigger"
+        "stream: maximum commits of one batch", whole_number("from 1 on", None), "maxCommitsPerTrigger"
     )
     # 0 for no limit
     max_bytes: int = option(
-        "stream: most bytes that the commits of one batch wrote, but one commit at least",
+        "stream: maximum bytes that the commits of one batch wrote, but one commit at least",
         whole_number("from 1 on", None),
         "maxBytesPerTrigger",
     )
