@@ -15,8 +15,7 @@ from typer.core import TyperGroup
 
 from hudi_pyspark.cli.arguments import OutputOption, storage_at
 from hudi_pyspark.cli.exits import ExitCode
-from hudi_pyspark.cli.printing import printable, say, show, styled
-from hudi_pyspark.cli.progress import track
+from hudi_pyspark.cli.printing import printable, say, show, styled, track
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.environment import Machine, examine_environment
 from hudi_pyspark.doctor.examination import examine_table

@@ -1,4 +1,4 @@
-"""Arrow tables, printed to a terminal, a pipe, JSON or CSV."""
+"""Arrow tables, printed to a terminal, a pipe, JSON or CSV, and the progress of long work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pydoc
 import re
 import sys
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +16,8 @@ import pyarrow.csv as pa_csv
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import track as rich_track
 from rich.table import Table
 from rich.text import Text
 
@@ -24,8 +26,7 @@ from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.description import byte_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 # A terminal would obey these, and a line break would split a row.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -45,6 +46,7 @@ _STYLES = {
 NOTHING = "-"
 
 Output = Literal["table", "json", "csv"]
+_T = TypeVar("_T")
 
 
 def show(
@@ -280,3 +282,27 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> Table:
     for name, text in pairs:
         grid.add_row(name, styled(text))
     return grid
+
+
+def track(items: Sequence[_T], description: str) -> Iterable[_T]:
+    """Yield items and show a progress bar; the `Track` of the doctor."""
+    console = Console(stderr=True)
+    return rich_track(
+        items, description, console=console, transient=True, disable=not console.is_terminal
+    )
+
+
+@contextmanager
+def counting(description: str, unit: str) -> Iterator[Callable[[int], None]]:
+    """Show a growing number, for work of unknown length."""
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.completed:,.0f} " + unit),
+        TimeElapsedColumn(),
+    )
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with bar:
+        task = bar.add_task(description, total=None)
+        yield lambda count: bar.advance(task, count)

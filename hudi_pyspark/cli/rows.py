@@ -27,6 +27,7 @@ from hudi_pyspark.cli.arguments import (
     storage_at,
 )
 from hudi_pyspark.cli.printing import (
+    counting,
     emit,
     json_lines,
     say,
@@ -35,7 +36,6 @@ from hudi_pyspark.cli.printing import (
     write_csv_header,
     write_csv_rows,
 )
-from hudi_pyspark.cli.progress import counting
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.scan import Scan

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import Cursor, MalformedValueError, walk_bytes, walk_varint
-from hudi_pyspark.format.avro.values import ValueReader
+from hudi_pyspark.format.avro.values import OrdinalReader, ValueReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ class RecordReader(ValueReader):
         return position
 
 
-class BranchReader(ValueReader):
+class BranchReader(OrdinalReader):
     """Base of the unions: the ordinal of a branch, then a value of that branch."""
 
     def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
@@ -64,9 +64,11 @@ class BranchReader(ValueReader):
         super().__init__(avro, field, least_width=least)
         self.branches = branches
         self.null_branch = avro.null_branch
+        self.choices = len(branches)
+        self.expected = f"expected one of the union's {self.choices} branches"
 
     def skip(self, cursor: Cursor) -> None:
-        chosen = self.read_branches(cursor)
+        chosen = self.read_ordinals(cursor)
         for ordinal, branch in enumerate(self.branches):
             if branch.fixed_width == 0:
                 continue
@@ -79,18 +81,8 @@ class BranchReader(ValueReader):
                 cursor.resume(rows, selected)
 
     def walk(self, octets: memoryview, position: int, end: int) -> int:
-        ordinal, position = walk_varint(octets, position, end, self.field)
-        if not 0 <= ordinal < len(self.branches):
-            raise MalformedValueError(f"{self._expected()}, found {ordinal}", self.field)
+        ordinal, position = self.walk_ordinal(octets, position, end)
         return self.branches[ordinal].walk(octets, position, end)
-
-    def read_branches(self, cursor: Cursor) -> Int64s:
-        """Return the ordinal of each row's branch."""
-        chosen = cursor.read_varints(self.field)
-        # As unsigned numbers, negative ordinals are too large, too.
-        bad = chosen.view(np.uint64) >= np.uint64(len(self.branches))
-        cursor.refuse(bad, self.field, self._expected(), chosen)
-        return chosen
 
     def read_member(self, ordinal: int, chosen: Int64s, cursor: Cursor) -> pa.Array:
         """Return the values of the rows that chose a branch, without the other rows."""
@@ -100,15 +92,12 @@ class BranchReader(ValueReader):
         cursor.resume(rows, selected)
         return array
 
-    def _expected(self) -> str:
-        return f"expected one of the union's {len(self.branches)} branches"
-
 
 class OptionalReader(BranchReader):
     """A union of at most one type and null."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        chosen = self.read_branches(cursor)
+        chosen = self.read_ordinals(cursor)
         if self.null_branch is None:
             return self.branches[0].read(cursor)
         present = chosen != self.null_branch
@@ -133,7 +122,7 @@ class UnionReader(BranchReader):
 
     def read_members(self, cursor: Cursor) -> tuple[Int64s, list[pa.Array]]:
         """Return each row's branch, and the values of each branch but null, null elsewhere."""
-        chosen = self.read_branches(cursor)
+        chosen = self.read_ordinals(cursor)
         return chosen, [
             _spread(self.read_member(ordinal, chosen, cursor), chosen == ordinal)
             for ordinal in range(len(self.branches))

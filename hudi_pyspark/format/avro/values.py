@@ -164,33 +164,45 @@ class VarintReader(ValueReader):
         return numbers
 
 
-class EnumReader(ValueReader):
+class OrdinalReader(ValueReader):
+    """Base of the types that begin with the ordinal of one of several ``choices``."""
+
+    expected: str  # for errors
+    choices: int
+
+    def read_ordinals(self, cursor: Cursor) -> Int64s:
+        """Return the next ordinal of each row."""
+        ordinals = cursor.read_varints(self.field)
+        # As unsigned numbers, negative ordinals are too large, too.
+        bad = ordinals.view(np.uint64) >= np.uint64(self.choices)
+        cursor.refuse(bad, self.field, self.expected, ordinals)
+        return ordinals
+
+    def walk_ordinal(self, octets: memoryview, position: int, end: int) -> tuple[int, int]:
+        """Return a single ordinal, and the position after it."""
+        ordinal, position = walk_varint(octets, position, end, self.field)
+        if not 0 <= ordinal < self.choices:
+            raise MalformedValueError(f"{self.expected}, found {ordinal}", self.field)
+        return ordinal, position
+
+
+class EnumReader(OrdinalReader):
     """enum: the ordinal of a symbol."""
 
     def __init__(self, avro: AvroEnum, field: str) -> None:
         super().__init__(avro, field)
         self.symbols = pa.array(avro.symbols, pa.string())
+        self.choices = len(avro.symbols)
+        self.expected = f"expected the ordinal of one of {self.choices} symbols"
 
     def read(self, cursor: Cursor) -> pa.Array:
-        return self.symbols.take(pa.array(self._ordinals(cursor)))
+        return self.symbols.take(pa.array(self.read_ordinals(cursor)))
 
     def skip(self, cursor: Cursor) -> None:
-        self._ordinals(cursor)
+        self.read_ordinals(cursor)
 
     def walk(self, octets: memoryview, position: int, end: int) -> int:
-        ordinal, position = walk_varint(octets, position, end, self.field)
-        if not 0 <= ordinal < len(self.symbols):
-            raise MalformedValueError(f"{self._expected()}, found {ordinal}", self.field)
-        return position
-
-    def _ordinals(self, cursor: Cursor) -> Int64s:
-        ordinals = cursor.read_varints(self.field)
-        bad = (ordinals < 0) | (ordinals >= len(self.symbols))
-        cursor.refuse(bad, self.field, self._expected(), ordinals)
-        return ordinals
-
-    def _expected(self) -> str:
-        return f"expected the ordinal of one of {len(self.symbols)} symbols"
+        return self.walk_ordinal(octets, position, end)[1]
 
 
 class LengthPrefixedReader(ValueReader):

@@ -195,9 +195,8 @@ def _from_kryo(deletes: Sequence[KryoDelete]) -> DeleteRecords:
     # A loop over records, as is the parser: no writer since 0.13 makes such blocks.
     by_class: dict[str, list[tuple[int, KryoValue]]] = {}
     for row, delete in enumerate(deletes):
-        if delete.ordering is not None:
-            of_class = by_class.setdefault(delete.ordering.java_class, [])
-            of_class.append((row, delete.ordering.value))
+        if delete.value is not None:
+            by_class.setdefault(delete.java_class, []).append((row, delete.value))
     return DeleteRecords(
         record_keys=pa.array([delete.record_key for delete in deletes], pa.string()),
         ordering=tuple(_kryo_group(name, by_class[name]) for name in _KRYO if name in by_class),

@@ -8,9 +8,8 @@ Classes and objects met before are written as a number, so such bytes can only b
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
 
@@ -32,20 +31,12 @@ _REGISTERED = ("int", "String", "float", "boolean", "byte", "char", "short", "lo
 _NULL, _NAMED_CLASS, _NEW_OBJECT, _FIRST_REGISTERED, _FIRST_OBJECT = 0, 1, 1, 2, 2
 
 
-@dataclass(frozen=True, slots=True)
-class KryoOrdering:
-    """A value that orders records, with the Java class it had."""
-
-    java_class: str  # "int", "long", "float", "double", "boolean", "String" or a full class name
-    value: KryoValue  # a java.sql.Date is milliseconds since the epoch
-
-
-@dataclass(frozen=True, slots=True)
-class KryoDelete:
-    """One deleted record."""
+class KryoDelete(NamedTuple):
+    """One deleted record, with the value that orders it and the Java class which that had."""
 
     record_key: str | None
-    ordering: KryoOrdering | None  # None in version 1 blocks, and where the writer had none
+    java_class: str = ""  # "int", "String" …, or a full name; "" without a value, as in version 1
+    value: KryoValue | None = None  # a java.sql.Date is milliseconds since the epoch
 
 
 def parse_hoodie_keys(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
@@ -73,18 +64,14 @@ def _parse_array(
 def _read_key(reader: _KryoReader) -> KryoDelete:
     # Kryo writes fields in the order of their names.
     reader.read_shared(_KryoReader.read_string)  # the partition path
-    return KryoDelete(reader.read_shared(_KryoReader.read_string), None)
+    return KryoDelete(reader.read_shared(_KryoReader.read_string))
 
 
 def _read_delete(reader: _KryoReader) -> KryoDelete:
     key = reader.read_object(_HOODIE_KEY, _read_key)
-    return KryoDelete(key.record_key, _read_ordering(reader))
-
-
-def _read_ordering(reader: _KryoReader) -> KryoOrdering | None:
     java_class = reader.read_class()
     if java_class is None:
-        return None
+        return key
     read_value = _ORDERING_READERS.get(java_class)
     if read_value is None:
         raise UnsupportedTableError(
@@ -92,7 +79,7 @@ def _read_ordering(reader: _KryoReader) -> KryoOrdering | None:
             f"{java_class}; supported: {', '.join(_ORDERING_READERS)}"
         )
     value = read_value(reader)
-    return None if value is None else KryoOrdering(java_class, value)
+    return key if value is None else KryoDelete(key.record_key, java_class, value)
 
 
 def _read_decimal(reader: _KryoReader) -> Decimal:

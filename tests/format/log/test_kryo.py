@@ -6,7 +6,6 @@ import pytest
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.log.kryo import (
     KryoDelete,
-    KryoOrdering,
     parse_delete_records,
     parse_hoodie_keys,
 )
@@ -46,13 +45,13 @@ def key_named(text: bytes) -> bytes:
 
 
 def test_hoodie_keys_share_their_partition_path():
-    assert keys(TWO_KEYS) == [KryoDelete("k1", None), KryoDelete("k2", None)]
+    assert keys(TWO_KEYS) == [KryoDelete("k1"), KryoDelete("k2")]
 
 
 def test_delete_records_have_the_java_class_of_their_ordering_value():
     assert deletes(TWO_DELETES) == [
-        KryoDelete("k1", KryoOrdering("int", 0)),
-        KryoDelete("k2", KryoOrdering("long", 7)),
+        KryoDelete("k1", "int", 0),
+        KryoDelete("k2", "long", 7),
     ]
 
 
@@ -60,37 +59,35 @@ def test_delete_records_have_the_java_class_of_their_ordering_value():
     ("octets", "expected"),
     [
         pytest.param(b"\0", None, id="null"),
-        pytest.param(b"\2\x0e", KryoOrdering("int", 7), id="int"),
-        pytest.param(b"\2\x0d", KryoOrdering("int", -7), id="negative-int"),
-        pytest.param(
-            b"\x09" + b"\xff" * 9, KryoOrdering("long", -(2**63)), id="long-of-nine-bytes"
-        ),
-        pytest.param(b"\4" + struct.pack(">f", 1.5), KryoOrdering("float", 1.5), id="float"),
-        pytest.param(b"\x0a" + struct.pack(">d", -0.1), KryoOrdering("double", -0.1), id="double"),
-        pytest.param(b"\5\1", KryoOrdering("boolean", value=True), id="boolean"),
-        pytest.param(b"\3\1" + ascii_text("zz"), KryoOrdering("String", "zz"), id="string"),
-        pytest.param(b"\3\5", KryoOrdering("String", "p1"), id="string-met-before"),
+        pytest.param(b"\2\x0e", ("int", 7), id="int"),
+        pytest.param(b"\2\x0d", ("int", -7), id="negative-int"),
+        pytest.param(b"\x09" + b"\xff" * 9, ("long", -(2**63)), id="long-of-nine-bytes"),
+        pytest.param(b"\4" + struct.pack(">f", 1.5), ("float", 1.5), id="float"),
+        pytest.param(b"\x0a" + struct.pack(">d", -0.1), ("double", -0.1), id="double"),
+        pytest.param(b"\5\1", ("boolean", True), id="boolean"),
+        pytest.param(b"\3\1" + ascii_text("zz"), ("String", "zz"), id="string"),
+        pytest.param(b"\3\5", ("String", "p1"), id="string-met-before"),
         pytest.param(b"\3\0", None, id="null-string"),
         pytest.param(
             b"\1\3" + ascii_text("java.math.BigDecimal") + b"\1\3\xff\x85\4",
-            KryoOrdering("java.math.BigDecimal", Decimal("-1.23")),
+            ("java.math.BigDecimal", Decimal("-1.23")),
             id="decimal",
         ),
         pytest.param(
             b"\1\3" + ascii_text("java.sql.Date") + b"\1\x80\xb8\x99\x29",
-            KryoOrdering("java.sql.Date", 86400000),
+            ("java.sql.Date", 86400000),
             id="date",
         ),
         pytest.param(
             b"\1\3" + ascii_text("java.sql.Date") + b"\1" + b"\xff" * 9,
-            KryoOrdering("java.sql.Date", -1),
+            ("java.sql.Date", -1),
             id="date-before-1970",
         ),
     ],
 )
 def test_ordering_values_are_read_by_class(octets, expected):
     (delete,) = deletes(ONE_DELETE + octets)
-    assert delete == KryoDelete("k1", expected)
+    assert delete == KryoDelete("k1", *(expected or ()))
 
 
 @pytest.mark.parametrize(
