@@ -5,36 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from hudi_pyspark.errors import (
-    CatalogError,
-    CorruptAvroError,
-    CorruptBaseFileError,
-    CorruptLogBlockError,
-    CorruptTableError,
-    CorruptTimelineError,
-    FutureInstantError,
-    HudiError,
-    IncrementalRangeError,
-    InvalidInstantError,
-    InvalidOptionError,
-    MissingFileError,
-    PathInsideTableError,
-    PathNotFoundError,
-    PathOutsideTableError,
-    SchemaEvolutionError,
-    SpillError,
-    StorageAccessError,
-    StorageError,
-    StreamSchemaChangedError,
-    TableNotFoundError,
-    TimeTravelError,
-    UnknownQueryTypeError,
-    UnsupportedMergeError,
-    UnsupportedQueryError,
-    UnsupportedTableError,
-    UnsupportedTypeError,
-    UnsupportedVersionError,
-)
+from hudi_pyspark import errors as _errors
+from hudi_pyspark.errors import *  # noqa: F403  (its names are listed there)
 
 if TYPE_CHECKING:
     import os
@@ -50,36 +22,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 __all__ = [
-    "CatalogError",
-    "CorruptAvroError",
-    "CorruptBaseFileError",
-    "CorruptLogBlockError",
-    "CorruptTableError",
-    "CorruptTimelineError",
-    "FutureInstantError",
-    "HudiError",
     "HudiTable",
-    "IncrementalRangeError",
-    "InvalidInstantError",
-    "InvalidOptionError",
-    "MissingFileError",
-    "PathInsideTableError",
-    "PathNotFoundError",
-    "PathOutsideTableError",
     "Scan",
-    "SchemaEvolutionError",
-    "SpillError",
-    "StorageAccessError",
-    "StorageError",
-    "StreamSchemaChangedError",
-    "TableNotFoundError",
-    "TimeTravelError",
-    "UnknownQueryTypeError",
-    "UnsupportedMergeError",
-    "UnsupportedQueryError",
-    "UnsupportedTableError",
-    "UnsupportedTypeError",
-    "UnsupportedVersionError",
     "__version__",
     "explain",
     "read",
@@ -90,6 +34,7 @@ __all__ = [
     "storage_options_from_spark",
     "vector_search",
 ]
+__all__ += _errors.__all__
 
 
 # Spark starts Python processes again and again, and not all of them need these: each is loaded

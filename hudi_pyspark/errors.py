@@ -10,6 +10,37 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+__all__ = [
+    "CatalogError",
+    "CorruptAvroError",
+    "CorruptBaseFileError",
+    "CorruptLogBlockError",
+    "CorruptTableError",
+    "CorruptTimelineError",
+    "FutureInstantError",
+    "HudiError",
+    "IncrementalRangeError",
+    "InvalidInstantError",
+    "InvalidOptionError",
+    "MissingFileError",
+    "PathInsideTableError",
+    "PathNotFoundError",
+    "PathOutsideTableError",
+    "SchemaEvolutionError",
+    "SpillError",
+    "StorageAccessError",
+    "StorageError",
+    "StreamSchemaChangedError",
+    "TableNotFoundError",
+    "TimeTravelError",
+    "UnknownQueryTypeError",
+    "UnsupportedMergeError",
+    "UnsupportedQueryError",
+    "UnsupportedTableError",
+    "UnsupportedTypeError",
+    "UnsupportedVersionError",
+]
+
 
 class HudiError(Exception):
     """Base of all errors of this package; ``code`` names the class in logs and messages."""

@@ -50,10 +50,11 @@ def _place(catalog: list[str], database: str) -> str:
 def _ask(settings: Settings, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
     """Ask the first metastore that answers; None if it does not have what is asked for."""
     failures = []
+    thrift_error = import_client("thrift.Thrift", "hive").TException
     for uri in required(settings, "uri", "thrift://metastore:9083").split(","):
         try:
             found = _ask_one(uri.strip(), question)
-        except _thrift_errors() as error:
+        except (thrift_error, OSError) as error:
             failures.append(f"{uri.strip()}: {error}")
             continue
         return found
@@ -79,7 +80,3 @@ def _ask_one(uri: str, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
         return None
     finally:
         transport.close()
-
-
-def _thrift_errors() -> tuple[type[Exception], ...]:
-    return (import_client("thrift.Thrift", "hive").TException, OSError)

@@ -53,21 +53,19 @@ def check_metadata_table(
     except HudiError as error:
         yield Finding(Severity.PROBLEM, CHECK, FOLDER, error.reason(), _REBUILD)
         return
-    missing = list(_missing_partitions(view, names))
+    folders = {entry.name for entry in view.storage.list_directory(FOLDER)}
+    message = f"the folder is missing, although {_PARTITIONS} names it"
+    missing = [
+        Finding(Severity.PROBLEM, CHECK, f"{FOLDER}/{name}", message, _REBUILD)
+        for name in names
+        if name not in folders
+    ]
     sample = 0 if missing else RECORD_SAMPLE
     findings = [*missing, *_differences(metadata, committed, stored, sample)]
     yield from findings
     if not findings:
         message = f"partitions {', '.join(names)}; it lists the files on the storage"
         yield Finding(Severity.OK, CHECK, "", message)
-
-
-def _missing_partitions(view: TableView, names: tuple[str, ...]) -> Iterator[Finding]:
-    folders = {entry.name for entry in view.storage.list_directory(FOLDER)}
-    for name in names:
-        if name not in folders:
-            message = f"the folder is missing, although {_PARTITIONS} names it"
-            yield Finding(Severity.PROBLEM, CHECK, f"{FOLDER}/{name}", message, _REBUILD)
 
 
 def _differences(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.plot.file_groups import file_groups_picture
+from hudi_pyspark.plot.charts import file_groups_picture, timeline_picture
 from hudi_pyspark.plot.picture import Picture
-from hudi_pyspark.plot.timeline import timeline_picture
 
 if TYPE_CHECKING:
     from hudi_pyspark.inspection import Inspection

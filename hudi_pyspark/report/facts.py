@@ -18,7 +18,7 @@ from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, sta
 from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.records import FILES
-from hudi_pyspark.plot.timeline import timeline_marks
+from hudi_pyspark.plot.charts import timeline_marks
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 from hudi_pyspark.table.schema import resolve_schema
 

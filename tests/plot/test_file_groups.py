@@ -1,6 +1,6 @@
 import pyarrow as pa
 
-from hudi_pyspark.plot.file_groups import file_groups_picture
+from hudi_pyspark.plot.charts import file_groups_picture
 
 FILES = pa.schema(
     [

@@ -1,6 +1,6 @@
 import pyarrow as pa
 
-from hudi_pyspark.plot.timeline import timeline_picture
+from hudi_pyspark.plot.charts import timeline_picture
 
 INSTANTS = pa.schema(
     [

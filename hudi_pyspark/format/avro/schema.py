@@ -362,12 +362,16 @@ class _Parser:
                 parsed = AvroArray(item)
             case "map":
                 parsed = AvroMap(self._part(schema, "values", namespace, f"{path}.value"))
-            case "record" | "error":
-                parsed = self._record(schema, namespace, path)
-            case "fixed":
-                parsed = self._fixed(schema, namespace, path)
-            case "enum":
-                parsed = self._enum(schema, namespace, path)
+            case "record" | "error" | "fixed" | "enum" as kind:
+                name, inner = _full_name(schema, namespace, path)
+                self.named[name] = AvroReference(name)
+                if kind == "fixed":
+                    parsed = _fixed(schema, name, path)
+                elif kind == "enum":
+                    parsed = _enum(schema, name, path)
+                else:
+                    parsed = self._record(schema, name, inner, path)
+                self.named[name] = parsed
             case _:
                 parsed = self._part(schema, "type", namespace, path)
                 if isinstance(parsed, AvroPrimitive) and parsed.logical is None:
@@ -396,21 +400,20 @@ class _Parser:
             raise CorruptAvroError(f"a union has null at most once: {schema}", 0, path)
         return AvroUnion(branches)
 
-    def _record(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroRecord:
-        name, inner = _full_name(schema, namespace, path)
-        self.named[name] = AvroReference(name)
+    def _record(
+        self, schema: dict[str, JsonValue], name: str, namespace: str, path: str
+    ) -> AvroRecord:
         fields = schema.get("fields")
         if not isinstance(fields, list):
             raise CorruptAvroError(f"expected the fields of a record, found {fields!r}", 0, path)
         record = AvroRecord(
             name,
-            tuple(self._field(field, inner, path) for field in fields),
+            tuple(self._field(field, namespace, path) for field in fields),
             "variant" if schema.get("logicalType") == "variant" else None,
         )
         names = [field.name for field in record.fields]
         if len(set(names)) < len(names):
             raise CorruptAvroError(f"a field name occurs twice in {names}", 0, path)
-        self.named[name] = record
         return record
 
     def _field(self, schema: JsonValue, namespace: str, path: str) -> AvroField:
@@ -423,24 +426,20 @@ class _Parser:
             schema.get("default"),
         )
 
-    def _fixed(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroFixed:
-        name, _ = _full_name(schema, namespace, path)
-        size = schema.get("size")
-        if not _is_int(size) or not 0 <= size < 1 << 31:
-            raise CorruptAvroError(f"expected the size of a fixed type, found {size!r}", 0, path)
-        fixed = AvroFixed(name, size, _fixed_logical(size, schema))
-        self.named[name] = fixed
-        return fixed
 
-    def _enum(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroEnum:
-        name, _ = _full_name(schema, namespace, path)
-        symbols = schema.get("symbols")
-        texts = [s for s in symbols if isinstance(s, str)] if isinstance(symbols, list) else []
-        if texts != symbols:
-            raise CorruptAvroError(f"expected the symbols of an enum, found {symbols!r}", 0, path)
-        enum = AvroEnum(name, tuple(texts))
-        self.named[name] = enum
-        return enum
+def _fixed(schema: dict[str, JsonValue], name: str, path: str) -> AvroFixed:
+    size = schema.get("size")
+    if not _is_int(size) or not 0 <= size < 1 << 31:
+        raise CorruptAvroError(f"expected the size of a fixed type, found {size!r}", 0, path)
+    return AvroFixed(name, size, _fixed_logical(size, schema))
+
+
+def _enum(schema: dict[str, JsonValue], name: str, path: str) -> AvroEnum:
+    symbols = schema.get("symbols")
+    texts = [s for s in symbols if isinstance(s, str)] if isinstance(symbols, list) else []
+    if texts != symbols:
+        raise CorruptAvroError(f"expected the symbols of an enum, found {symbols!r}", 0, path)
+    return AvroEnum(name, tuple(texts))
 
 
 def _has_no_bytes(avro: AvroType) -> bool:
