@@ -353,7 +353,7 @@ class StreamOptions:
     )
     # 0 for no limit
     max_commits: int = option(
-        "stream: maximum commits of one batch", whole_number("from 1 on", None), "maxCommitsPerTrigger"
+        "stream: maximum commits per batch", whole_number("from 1 on", None), "maxCommitsPerTrigger"
     )
     # 0 for no limit
     max_bytes: int = option(
