@@ -94,9 +94,6 @@ def test_metadata_tables_are_searched_like_they_are_read_whole(case):
         reader = opened(name, memoryview(data))
         for key, _ in entries:
             assert entries_of(reader.find([key])) == [e for e in entries if e[0] == key]
-        bloom = reader.bloom_filter()
-        if bloom is not None:
-            assert bloom.may_contain([key.decode() for key, _ in entries]).all()
 
 
 @pytest.mark.parametrize("name", BY_HBASE[1:])
@@ -211,15 +208,6 @@ def test_files_of_a_storage_are_read(storage_of: Callable[[Path], Storage], tmp_
         assert entries_of(opened("hudi_gz", FileSource(file)).find(["k0002"])) == [
             e for e in written("hudi_gz") if e[0] == b"k0002"
         ]
-
-
-def test_bloom_filter_of_hudi_rules_out_keys_that_the_file_lacks():
-    reader = opened("hudi_gz")
-    bloom = reader.bloom_filter()
-    assert bloom is not None
-    assert bloom.may_contain([key.decode() for key, _ in written("hudi_gz")]).all()
-    assert bloom.may_contain([f"other{i}" for i in range(1000)]).sum() < 10
-    assert opened("hbase_gz_crc32c").bloom_filter() is None
 
 
 @pytest.mark.parametrize(

@@ -142,8 +142,6 @@ def _hfile(data: bytes) -> None:
     for part in reader.entries():
         part.keys.validate(full=True)
     reader.find([b"key1", b"", b"\xff\xff"])
-    with suppress(BloomFilterError):
-        reader.bloom_filter()
 
 
 def _hfile_parts(data: bytes) -> None:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.bloom_filter import BloomFilter
 from hudi_pyspark.format.hfile.block import (
     DATA_MAGIC,
     FILE_INFO_MAGIC,
@@ -50,8 +49,6 @@ _INTERMEDIATE_MAGIC = b"IDXINTE2"
 _SKIPPED_MAGICS = frozenset(
     {_LEAF_MAGIC, _INTERMEDIATE_MAGIC, META_MAGIC, b"BLMFBLK2", b"BLMFMET2", b"DFBLMET2"}
 )
-_BLOOM_BLOCK = "bloomFilter"  # meta block with a Bloom filter of the record keys, as Hudi writes it
-_BLOOM_KIND_INFO = "bloomFilterTypeCode"
 
 _TAIL = 64 << 10  # read at first: it has the trailer, and mostly all that the trailer points to
 _READ = 4 << 20  # at most that much is read at once, unless a block is larger
@@ -66,7 +63,6 @@ class Trailer:
     file_info_offset: int
     load_on_open_offset: int  # of the root index: data blocks end before it
     index_count: int  # entries of the root index
-    meta_index_count: int
     entry_count: int
     index_levels: int
     first_data_block_offset: int
@@ -90,7 +86,6 @@ def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
         file_info_offset=numbers.get(1, 0),
         load_on_open_offset=numbers.get(2, 0),
         index_count=numbers.get(5, 0),
-        meta_index_count=numbers.get(6, 0),
         entry_count=numbers.get(7, 0),
         index_levels=numbers.get(8, 1),
         first_data_block_offset=numbers.get(9, 0),
@@ -159,7 +154,6 @@ class HFileReader:
     _source: BytesSource
     _path: str  # of the file that holds it; used only in errors
     _root: BlockIndex
-    _meta_blocks: Mapping[str, Place]  # by name
     _lower_indexes: dict[int, BlockIndex] = field(default_factory=dict)  # by offset; read once
 
     @classmethod
@@ -193,7 +187,6 @@ class HFileReader:
             source,
             path,
             BlockIndex.of([row_of(key, start) for key in keys], places, start),
-            _parse_meta_index(octets, trailer, path),
         )
 
     def find(self, keys: Keys) -> HFile:
@@ -218,16 +211,6 @@ class HFileReader:
         if found != self.trailer.entry_count:
             problem = f"expected {self.trailer.entry_count} entries in the HFile, found {found}"
             raise HFileError(problem, 0)
-
-    def bloom_filter(self) -> BloomFilter | None:
-        """Read the Bloom filter of the record keys; None if the writer made none."""
-        kind = self.file_info.get(_BLOOM_KIND_INFO)
-        if _BLOOM_BLOCK not in self._meta_blocks or kind is None:
-            return None
-        offset, size = self._meta_blocks[_BLOOM_BLOCK]
-        octets = read_range(self._source, offset, size)
-        content = block_content(octets, offset, META_MAGIC, self.trailer.codec, self._path)
-        return BloomFilter.parse(bytes(content).decode("latin-1"), kind.decode("latin-1"))
 
     def _data_places(self, keys: Sequence[bytes]) -> list[Place]:
         """Return the data blocks that may hold one of some keys, by the index."""
@@ -292,18 +275,6 @@ class HFileReader:
             size += len(contents[-1])
         if contents:
             yield decode_entries(contents, offsets, self.file_info)
-
-
-def _parse_meta_index(octets: memoryview, trailer: Trailer, path: str) -> dict[str, Place]:
-    """Parse the index of meta blocks, which follows the root index."""
-    if trailer.meta_index_count == 0:
-        return {}
-    start = trailer.load_on_open_offset
-    offset = Block.frame(octets, start).end
-    stored = octets[offset - start :]
-    content = block_content(stored, offset, ROOT_INDEX_MAGIC, trailer.codec, path)
-    names, places = parse_root_index(content, trailer.meta_index_count, offset)
-    return dict(zip((name.decode("utf-8", "replace") for name in names), places, strict=True))
 
 
 def _runs(places: Sequence[Place]) -> Iterator[list[Place]]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import any_of
+from hudi_pyspark.columns.arrays import any_of, as_one_array, is_true
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.options.values import Index
 from hudi_pyspark.planning.metadata_table.index_keys import column_keys, file_key, partition_keys
-from hudi_pyspark.planning.metadata_table.records import merged_values
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
@@ -25,18 +25,24 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.planning.metadata_table.entries import Entries
     from hudi_pyspark.planning.metadata_table.table import MetadataTable
     from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
 _DECIMAL, _DATE = 10, 12
-_TIMES = {15: 1_000, 16: 1, 18: 1_000, 19: 1}  # microseconds of one unit; 18 and 19 have no zone
-_ZONED = frozenset({15, 16})
+_TIMES = {15: ("ms", "UTC"), 16: ("us", "UTC"), 18: ("ms", None), 19: ("us", None)}
 _INSTANT_MILLIS = 15
-# Java compares texts by UTF-16 units, Parquet by bytes: from here on the two orders differ.
-_FIRST_SURROGATE = "\ud800"
-_NOT_OF_TYPE = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError)
+# Java compares texts by UTF-16 units, Parquet by bytes: the orders differ in these characters.
+_BEYOND_SURROGATES = r"[\x{E000}-\x{10FFFF}]"
+_FIELD = "ColumnStatsMetadata"
+_NO_STATISTICS = pa.table({"key": pa.array([], pa.string()), _FIELD: pa.array([], pa.struct([]))})
+_FIELDS = {
+    **dict.fromkeys(("minValue", "maxValue"), pa.null()),
+    **dict.fromkeys(("nullCount", "valueCount", "typeOrdinal"), pa.int64()),
+    **dict.fromkeys(("isDeleted", "isTightBound"), pa.bool_()),
+    "additionalInfo": pa.string(),
+}
 
 
 def slices_within_bounds(
@@ -71,26 +77,28 @@ class KnownBounds:
         if not fields:
             return
         self.files, keys = _keys(list(fields), self.slices)
-        wanted = [key for of_column in keys.values() for key in of_column if key]
-        found = {
-            key: value
-            for entries in metadata.find(Index.COLUMN_STATS.value, wanted)
-            for key, _, value in merged_values(entries)
-        }
+        wanted = pa.concat_arrays([*keys.values()]).drop_null()
+        found = metadata.find(Index.COLUMN_STATS.value, wanted.to_pylist())
+        known, statistics = _newest([entries for of_slice in found for entries in of_slice])
         for name, of_column in keys.items():
-            statistics = [_in_known_unit(found.get(key), fields[name]) for key in of_column]
-            self.columns[name] = bounds_of_files(statistics, fields[name].type)
+            rows = pc.index_in(of_column, value_set=known)
+            self.columns[name] = bounds_of_files(statistics.take(rows), fields[name])
 
 
-def _in_known_unit(
-    statistics: Mapping[str, Any] | None, field: pa.Field
-) -> Mapping[str, Any] | None:
-    """Return statistics, or None where a file may count milliseconds as microseconds."""
-    # See `timestamp_repair`: of such a file the statistics may be in either unit.
-    if statistics is None or not counts_milliseconds(field) or field.type.tz is None:
-        return statistics
-    ordinal = (statistics.get("valueType") or {}).get("typeOrdinal")
-    return statistics if ordinal == _INSTANT_MILLIS else None
+def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
+    """Return keys, each once, and the statistics that hold for them; null for none."""
+    # Statistics that are not tight add to older ones: of such a file, which is rare, none is known.
+    found = ((e, pa.table({"key": e.keys})) for e in reversed(layers))
+    tables = [e.decode([_FIELD]) if e.hfile else deleted for e, deleted in found]
+    table = pa.concat_tables([_NO_STATISTICS, *tables], promote_options="permissive")
+    keys, statistics = as_one_array(table["key"]), as_one_array(table[_FIELD])
+    unique = pc.unique(keys)
+    rows = pc.index_in(unique, value_set=keys)  # the first of each
+    fields = _fields_of(statistics.take(rows))
+    count = np.bincount(np.asarray(pc.index_in(keys, value_set=unique)), minlength=len(unique))
+    holds = (count == 1) | is_true(fields["isTightBound"].fill_null(True))  # noqa: FBT003
+    holds &= ~is_true(fields["isDeleted"])
+    return unique, statistics.take(pc.if_else(pa.array(holds), rows, None))
 
 
 def columns_with_bounds(
@@ -113,125 +121,140 @@ def is_base_alone(file_slice: FileSlice) -> bool:
 
 def _keys(
     names: Sequence[str], slices: Sequence[FileSlice]
-) -> tuple[npt.NDArray[np.int64], dict[str, list[str]]]:
-    """Return the files' slices, by ordinal, and keys of statistics by column, "" for none."""
-    columns = column_keys(names)
+) -> tuple[npt.NDArray[np.int64], dict[str, pa.StringArray]]:
+    """Return the files' slices, by ordinal, and keys of statistics by column, null for none."""
     partitions = partition_keys({s.partition_path for s in slices})
-    files: list[int] = []
-    rests, are_alone = [], []
+    files, rests, are_alone = [], [], []
     for number, file_slice in enumerate(slices):
         of_slice: list[BaseFile | LogFile] = [*file_slice.log_files]
         if file_slice.base_file is not None:
             of_slice.append(file_slice.base_file)
         files += [number] * len(of_slice)
-        rests += [partitions[file_slice.partition_path] + file_key(file) for file in of_slice]
+        partition = partitions[file_slice.partition_path]
+        rests += [partition + file_key(file) for file in of_slice]
         are_alone += [is_base_alone(file_slice)] * len(of_slice)
-    keys = {}
-    for name, column in columns.items():
-        # Meta columns of log records are filled in when they are written, statistics or not.
-        always = name not in META_COLUMNS
-        keys[name] = [
-            column + rest if always or is_alone else ""
-            for rest, is_alone in zip(rests, are_alone, strict=True)
-        ]
+    every = pa.array(rests, pa.string())
+    # Meta columns of log records are filled in when they are written, statistics or not.
+    alone = pc.if_else(pa.array(are_alone, pa.bool_()), every, pa.scalar(None, pa.string()))
+    keys = {
+        name: pc.binary_join_element_wise(column, alone if name in META_COLUMNS else every, "")
+        for name, column in column_keys(names).items()
+    }
     return np.array(files, np.int64), keys
 
 
-def bounds_of_files(
-    statistics: Sequence[Mapping[str, Any] | None], kind: pa.DataType
-) -> ColumnBounds:
+def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds:
     """Return the bounds of a column in some files; unknown for a file without statistics."""
-    ends = [(None, None) if of is None else _ends(of, kind) for of in statistics]
-    counts = [(True, True) if of is None else _counts(of, kind) for of in statistics]
-    try:
-        low, high = _columns(ends, kind)
-    except _NOT_OF_TYPE:
-        low, high = _columns([_or_none(pair, kind) for pair in ends], kind)
-    may_be_null, may_have_value = (
-        np.array(of_files, np.bool_) for of_files in zip(*counts, strict=True)
+    parts = _fields_of(statistics)
+    ordinals = np.asarray(parts["typeOrdinal"].cast(pa.int64()).fill_null(0))
+    wrappers = [_branches(parts[name]) for name in ("minValue", "maxValue")]
+    # Both are 0 where a footer has none.
+    are_defaults = np.logical_and(*(_are_zero(of, len(statistics)) for of in wrappers))
+    low, high = (
+        _values(branches, are_defaults, ordinals, parts["additionalInfo"], field.type)
+        for branches in wrappers
     )
-    return ColumnBounds(low, high, may_be_null, may_have_value)
+    nulls, values = parts["nullCount"], parts["valueCount"]
+    may_be_null = ~is_true(pc.equal(nulls, 0))
+    has_only_nulls = is_true(pc.equal(nulls, values)) & is_true(pc.greater(values, 0))
+    # Of log records Hudi counts values that it does not compare as nulls, bytes among them.
+    has_only_nulls &= not _is_uncompared(field.type)
+    if counts_milliseconds(field) and field.type.tz is not None:
+        # See `timestamp_repair`: of other such files the statistics may be in either unit.
+        is_known = ordinals == _INSTANT_MILLIS
+        low, high = (pc.if_else(pa.array(is_known), of, None) for of in (low, high))
+        may_be_null, has_only_nulls = may_be_null | ~is_known, has_only_nulls & is_known
+    return ColumnBounds(low, high, may_be_null, ~has_only_nulls)
 
 
-def _columns(ends: Sequence[tuple[Any, Any]], kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
-    return pa.array([low for low, _ in ends], kind), pa.array([high for _, high in ends], kind)
+def _fields_of(statistics: pa.StructArray) -> dict[str, pa.Array]:
+    """Return the fields of statistics, those of the type too; null where a writer has none."""
+    found = dict(zip(statistics.type.names, statistics.flatten(), strict=True))
+    if (kinds := found.get("valueType")) is not None:
+        found |= dict(zip(kinds.type.names, kinds.flatten(), strict=True))
+    return {n: found.get(n, pa.nulls(len(statistics), kind)) for n, kind in _FIELDS.items()}
+
+
+def _branches(wrapper: pa.Array) -> list[pa.Array]:
+    """Return the values of a bound by their branch of the union, null where it is another one."""
+    branches = wrapper.flatten() if pa.types.is_struct(wrapper.type) else []
+    fields = ((b, b.type.get_field_index("value")) for b in branches if b.null_count < len(b))
+    return [branch.flatten()[index] for branch, index in fields if index >= 0]
+
+
+def _values(
+    branches: Sequence[pa.Array],
+    are_defaults: npt.NDArray[np.bool_],
+    ordinals: npt.NDArray[np.int64],
+    infos: pa.Array,
+    kind: pa.DataType,
+) -> pa.Array:
+    """Return bounds in the type of the column; null where one is not certain in that order."""
+    found = pa.nulls(len(ordinals), kind)
+    for ordinal in np.unique(ordinals).tolist():
+        is_meant = (ordinals == ordinal) & ~are_defaults
+        for branch in branches:
+            values = pc.if_else(pa.array(is_meant), branch, None)
+            with suppress(pa.ArrowInvalid):  # some do not fit: then none is known
+                found = pc.coalesce(found, _certain(_logical(values, ordinal, infos), kind))
+    return found
+
+
+def _logical(values: pa.Array, ordinal: int, infos: pa.Array) -> pa.Array:
+    """Return wrapped values in the logical type that the ordinal names."""
+    if ordinal == _DECIMAL and pa.types.is_binary(values.type):
+        scaled = zip(values.to_pylist(), infos.to_pylist(), strict=True)
+        return pa.array([None if of is None else _decimal(of, info) for of, info in scaled])
+    if not pa.types.is_integer(values.type):
+        return values
+    if ordinal == _DATE:
+        return values.cast(pa.int32()).cast(pa.date32())
+    if ordinal in _TIMES:
+        return values.cast(pa.int64()).cast(pa.timestamp(*_TIMES[ordinal]))
+    return values
+
+
+def _certain(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values in the type of a column; null where one is not certain to be one."""
+    zoned, is_zoned = (getattr(of, "tz", None) is not None for of in (values.type, kind))
+    if zoned != is_zoned or not any(is_one(values.type) and is_one(kind) for is_one in _CERTAIN):
+        return pa.nulls(len(values), kind)
+    if pa.types.is_string(kind):
+        return pc.if_else(pc.match_substring_regex(values, _BEYOND_SURROGATES), None, values)
+    return values.cast(kind)
+
+
+def _are_zero(branches: Sequence[pa.Array], count: int) -> npt.NDArray[np.bool_]:
+    """Return where a bound is 0."""
+    found = np.zeros(count, np.bool_)
+    for values in branches:
+        if pa.types.is_binary(values.type):
+            found |= is_true(pc.match_substring_regex(values, r"^\x00*$"))
+        elif pa.types.is_boolean(values.type):
+            found |= is_true(pc.invert(values))
+        elif not pa.types.is_string(values.type):
+            found |= is_true(pc.equal(values, 0))
+    return found
 
 
 def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN401  (of any type)
     """Return a minimum or maximum of a column as a Python value; None if there is none."""
-    wrapper = statistics[bound]
-    if wrapper is None:
+    if statistics[bound] is None:
         return None
-    value = wrapper["value"]
     kind = statistics.get("valueType") or {}
-    ordinal = kind.get("typeOrdinal", 0)
-    if ordinal == _DATE and isinstance(value, int):
-        return date(1970, 1, 1) + timedelta(days=value)
-    if ordinal in _TIMES and isinstance(value, int):
-        moment = _EPOCH + timedelta(microseconds=value * _TIMES[ordinal])
-        return moment if ordinal in _ZONED else moment.replace(tzinfo=None)
-    if ordinal == _DECIMAL and isinstance(value, bytes):
-        scale = int((kind.get("additionalInfo") or "0,0").split(",")[1])
-        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale)
-    return value
+    value, info = pa.array([statistics[bound]["value"]]), pa.array([kind.get("additionalInfo")])
+    return _logical(value, kind.get("typeOrdinal", 0), info)[0].as_py()
 
 
-def _ends(statistics: Mapping[str, Any], kind: pa.DataType) -> tuple[Any, Any]:
-    """Return minimum and maximum; None for both if one is not certain to be one in that order."""
-    if _are_defaults(statistics):
-        return None, None
-    low, high = bound_value(statistics, "minValue"), bound_value(statistics, "maxValue")
-    return (low, high) if _is_certain(low, kind) and _is_certain(high, kind) else (None, None)
-
-
-def _or_none(ends: tuple[Any, Any], kind: pa.DataType) -> tuple[Any, Any]:
-    """Return minimum and maximum, or None for both if one is not a value of the type."""
-    try:
-        pa.array(ends, kind)
-    except _NOT_OF_TYPE:
-        return None, None
-    return ends
-
-
-def _counts(statistics: Mapping[str, Any], kind: pa.DataType) -> tuple[bool, bool]:
-    """Return whether a column may have a null, and whether it may have a value."""
-    nulls, values = statistics["nullCount"], statistics["valueCount"]
-    # Of log records Hudi counts values that it does not compare as nulls, bytes among them.
-    is_compared = not _is_uncompared(kind)
-    has_only_nulls = is_compared and nulls is not None and bool(values) and nulls == values
-    return nulls != 0, not has_only_nulls
+def _decimal(unscaled: bytes, info: str | None) -> Decimal:
+    scale = int((info or "0,0").split(",")[1])
+    return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale)
 
 
 _is_uncompared = any_of(pa.types.is_decimal, pa.types.is_binary, pa.types.is_fixed_size_binary)
 
-
-def _are_defaults(statistics: Mapping[str, Any]) -> bool:
-    """Return whether both bounds are 0, as Hudi writes them where a footer has none."""
-    wrappers = [statistics["minValue"], statistics["maxValue"]]
-    return all(wrapper is not None and _is_zero(wrapper["value"]) for wrapper in wrappers)
-
-
-def _is_zero(value: object) -> bool:
-    return not any(value) if isinstance(value, bytes) else value == 0
-
-
-def _is_certain(value: object, kind: pa.DataType) -> bool:
-    if value is None:
-        return False
-    if isinstance(value, str) and max(value, default="") >= _FIRST_SURROGATE:
-        return False
-    if isinstance(value, datetime) and pa.types.is_timestamp(kind):
-        return (value.tzinfo is None) == (kind.tz is None)
-    return any(fits(kind) and type(value) is python for fits, python in _CERTAIN)
-
-
 # Without floating-point numbers: the footer of a file with a NaN has no bounds for that row group,
 # and Hudi takes 0 for them, also together with the bounds of others (golden table
 # x_v9_cow_ix_stats_base).
-_CERTAIN: Sequence[tuple[Any, type]] = (
-    (pa.types.is_boolean, bool),
-    (pa.types.is_integer, int),
-    (pa.types.is_string, str),
-    (pa.types.is_date, date),
-    (pa.types.is_decimal, Decimal),
-)
+_KINDS = ("boolean", "integer", "string", "date", "timestamp", "decimal")
+_CERTAIN = [getattr(pa.types, f"is_{kind}") for kind in _KINDS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, Missing
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.bytes_source import FileSource
 from hudi_pyspark.format.hfile.block import HFileError
-from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader, read_hfile
+from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader
 from hudi_pyspark.format.log.data_block import decode_deletes, decode_hfile_records
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
@@ -23,6 +23,7 @@ from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from hudi_pyspark.format.hfile.entries import HFile
     from hudi_pyspark.format.log.log_block import LogBlock
@@ -49,17 +50,33 @@ class Entries:
         schema = parse_schema(str(self.hfile.file_info[SCHEMA_INFO], "utf-8"))
         return decode_hfile_records(self.hfile, schema, ["key", "type", *columns])
 
-    def where(self, mask: pa.BooleanArray) -> Entries:
-        """Return some of the entries."""
-        if pc.all(mask).as_py():
-            return self
-        hfile = None if self.hfile is None else self.hfile.filter(mask)
-        return Entries(self.keys.filter(mask), hfile)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layer:
+    """A base file or a log block: an HFile that is read by key, or deleted keys."""
+
+    content: HFileReader | pa.StringArray
+    errors: Callable[[], AbstractContextManager[None]]  # raise what is wrong with it by its name
+
+    def all(self) -> Iterator[Entries]:
+        """Yield all entries, in parts."""
+        if not isinstance(self.content, HFileReader):
+            yield Entries(self.content, None)
+        else:
+            with self.errors():
+                yield from map(Entries.of, self.content.entries())
+
+    def find(self, keys: pa.StringArray) -> Entries:
+        """Return the entries with some keys."""
+        if not isinstance(self.content, HFileReader):
+            return Entries(self.content.filter(pc.is_in(self.content, value_set=keys)), None)
+        with self.errors():
+            return Entries.of(self.content.find(keys))
 
 
 @dataclass(frozen=True, eq=False)
 class MetadataSlice:
-    """One file slice of the metadata table: its log files are read once, its base file by key."""
+    """One file slice of the metadata table, of which only the wanted entries are decoded."""
 
     storage: Storage
     file_slice: FileSlice
@@ -67,46 +84,19 @@ class MetadataSlice:
     valid_among: Callable[[Collection[str]], CommittedTimes]
 
     def all(self) -> Iterator[Entries]:
-        """Yield all entries, those that apply first coming first; the base file in parts."""
-        if self._base is not None:
-            with self._base_errors():
-                yield from map(Entries.of, self._base.entries())
-        yield from self._logged
+        """Yield all entries, those that apply first coming first; those of an HFile in parts."""
+        for layer in self._layers:
+            yield from layer.all()
 
-    def find(self, keys: Sequence[str] | pa.StringArray) -> list[Entries]:
+    def find(self, keys: pa.StringArray) -> list[Entries]:
         """Return the entries with some keys, those that apply first coming first."""
-        wanted = pa.array(keys, pa.string()) if isinstance(keys, list) else keys
-        found = [e.where(pc.is_in(e.keys, value_set=wanted)) for e in self._logged]
-        if self._base is not None:
-            with self._base_errors():
-                found.insert(0, Entries.of(self._base.find(wanted)))
-        return [entries for entries in found if len(entries.keys)]
+        return [found for layer in self._layers if len((found := layer.find(keys)).keys)]
 
     @cached_property
-    def _base(self) -> HFileReader | None:
-        file = self.file_slice.base_file
-        if file is None:
-            return None
-        with self._base_errors():
-            opened = self.storage.open_input(file.path)
-            fetch_end(opened)
-            return HFileReader.open(FileSource(opened), path=file.path)
-
-    @contextmanager
-    def _base_errors(self) -> Iterator[None]:
-        """Raise what is wrong with the base file by its name."""
+    def _layers(self) -> list[_Layer]:
+        """The base file, which is read in ranges, and the log blocks that count, oldest first."""
         base = self.file_slice.base_file
-        path = self.storage.describe(base.path if base is not None else "")
-        try:
-            yield
-        except HFileError as error:
-            raise CorruptTableError(f"{path}: not readable as HFile: {error}") from error
-        except FileNotFoundError as error:
-            raise MissingFileError(f"{path} is gone since the metadata table was listed") from error
-
-    @cached_property
-    def _logged(self) -> list[Entries]:
-        """The entries of the log blocks that count, oldest first."""
+        layers = [] if base is None else [self._base(base.path)]
         paths = [log.path for log in self.file_slice.log_files if log.is_listed]
         blocks = [
             block
@@ -115,14 +105,33 @@ class MetadataSlice:
         ]
         valid = self.valid_among({block.instant_time or "" for block in blocks})
         scan = scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
-        return [_entries_of(block) for block in scan.blocks]
+        return layers + [_layer_of(block) for block in scan.blocks]
+
+    def _base(self, path: str) -> _Layer:
+        errors = partial(_errors, self.storage.describe(path))
+        with errors():
+            opened = self.storage.open_input(path)
+            fetch_end(opened)
+            return _Layer(HFileReader.open(FileSource(opened), path=path), errors)
 
 
-def _entries_of(block: LogBlock) -> Entries:
+def _layer_of(block: LogBlock) -> _Layer:
+    errors = partial(_errors, block.path, block)
     if block.block_type is LogBlockType.DELETE_BLOCK:
-        return Entries(decode_deletes(block).record_keys, None)
+        return _Layer(decode_deletes(block).record_keys, errors)
+    with errors():
+        return _Layer(HFileReader.open(memoryview(block.content), path=block.path), errors)
+
+
+@contextmanager
+def _errors(location: str, block: LogBlock | None = None) -> Iterator[None]:
+    """Raise what is wrong with a base file, or with a log block, by its name."""
     try:
-        return Entries.of(read_hfile(block.content, path=block.path))
+        yield
     except HFileError as error:
+        if block is None:
+            raise CorruptTableError(f"{location}: not readable as HFile: {error}") from error
         offset = block.content_offset + error.offset
-        raise CorruptLogBlockError(error.problem, block.path, offset) from error
+        raise CorruptLogBlockError(error.problem, location, offset) from error
+    except FileNotFoundError as error:
+        raise MissingFileError(f"{location} is gone since the metadata table was listed") from error

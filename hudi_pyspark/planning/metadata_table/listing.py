@@ -6,6 +6,8 @@ import logging
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.planning.metadata_table.records import FILES, UNPARTITIONED, merge_listing
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
@@ -150,7 +152,7 @@ class _FilesPartition:
     def _find(self, keys: list[str]) -> dict[str, dict[str, int]]:
         """Return the sizes of files by name, by key."""
         found: dict[str, dict[str, int]] = {}
-        for entries in (e for s in self._slices for e in s.find(keys)):
+        for entries in (e for s in self._slices for e in s.find(pa.array(keys, pa.string()))):
             if entries.hfile is None:
                 for key in entries.keys.to_pylist():
                     found.pop(key, None)

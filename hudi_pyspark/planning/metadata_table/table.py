@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from hudi_pyspark.errors import (
     CorruptTableError,
@@ -114,16 +115,16 @@ class MetadataTable:
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
         """Yield the entries with some keys, slice by slice; see `MetadataSlice.find`."""
-        slices = self._index(partition)
+        slices, wanted = self._index(partition), pa.array(keys, pa.string())
         numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
         if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):
             codes = np.abs(java_hash_codes(keys).astype(np.int64)) % len(slices)
             for number, metadata_slice in enumerate(slices):
-                mine = [keys[row] for row in np.flatnonzero(codes == number).tolist()]
-                if mine:
+                mine = wanted.filter(pa.array(codes == number))
+                if len(mine):
                     yield metadata_slice.find(mine)
         else:
-            yield from (metadata_slice.find(keys) for metadata_slice in slices)
+            yield from (metadata_slice.find(wanted) for metadata_slice in slices)
 
     def _index(self, partition: str) -> list[MetadataSlice]:
         """Return the slices of an index, which keep what they have read; at least one."""

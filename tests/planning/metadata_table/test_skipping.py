@@ -163,14 +163,23 @@ def test_metadata_table_that_lacks_committed_files_has_no_index_to_rely_upon(tab
         listing.indexed_by()
 
 
+def wrapped(statistics):
+    """Return statistics as Arrow has them: a bound is a union, whose branches wrap a value."""
+    bounds = {
+        name: statistics[name] and {"member0": statistics[name]}
+        for name in ("minValue", "maxValue")
+    }
+    return pa.array([{**statistics, **bounds}])
+
+
 @pytest.mark.parametrize(
     ("zero", "kind"), [(0, pa.int32()), (False, pa.bool_()), (b"\0", pa.decimal128(8, 2))]
 )
 def test_bounds_of_zero_are_those_of_a_footer_without_any(zero, kind):
-    kinds = {"typeOrdinal": 10, "additionalInfo": "8,2"} if isinstance(zero, bytes) else None
+    kinds = {"typeOrdinal": 10 if isinstance(zero, bytes) else 0, "additionalInfo": "8,2"}
     bound = {"value": zero}
     statistics = {"minValue": bound, "maxValue": bound, "nullCount": 0, "valueCount": 3}
-    bounds = bounds_of_files([{**statistics, "valueType": kinds}], kind)
+    bounds = bounds_of_files(wrapped({**statistics, "valueType": kinds}), pa.field("a", kind))
     assert (bounds.low.null_count, bounds.high.null_count) == (1, 1)
     assert bounds.may_have_value.tolist() == [True]
 
@@ -237,6 +246,6 @@ def test_file_without_statistics_keeps_its_slice():
 def test_values_that_hudi_counts_as_nulls_rule_nothing_out(kind, may_have_value):
     """Apache Hudi adds bytes and decimals, which it may not compare, to a log's nulls."""
     counted = {"minValue": None, "maxValue": None, "nullCount": 2, "valueCount": 2}
-    bounds = bounds_of_files([counted], kind)
+    bounds = bounds_of_files(wrapped(counted), pa.field("a", kind))
     assert bounds.may_be_null.tolist() == [True]
     assert bounds.may_have_value.tolist() == [may_have_value]
