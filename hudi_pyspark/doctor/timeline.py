@@ -9,9 +9,9 @@ from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import Finding, Severity, reason_of
 from hudi_pyspark.doctor.properties import RESTORE
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
-from hudi_pyspark.format.timeline.table_service_metadata import (
+from hudi_pyspark.format.timeline.instant_metadata import (
+    CommitMetadata,
     parse_clean_metadata,
     parse_restore_metadata,
     parse_rollback_metadata,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.doctor.finding import Track
     from hudi_pyspark.format.timeline.instant import Instant
-    from hudi_pyspark.format.timeline.table_service_metadata import (
+    from hudi_pyspark.format.timeline.instant_metadata import (
         CleanedPartition,
         RolledBackPartition,
     )

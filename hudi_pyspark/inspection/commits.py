@@ -26,8 +26,8 @@ from hudi_pyspark.table.timeline import instant_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.format.timeline.instant import Instant
+    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.table.view import TableView
 
 # Column to the field of a write statistic.

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
-from hudi_pyspark.format.timeline.table_service_metadata import (
+from hudi_pyspark.format.timeline.instant_metadata import (
     ReplacePlan,
     parse_compaction_plan,
     parse_replace_plan,
@@ -22,7 +22,7 @@ from hudi_pyspark.table.timeline import instant_path, read_instant
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.timeline.table_service_metadata import PlannedSlice, RollbackMetadata
+    from hudi_pyspark.format.timeline.instant_metadata import PlannedSlice, RollbackMetadata
     from hudi_pyspark.table.view import TableView
 
 CLEANS = schema_of(

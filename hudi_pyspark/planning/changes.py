@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
+    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.options.read_options import IncrementalOptions
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView

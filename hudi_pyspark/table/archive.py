@@ -25,7 +25,6 @@ from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
 from hudi_pyspark.format.avro.fastavro_schema import load_schema
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
-from hudi_pyspark.format.timeline.commit_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant, InstantState
 from hudi_pyspark.format.timeline.instant_body import (
     read_body,
@@ -33,11 +32,12 @@ from hudi_pyspark.format.timeline.instant_body import (
     required,
     undecodable_as_corrupt,
 )
+from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
+    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
     from hudi_pyspark.storage import Storage
 
 _ARCHIVE_FILE = re.compile(r"\.commits_\.archive\.[0-9]+(?:_[0-9-]+)?")

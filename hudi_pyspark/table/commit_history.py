@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hudi_pyspark.errors import TimeTravelError
-from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, parse_commit_metadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
-from hudi_pyspark.format.timeline.table_service_metadata import (
+from hudi_pyspark.format.timeline.instant_metadata import (
+    CommitMetadata,
     clean_metadata_of,
     parse_clean_metadata,
+    parse_commit_metadata,
     parse_replace_plan,
     parse_restore_metadata,
     rollback_metadata_of,
@@ -25,7 +26,7 @@ from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hudi_pyspark.format.timeline.table_service_metadata import CleanMetadata, RollbackMetadata
+    from hudi_pyspark.format.timeline.instant_metadata import CleanMetadata, RollbackMetadata
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.archive import ArchivedInstant
     from hudi_pyspark.table.config import TableConfig

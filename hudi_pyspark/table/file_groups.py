@@ -16,7 +16,7 @@ from hudi_pyspark.format.file_name import (
     NotADataFile,
     parse_data_file_name,
 )
-from hudi_pyspark.format.timeline.table_service_metadata import parse_compaction_plan
+from hudi_pyspark.format.timeline.instant_metadata import parse_compaction_plan
 from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.timeline import plan_path, read_instant
@@ -24,7 +24,7 @@ from hudi_pyspark.table.timeline import plan_path, read_instant
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
+    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
     from hudi_pyspark.storage import FileInfo
     from hudi_pyspark.table.commit_history import CommitHistory
     from hudi_pyspark.table.config import TableConfig

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from hudi_pyspark.format.bytes_source import BytesSource
-    from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata, WriteStat
+    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.format.timeline.internal_schema import InternalSchema
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView

@@ -7,7 +7,7 @@ import pytest
 from pyarrow import orc
 
 from hudi_pyspark.errors import StorageError
-from hudi_pyspark.format.timeline.commit_metadata import commit_metadata_of
+from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.table.schema import newest_data_file_schema
 from tests.memory_storage import MemoryStorage

@@ -1,7 +1,7 @@
 import pytest
 
-from hudi_pyspark.format.timeline.commit_metadata import CommitMetadata
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 from hudi_pyspark.table.commit_history import LazyMetadata
 
 TIMES = ("010", "020", "030")

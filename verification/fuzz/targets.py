@@ -34,9 +34,9 @@ from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
 from hudi_pyspark.format.parquet.pages import ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError, parse_struct, struct_bytes
 from hudi_pyspark.format.properties import parse_properties
-from hudi_pyspark.format.timeline import table_service_metadata as services
-from hudi_pyspark.format.timeline.commit_metadata import parse_commit_metadata
+from hudi_pyspark.format.timeline import instant_metadata as services
 from hudi_pyspark.format.timeline.instant import Instant, NotAnInstant
+from hudi_pyspark.format.timeline.instant_metadata import parse_commit_metadata
 from hudi_pyspark.format.timeline.internal_schema import (
     parse_internal_schema,
     parse_schema_history,

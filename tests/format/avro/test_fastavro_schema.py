@@ -64,7 +64,7 @@ def test_commit_that_is_nested_a_million_deep_does_not_end_the_process():
     """In a separate process, which fastavro by itself would end."""
     code = (
         "from hudi_pyspark.errors import CorruptTimelineError\n"
-        "from hudi_pyspark.format.timeline.commit_metadata import parse_commit_metadata\n"
+        "from hudi_pyspark.format.timeline.instant_metadata import parse_commit_metadata\n"
         "from tests.format.avro.test_fastavro_schema import nested_commit\n"
         "try:\n"
         "    parse_commit_metadata(nested_commit(), path='c')\n"

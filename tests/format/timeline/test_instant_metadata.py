@@ -5,21 +5,19 @@ import fastavro
 import pytest
 
 from hudi_pyspark.errors import CorruptTimelineError
-from hudi_pyspark.format.timeline.commit_metadata import (
-    CommitMetadata,
-    WriteStat,
-    parse_commit_metadata,
-)
 from hudi_pyspark.format.timeline.instant import WriteOperationType
-from hudi_pyspark.format.timeline.table_service_metadata import (
+from hudi_pyspark.format.timeline.instant_metadata import (
     CleanedPartition,
     CleanMetadata,
+    CommitMetadata,
     PlannedSlice,
     ReplacePlan,
     RollbackMetadata,
     RolledBackPartition,
     SavepointMetadata,
+    WriteStat,
     parse_clean_metadata,
+    parse_commit_metadata,
     parse_compaction_plan,
     parse_replace_plan,
     parse_restore_metadata,
