@@ -21,6 +21,7 @@ _PAYLOADS = (
     "EventTimeAvroPayload",
     "FirstValueAvroPayload",
 )
+_UNTIL_1_0 = frozenset({"FirstValueAvroPayload"})  # the bundles of later releases lack it
 PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "none": (),
     "text": ("p",),
@@ -113,7 +114,8 @@ class Maker:
 
     def history(self, name: str) -> History:
         r, hudi = self.random, self.hudi
-        self.hudi, *later = hudi.split("+")
+        self.releases = hudi.split("+")
+        self.hudi, *later = self.releases
         self.version = r.choice(table_versions(self.hudi))
         self.key_type = self.pick(string=3, int=1, long=1)
         self.ordering = self.pick(
@@ -217,7 +219,9 @@ class Maker:
                 "EVENT_TIME_ORDERING" if by_event else "COMMIT_TIME_ORDERING"
             )
         if mode == "payload" and len(fields) == 1:
-            payload = "org.apache.hudi.common.model." + self.random.choice(_PAYLOADS)
+            has_all = all(_release(hudi) < (1, 1) for hudi in self.releases)
+            known = [name for name in _PAYLOADS if has_all or name not in _UNTIL_1_0]
+            payload = "org.apache.hudi.common.model." + self.random.choice(known)
             found["hoodie.datasource.write.payload.class"] = payload
         return found
 
