@@ -400,6 +400,13 @@ def parquet(*rows):
     return buffer.getvalue()
 
 
+def empty_parquet():
+    """A base file all of whose rows were deleted."""
+    buffer = io.BytesIO()
+    pq.ParquetWriter(buffer, pa.Table.from_pylist([row("a", 1, "a")]).schema).close()
+    return buffer.getvalue()
+
+
 def image(key, ts, v):
     return {"id": key, "ts": ts, "v": v}
 
@@ -500,12 +507,12 @@ class TestCdcLogChanges:
         return write_block(LogBlockType.CDC_DATA_BLOCK, header, avro_content(encoded))
 
     @staticmethod
-    def table(mode, content):
+    def table(mode, content, after=None):
         """Rows a and b; then a is updated, n inserted, and b deleted."""
         table = cdc_table("COPY_ON_WRITE", mode=mode)
         table.data(base("f", "010"), content=parquet(row("a", 100, "a"), row("b", 100, "b")))
         commit(table, "010", "INSERT", stat(base("f", "010")), schema=AVRO_TABLE)
-        after = parquet(row("a", 110, "a2", "020"), row("n", 5, "new", "020"))
+        after = after or parquet(row("a", 110, "a2", "020"), row("n", 5, "new", "020"))
         table.data(base("f", "020"), content=after)
         table.data(cdc_log("f", "020"), content=content)
         sizes = {cdc_log("f", "020"): len(content)}
@@ -518,6 +525,14 @@ class TestCdcLogChanges:
             ("d", "020", image("b", 100, "b"), None),
             ("i", "020", None, image("n", 5, "new")),
             ("u", "020", image("a", 100, "a"), image("a", 110, "a2")),
+        ]
+
+    @pytest.mark.parametrize("mode", MODES[:2])
+    def test_all_rows_of_a_base_file_may_be_deleted(self, mode):
+        gone = [{"op": "d", "record_key": k, "before": image(k, 100, k)} for k in "ab"]
+        assert changes(self.table(mode, self.block(mode, gone), empty_parquet()), "010") == [
+            ("d", "020", image("a", 100, "a"), None),
+            ("d", "020", image("b", 100, "b"), None),
         ]
 
     def test_several_blocks_are_read_one_after_another(self):

@@ -82,7 +82,8 @@ class LogDecoder:
     columns: Sequence[str]  # those of the schema that files may hold; others are constants
     key_fields: Sequence[str] = ()  # make up the record key in a table without meta columns
     schema_on_read: SchemaOnRead | None = None  # matches columns by id; None to match by name
-    wanted_keys: pa.Array | None = None  # records of other keys are left out; None for all
+    # Records of other keys are left out, where blocks hold the key; None for all.
+    wanted_keys: pa.Array | None = None
     column_sets: ColumnSets = field(default_factory=ColumnSets)  # of all blocks decoded so far
 
     @property
@@ -190,12 +191,12 @@ class LogDecoder:
         return None
 
     def _only_rows(self) -> OnlyRows | None:
-        if self.wanted_keys is None or not self.has_keys or self.key_fields:
+        if self.wanted_keys is None:
             return None
         return OnlyRows(RECORD_KEY_COLUMN, self.wanted_keys)
 
     def _with_wanted_keys(self, rows: pa.Table) -> pa.Table:
-        if self.wanted_keys is None or not self.has_keys:
+        if self.wanted_keys is None:
             return rows
         return rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=self.wanted_keys))
 

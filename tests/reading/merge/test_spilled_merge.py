@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -105,6 +106,16 @@ def test_records_of_one_key_are_folded_when_they_are_too_many():
     seen = calls(log, 4_000)
     assert len(seen) > 1
     assert 1 <= sum(records for _, records in seen) < 10
+
+
+@pytest.mark.parametrize("memory", [1, ENOUGH_MEMORY])
+def test_base_row_of_an_lsm_tree_is_the_oldest_of_its_records(memory):
+    rule = replace(RULE, folds_base_rows=True)
+    # The delete has no ordering value and beats the base row, so the late record meets no value.
+    log = delete_block([("k3", None)]) + rows(3, ts=0, v="late")
+    tables = merged_slice(log, BASE, rule, log_decoder(SCHEMA, rule), memory=memory)
+    answer = pa.concat_tables(tables).to_pylist()
+    assert {row[KEY]: row["v"] for row in answer}["k3"] == "late"
 
 
 @pytest.mark.usefixtures("in_folder")
