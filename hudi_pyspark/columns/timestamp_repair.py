@@ -1,10 +1,11 @@
-"""Timestamps that older releases of Hudi wrote into files under another type than the table's.
+"""Timestamps that files hold under another type than the table's.
 
-Hudi 0.x and 1.0 labelled milliseconds as microseconds and left out the types of local timestamps.
-The stored numbers are those of the table's type, so they are relabelled and not converted.
+Hudi 0.x and 1.0 labelled milliseconds as microseconds; they and Flink leave out the types of local
+timestamps. The stored numbers are those of the table's type, whatever the Avro schema in a footer
+or log block says, so they are relabelled and not converted.
 
 Source: ``SchemaRepair`` and ``HoodieSchemaRepair`` of Apache Hudi; golden cases
-``hudi_trips_logical_types_*``.
+``hudi_trips_logical_types_*``, ``x_v8_mor_ty_local_units_*``.
 """
 
 from __future__ import annotations

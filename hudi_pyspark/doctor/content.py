@@ -146,7 +146,7 @@ class _Timestamps:
                 Severity.NOTE,
                 check,
                 min(self._files),
-                f"{files} from an older Hudi, this one first, hold {names} as long or as "
+                f"{files} from an older Hudi or Flink, this one first, hold {names} as long or as "
                 "timestamp-micros. They are read in the type of the table's schema",
                 "Clustering or compaction with Apache Hudi 1.1 or later writes the right type",
             )

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, StorageError, UnsupportedTableError
-from hudi_pyspark.format.avro.annotation import avro_schema_text
 from hudi_pyspark.format.avro.schema import MILLISECONDS, arrow_schema, column_type, parse_schema
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
@@ -188,6 +187,7 @@ def _history(view: TableView) -> tuple[InternalSchema, ...]:
     return parse_schema_history(view.storage.read_bytes(path), path=path)
 
 
+_AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
 _FOOTER_READERS: Mapping[str, Callable[[Any], pa.Schema]] = {
     ".parquet": pq.read_schema,
     ".orc": lambda file: orc.ORCFile(file).schema,
@@ -246,7 +246,9 @@ def _log_file_schema(data: BytesSource, path: str) -> pa.Schema | None:
 
 def _footer_schema(schema: pa.Schema) -> pa.Schema:
     """Return the writer's Avro schema, since the file's own types say less; else these."""
-    text = avro_schema_text(schema)
+    metadata = schema.metadata or {}
+    texts = (str(metadata[key], "utf-8") for key in _AVRO_SCHEMA_KEYS if key in metadata)
+    text = next(texts, "")
     return arrow_schema(parse_schema(text)) if text else schema.remove_metadata()
 
 

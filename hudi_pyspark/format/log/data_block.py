@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
-from hudi_pyspark.format.avro.annotation import annotated_by
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.hfile.block import HFileError
@@ -65,7 +64,7 @@ def decode_data_block(
     """Decode the records of an Avro, CDC, HFile or Parquet data block, in block order.
 
     Columns that the block's schema lacks are left out; rows outside ``only`` may be decoded too.
-    Columns have the order and types of the block's schema or Parquet file, timestamps their unit.
+    Columns have the order and types of the block's Avro schema or Parquet file.
     """
     decode = (
         _NATIVE_DECODERS[block.native_extension]
@@ -201,10 +200,8 @@ def _decode_parquet(
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _corrupt(block, f"expected a Parquet file: {error}") from error
-    if not names:
-        return table  # taking the metadata away would lose the number of rows
-    # Only the block's schema says in which unit Flink counts local timestamps.
-    return table.cast(annotated_by(table.schema, schema)).replace_schema_metadata(None)
+    # Without columns, taking the metadata away would lose the number of rows.
+    return table.replace_schema_metadata(None) if names else table
 
 
 def _read_rows(file: pq.ParquetFile, names: Sequence[str], only: OnlyRows | None) -> pa.Table:

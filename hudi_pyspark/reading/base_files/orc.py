@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
-from hudi_pyspark.format.avro.annotation import annotated_schema
 from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
 from hudi_pyspark.storage.remote_file import failures_of
 
@@ -40,8 +39,7 @@ def read_orc_file(
             if not wanted:
                 yield from _rows_without_columns(source.nrows, batch_rows)
                 return
-            target = annotated_schema(source.schema)
-            target = pa.schema([target.field(name) for name in wanted])
+            target = pa.schema([source.schema.field(name) for name in wanted])
             clock = _WriterClock.load(source, file, target, place)
             rows = 0
             for stripe in range(source.nstripes):

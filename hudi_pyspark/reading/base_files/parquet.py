@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.columns.timestamp_repair import INT96_ZONE
 from hudi_pyspark.errors import CorruptBaseFileError
-from hudi_pyspark.format.avro.annotation import annotated_schema
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
 from hudi_pyspark.storage.remote_file import fetch_end
@@ -48,7 +47,7 @@ def read_parquet_file(
                 pre_buffer=False,  # would fetch ranges of a Python file in turn: see `prefetch`
                 buffer_size=_BUFFER if storage.is_local else 0,
             )
-            schema = _with_instants(annotated_schema(parquet.schema_arrow), parquet.schema)
+            schema = _with_instants(parquet.schema_arrow, parquet.schema)
             wanted = [name for name in columns if name in schema.names]
             groups = row_groups.choose(parquet)
             _log.debug(
