@@ -10,6 +10,7 @@ Source: ``SchemaRepair`` and ``HoodieSchemaRepair`` of Apache Hudi; golden cases
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -28,22 +29,26 @@ def repairable_columns(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in schema if _is_repairable(field)])
 
 
-def repair_timestamps(table: pa.Table, columns: Iterable[pa.Field]) -> pa.Table:
+def repair_timestamps(
+    table: pa.Table, columns: Iterable[pa.Field], *, in_avro: bool = False
+) -> pa.Table:
     """Return a file's table with its real types, for the table's `repairable_columns`."""
-    for name, kind in mislabelled_columns(table.schema, columns).items():
+    for name, kind in mislabelled_columns(table.schema, columns, in_avro=in_avro).items():
         index = table.schema.get_field_index(name)
         column = pa.chunked_array([part.view(kind) for part in table.column(index).chunks], kind)
         table = table.set_column(index, table.schema.field(index).with_type(kind), column)
     return table
 
 
-def mislabelled_columns(schema: pa.Schema, columns: Iterable[pa.Field]) -> dict[str, pa.DataType]:
+def mislabelled_columns(
+    schema: pa.Schema, columns: Iterable[pa.Field], *, in_avro: bool = False
+) -> dict[str, pa.DataType]:
     """Return the table's columns that a file has under a wrong type, with their real types."""
     found = {}
     for field in columns:
         if schema.get_field_index(field.name) >= 0:  # and the file has one such column
             stored = schema.field(field.name).type
-            kind = repaired_type(stored, field)
+            kind = repaired_type(stored, field, in_avro=in_avro)
             if kind != stored:
                 found[field.name] = kind
     return found
@@ -54,31 +59,29 @@ def is_as_declared(stored: pa.DataType, wanted: pa.Field) -> bool:
     return bool(stored == wanted.type and repaired_type(stored, wanted) == stored)
 
 
-def repaired_type(stored: pa.DataType, wanted: pa.Field) -> pa.DataType:
+def repaired_type(stored: pa.DataType, wanted: pa.Field, *, in_avro: bool = False) -> pa.DataType:
     """Return the type that a file's values really have; the same where the file's is right."""
+    repaired = partial(_repaired_field, in_avro=in_avro)
     target = wanted.type
     if pa.types.is_struct(stored) and pa.types.is_struct(target):
-        return pa.struct([_repaired_field(field, target) for field in stored])
+        places = ((field, target.get_field_index(field.name)) for field in stored)
+        return pa.struct([f if i < 0 else repaired(f, target.field(i)) for f, i in places])
     if pa.types.is_list(stored) and pa.types.is_list(target):
-        item = stored.value_field
-        return pa.list_(item.with_type(repaired_type(item.type, target.value_field)))
+        return pa.list_(repaired(stored.value_field, target.value_field))
     if pa.types.is_map(stored) and pa.types.is_map(target):
-        item = stored.item_field
-        value = item.with_type(repaired_type(item.type, target.item_field))
-        return pa.map_(stored.key_field, value)
+        return pa.map_(stored.key_field, repaired(stored.item_field, target.item_field))
     if not pa.types.is_timestamp(target):
         return stored
     unit = "ms" if counts_milliseconds(wanted) else "us"
-    if pa.types.is_int64(stored) and target.tz is None:
-        return pa.timestamp(unit)
-    is_labelled = pa.types.is_timestamp(stored) and stored.tz not in (None, INT96_ZONE)
-    is_instant = is_labelled and target.tz is not None
-    return pa.timestamp(unit, stored.tz) if is_instant and stored.unit == "us" else stored
+    is_wrong = pa.types.is_int64(stored) and target.tz is None
+    if unit == "ms" and pa.types.is_timestamp(stored) and stored.unit == "us":
+        # In log blocks Apache Hudi relabels local timestamps, too.
+        is_wrong = in_avro or (None not in (stored.tz, target.tz) and stored.tz != INT96_ZONE)
+    return pa.timestamp(unit, target.tz) if is_wrong else stored
 
 
-def _repaired_field(field: pa.Field, target: pa.StructType) -> pa.Field:
-    index = target.get_field_index(field.name)
-    return field if index < 0 else field.with_type(repaired_type(field.type, target.field(index)))
+def _repaired_field(field: pa.Field, wanted: pa.Field, *, in_avro: bool) -> pa.Field:
+    return field.with_type(repaired_type(field.type, wanted, in_avro=in_avro))
 
 
 def _is_repairable(field: pa.Field) -> bool:

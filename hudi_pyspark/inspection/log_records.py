@@ -145,7 +145,7 @@ def _record_columns(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
 def _data_rows(
     view: TableView, block: DecodedBlock, rule: MergeRule, columns: pa.Schema
 ) -> pa.Table:
-    rows, problem = _conform(block.rows, columns, block.block.path)
+    rows, problem = _conform(block, columns)
     count = rows.num_rows
     key_fields = () if view.config.populate_meta_fields else view.config.record_key_fields
     return pa.table(
@@ -160,17 +160,19 @@ def _data_rows(
     )
 
 
-def _conform(rows: pa.Table | None, schema: pa.Schema, source: str) -> tuple[pa.Table, str]:
-    """Convert rows to the types of a schema.
+def _conform(block: DecodedBlock, schema: pa.Schema) -> tuple[pa.Table, str]:
+    """Convert the rows of a block to the types of a schema.
 
     A column that cannot be converted becomes null, and the reason is returned with the rows.
     """
+    rows, source = block.rows, block.block.path
     assert rows is not None
+    in_avro = block.block.block_type is LogBlockType.AVRO_DATA_BLOCK
     problems, columns = [], []
     for field in schema:
         wanted = pa.schema([field])
         try:
-            repaired = repair_timestamps(rows, wanted)
+            repaired = repair_timestamps(rows, wanted, in_avro=in_avro)
             columns.append(conform(repaired, wanted, {}, source=source).column(0))
         except HudiError as error:
             problems.append(error.reason())

@@ -14,6 +14,7 @@ Random data is seeded by the name of the case.
 import argparse
 import datetime as dt
 import decimal
+import json
 import os
 import sys
 import threading
@@ -274,6 +275,19 @@ def pl_partial_nested(t):
     mk = lambda i, c, o: (i, _null(t, f"a{c}"), _null(t, (_null(t, c), _null(t, f"y{c}"))), _null(t, [f"t{c}"] * (c % 3)),
                           _null(t, {"k": c} if c % 2 else {}), t.rng.choice([0, c]), t.rng.choice(["", f"z{c}"]), _null(t, c % 2 == 0), o)
     payload_fuzz(t, "PartialUpdateAvroPayload", "ts", mk)
+
+
+for _n, _ty, _value in (("decimal", "decimal(8,2)", D), ("date", "date", lambda n: dt.date(2024, 1, n)), ("string", "string", "{:03d}".format)):
+    @case("pl_partial_order_" + _n, "MOR", ("1.2.0:8", "0.15.0:6") if _n == "decimal" else ("1.2.0:8",), ["PartialUpdateAvroPayload", f"{_n} ordering column"],
+          f"PartialUpdateAvroPayload ordered by {_ty}: higher, lower and equal values among log records and over base rows")
+    def _partial_order(t, ty=_ty, value=_value):
+        t.ddl = f"id string, ts {ty}, a string, b string"
+        t.opts = {PAYLOAD: PKG + "PartialUpdateAvroPayload", **NO_MDT}
+        row = lambda i, n, a, b: (i, value(n), a, b)
+        t.write([row("k1", 20, "base", "base"), row("k2", 5, "base", None), row("k3", 7, "base", "base")], "insert")
+        t.write([row("k1", 10, "lower", None), row("k2", 30, None, "higher"), row("k3", 7, None, "same")])
+        t.write([row("k2", 25, "lower", None), row("k3", 6, None, "lower")])
+        std(t)
 
 
 @case("pl_partial_deletes", "MOR", ("1.2.0:9", "1.2.0:6"), ["PartialUpdateAvroPayload", "delete rows with ordering"],
@@ -1197,6 +1211,103 @@ def switch_cdc_on(t):
     with open(path, "w") as f:
         f.writelines([*lines, "hoodie.table.cdc.enabled=true\n", "hoodie.table.cdc.supplemental.logging.mode=DATA_BEFORE_AFTER\n"])
     os.remove(os.path.join(t.path, ".hoodie", ".hoodie.properties.crc"))
+
+
+# ------------------------------------------------------------------ types of Avro that Spark has not
+class AvroTable:
+    """A table that the write client takes records of an Avro schema for, as Hudi's streamer and Java users do."""
+
+    def __init__(self, t, columns, order="", **options):
+        self.t, self.jvm, self.order = t, t.spark.sparkContext._jvm, order
+        self.hudi = self.jvm.org.apache.hudi
+        self.opts = {"hoodie.auto.commit": "false", "hoodie.embed.timeline.server": "false", "hoodie.index.type": "SIMPLE", **NO_MDT,
+                     "hoodie.parquet.small.file.limit": "0", "hoodie.clean.automatic": "false", "hoodie.table.name": t.cname,
+                     "hoodie.datasource.write.precombine.field": order, "hoodie.payload.ordering.field": order,
+                     **{f"hoodie.{of}.shuffle.parallelism": "1" for of in ("insert", "upsert")}, **options}
+        self.columns = columns
+        if t.hudi1:
+            self.opts |= {"hoodie.write.table.version": str(t.tv), "hoodie.write.auto.upgrade": "false"}
+        payload = PKG + ("DefaultHoodieRecordPayload" if order else "OverwriteWithLatestAvroPayload")
+        conf = {"hoodie.table.name": t.cname, "hoodie.table.type": "MERGE_ON_READ" if t.ttype == "MOR" else "COPY_ON_WRITE",
+                "hoodie.table.recordkey.fields": "id", "hoodie.table.keygenerator.class": P + "NonpartitionedKeyGenerator",
+                "hoodie.table.base.file.format": "PARQUET"}
+        conf |= {"hoodie.record.merge.mode": "EVENT_TIME_ORDERING" if order else "COMMIT_TIME_ORDERING"} if t.hudi1 else {}
+        if order:
+            conf["hoodie.table." + ("ordering.fields" if t.version >= "1.1" else "precombine.field")] = order
+        client = self.hudi.common.table.HoodieTableMetaClient
+        builder = (client.newTableBuilder() if t.hudi1 else client.withPropertyBuilder()).fromProperties(self._properties(conf))
+        builder = builder.setTableVersion(t.tv) if t.hudi1 else builder.setPayloadClassName(payload)
+        hadoop = t.spark.sparkContext._jsc.hadoopConfiguration()
+        builder.initTable(self.hudi.hadoop.fs.HadoopFSUtils.getStorageConf(hadoop), t.path)
+
+    def write(self, rows, op="upsert"):
+        """Rows have the values of Avro's JSON, in the order of the columns."""
+        fields = [{"name": name, "type": ["null", kind], "default": None} for name, kind in self.columns.items()]
+        schema = json.dumps({"type": "record", "name": "row", "namespace": "golden", "fields": fields})
+        config = self.hudi.config.HoodieWriteConfig.newBuilder().withPath(self.t.path).withSchema(schema)
+        config = config.withProps(self._properties(self.opts)).build()
+        context = self.hudi.client.common.HoodieSparkEngineContext(self.t.spark.sparkContext._jsc)
+        client = self.hudi.client.SparkRDDWriteClient(context, config)
+        try:
+            instant = client.startCommit()
+            records = self.t.spark.sparkContext._jsc.parallelize(self._records(rows, schema), 1)
+            client.commit(instant, (client.insert if op == "insert" else client.upsert)(records, instant))
+        finally:
+            client.close()
+
+    def _records(self, rows, schema):
+        avro, model = self.jvm.org.apache.avro, self.hudi.common.model
+        parsed, found = avro.Schema.Parser().parse(schema), self.jvm.java.util.ArrayList()
+        for row in rows:
+            row = dict(zip(self.columns, row, strict=True))
+            branches = {n: v if v is None else {k if isinstance(k, str) else k["type"]: v} for (n, k), v in zip(self.columns.items(), row.values())}
+            decoder = avro.io.DecoderFactory.get().jsonDecoder(parsed, json.dumps(branches))
+            record = avro.generic.GenericDatumReader(parsed).read(None, decoder)
+            if self.order:
+                payload = model.DefaultHoodieRecordPayload(record, self.jvm.java.lang.Long.valueOf(row[self.order]))
+            else:
+                payload = model.OverwriteWithLatestAvroPayload(record, self.jvm.java.lang.Integer.valueOf(0))
+            found.add(model.HoodieAvroRecord(model.HoodieKey(row["id"], ""), payload))
+        return found
+
+    def _properties(self, values):
+        found = self.jvm.java.util.Properties()
+        for key, value in values.items():
+            found.setProperty(key, value)
+        return found
+
+
+def _long(logical):
+    return {"type": "long", "logicalType": logical}
+
+
+@case("ty_order_millis", "MOR", ("1.2.0:9", "0.15.0:6"), ["event time", "timestamp-millis ordering column", "delete rows with ordering"],
+      "event time on an Avro timestamp-millis: deletes of lower, equal and higher values, later records below and above them")
+def ty_order_millis(t):
+    table = AvroTable(t, {"id": "string", "ts": _long("timestamp-millis"), "v": "string", "_hoodie_is_deleted": "boolean"}, "ts")
+    row = lambda i, n, v, gone=False: (f"k{i}", 1_700_000_000_000 + n, v, gone)
+    table.write([row(i, 10, "base") for i in range(9)], "insert")
+    table.write([row(i, n, "gone", True) for i, n in enumerate([5, 10, 20, 20, 20, 5])])
+    table.write([row(3, 15, "between"), row(4, 25, "above"), row(5, 7, "below"), row(6, 12, "above"), row(7, 3, "below")])
+    std(t)
+
+
+for _n, _format in (("avro", {}), ("parquet", {"hoodie.logfile.data.block.format": "parquet"})):
+    @case("ty_local_units_" + _n, "MOR", ("1.2.0:9", "1.0.2:8"), ["local-timestamp-millis", "local-timestamp-micros", "schema evolution on write"],
+          f"local timestamps whose unit a later schema changes, in base files and {_n.title()} log blocks")
+    def _local_units(t, form=_format):
+        columns = {"id": "string", "a": _long("local-timestamp-millis"), "b": _long("local-timestamp-micros"), "m": _long("timestamp-millis")}
+        table = AvroTable(t, columns, **form)
+        moment = 1_700_000_000_123
+        row = lambda i, n: (f"k{i}", moment + n, moment + n, moment + n)
+        table.write([row(i, 0) for i in range(4)], "insert")
+        table.write([row(0, 1), row(1, 1)])
+        table.columns = {**columns, "a": columns["b"], "b": columns["a"]}
+        table.write([row(1, 2), row(2, 2)])
+        table.write([row(8, 3), row(9, 3)], "insert")
+        std(t, asof=9)
+        first, second, *_ = t.timeline()
+        t.incr("incr_c2", first.comp, second.comp, "log records of the first schema alone")
 
 
 # ------------------------------------------------------------------ indexes of the metadata table

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
 _DECIMAL, _DATE = 10, 12
 _TIMES = {15: ("ms", "UTC"), 16: ("us", "UTC"), 18: ("ms", None), 19: ("us", None)}
-_INSTANT_MILLIS = 15
+_IN_MILLIS, _LOCAL_MICROS = [15, 18], [19]
 # Java compares texts by UTF-16 units, Parquet by bytes: the orders differ in these characters.
 _BEYOND_SURROGATES = r"[\x{E000}-\x{10FFFF}]"
 _FIELD = "ColumnStatsMetadata"
@@ -159,9 +159,10 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
     has_only_nulls = is_true(pc.equal(nulls, values)) & is_true(pc.greater(values, 0))
     # Of log records Hudi counts values that it does not compare as nulls, bytes among them.
     has_only_nulls &= not _is_uncompared(field.type)
-    if counts_milliseconds(field) and field.type.tz is not None:
-        # See `timestamp_repair`: of other such files the statistics may be in either unit.
-        is_known = ordinals == _INSTANT_MILLIS
+    in_millis = counts_milliseconds(field)
+    if in_millis or (pa.types.is_timestamp(field.type) and field.type.tz is None):
+        # See `timestamp_repair`: other files may be read in another unit than their statistics.
+        is_known = np.isin(ordinals, _IN_MILLIS if in_millis else _LOCAL_MICROS)
         low, high = (pc.if_else(pa.array(is_known), of, None) for of in (low, high))
         may_be_null, has_only_nulls = may_be_null | ~is_known, has_only_nulls & is_known
     return ColumnBounds(low, high, may_be_null, ~has_only_nulls)

@@ -104,7 +104,8 @@ class LogDecoder:
         decoded = decode_data_block(block, list(stored.values()), self._only_rows())
         if self.schema_on_read is not None:
             decoded = self.schema_on_read.rename(decoded, stored, instant)
-        decoded = repair_timestamps(decoded, self._repairable)
+        in_avro = block.block_type is LogBlockType.AVRO_DATA_BLOCK
+        decoded = repair_timestamps(decoded, self._repairable, in_avro=in_avro)
         rows = conform(decoded, self.schema, self.constants, source=_place(block))
         rows = self._with_wanted_keys(with_record_key(rows, self.key_fields))
         keys, length = self._keys(block, rows), rows.num_rows

@@ -11,6 +11,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
+from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.planning.metadata_table.column_stats import bounds_of_files
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
@@ -182,6 +183,29 @@ def test_bounds_of_zero_are_those_of_a_footer_without_any(zero, kind):
     bounds = bounds_of_files(wrapped({**statistics, "valueType": kinds}), pa.field("a", kind))
     assert (bounds.low.null_count, bounds.high.null_count) == (1, 1)
     assert bounds.may_have_value.tolist() == [True]
+
+
+LOCAL, INSTANT = pa.timestamp("us"), pa.timestamp("us", "UTC")
+# Ordinals of Apache Hudi's ValueType; instants and local timestamps each in two units.
+ORDINALS = {"long": 3, "millis": 15, "micros": 16, "local-millis": 18, "local-micros": 19}
+
+
+@pytest.mark.parametrize(
+    ("field", "known"),
+    [
+        (pa.field("t", LOCAL, metadata=MILLISECONDS), {"local-millis"}),
+        (pa.field("t", LOCAL), {"local-micros"}),
+        (pa.field("t", INSTANT, metadata=MILLISECONDS), {"millis"}),
+        (pa.field("t", INSTANT), {"millis", "micros"}),
+    ],
+)
+def test_statistics_in_another_unit_than_the_column_are_left_aside(field, known):
+    for kind, ordinal in ORDINALS.items():
+        bound = {"value": 1_700_000_000_000}
+        statistics = {"minValue": bound, "maxValue": bound, "nullCount": 0, "valueCount": 3}
+        kinds = {"typeOrdinal": ordinal, "additionalInfo": None}
+        bounds = bounds_of_files(wrapped({**statistics, "valueType": kinds}), field)
+        assert (bounds.low.null_count == 0) == (kind in known), kind
 
 
 def test_slices_with_log_files_are_left_out_by_the_statistics_of_all_their_files(golden_table):
