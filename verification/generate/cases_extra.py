@@ -1281,7 +1281,7 @@ def _long(logical):
     return {"type": "long", "logicalType": logical}
 
 
-@case("ty_order_millis", "MOR", ("1.2.0:9", "0.15.0:6"), ["event time", "timestamp-millis ordering column", "delete rows with ordering"],
+@case("ty_order_millis", "MOR", ("1.2.0:9",), ["event time", "timestamp-millis ordering column", "delete rows with ordering"],
       "event time on an Avro timestamp-millis: deletes of lower, equal and higher values, later records below and above them")
 def ty_order_millis(t):
     table = AvroTable(t, {"id": "string", "ts": _long("timestamp-millis"), "v": "string", "_hoodie_is_deleted": "boolean"}, "ts")
