@@ -19,8 +19,7 @@ from hudi_pyspark.cli.arguments import (
 )
 from hudi_pyspark.cli.printing import say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
-from hudi_pyspark.errors import InvalidInstantError
-from hudi_pyspark.format.timeline.instant import instant_to_datetime
+from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.plot import Picture
@@ -123,9 +122,8 @@ def commits(
 
 def _age(instant: str | None, now: datetime) -> str | None:
     """Return the time since an instant, which is a wall-clock time."""
-    try:
-        moment = instant_to_datetime(instant or "")
-    except InvalidInstantError:  # that of a bootstrap is not a time
+    moment = moment_of(instant)
+    if moment is None:
         return None
     return _time_text(round((now.replace(tzinfo=None) - moment).total_seconds()))
 

@@ -22,18 +22,24 @@ from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from hudi_pyspark.doctor.finding import Track
     from hudi_pyspark.format.timeline.instant import Instant
+    from hudi_pyspark.format.timeline.instant_body import BodyParser
     from hudi_pyspark.format.timeline.instant_metadata import (
-        CleanedPartition,
-        RolledBackPartition,
+        CleanMetadata,
+        RollbackMetadata,
     )
     from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 
 CHECK = "timeline"
+_REMOVING: Mapping[Action, BodyParser[CleanMetadata | RollbackMetadata]] = {
+    Action.CLEAN: parse_clean_metadata,
+    Action.ROLLBACK: parse_rollback_metadata,
+    Action.RESTORE: parse_restore_metadata,
+}
 
 
 @dataclass(frozen=True)
@@ -124,15 +130,11 @@ def _removed_by(view: TableView, instant: Instant) -> set[str]:
     """Return the paths of the files that a clean, rollback or restore removed; decode others."""
     path = instant_path(instant, view.config)
     body = view.storage.read_bytes(path)
-    partitions: Iterable[CleanedPartition | RolledBackPartition] = ()
-    if instant.action is Action.CLEAN:
-        partitions = parse_clean_metadata(body, path=path).partitions
-    elif instant.action is Action.ROLLBACK:
-        partitions = parse_rollback_metadata(body, path=path).partitions
-    elif instant.action is Action.RESTORE:
-        partitions = parse_restore_metadata(body, path=path).partitions
-    elif instant.action is Action.SAVEPOINT:
+    if instant.action is Action.SAVEPOINT:
         parse_savepoint_metadata(body, path=path)
+    if instant.action not in _REMOVING:
+        return set()
+    partitions = _REMOVING[instant.action](body, path=path).partitions
     return {path_in(p.partition_path, name) for p in partitions for name in p.deleted_files}
 
 

@@ -68,14 +68,11 @@ def _fields(message: int | bytes | memoryview) -> list[tuple[int, int | memoryvi
 
 def _stripe_span(stripe: Mapping[int, int | memoryview]) -> StripeSpan:
     # Offset of the stripe, lengths of its index, of its data and of its footer.
-    offset, index, data, footer = (stripe.get(number, 0) for number in (1, 2, 3, 4))
-    if not (
-        isinstance(offset, int)
-        and isinstance(index, int)
-        and isinstance(data, int)
-        and isinstance(footer, int)
-    ):
+    values = (stripe.get(number, 0) for number in (1, 2, 3, 4))
+    numbers = [value for value in values if isinstance(value, int)]
+    if len(numbers) < 4:
         raise ProtobufError("expected the lengths of a stripe, found bytes", 0)
+    offset, index, data, footer = numbers
     return StripeSpan(offset + index + data, footer)
 
 
@@ -115,10 +112,6 @@ def _inflate(chunk: bytes, compression: str) -> bytes:
         raise ValueError(f"not valid {compression}: {error}") from error
 
 
-def _inflate_zlib(chunk: bytes) -> bytes:
-    return zlib.decompress(chunk, -zlib.MAX_WBITS)
-
-
 def _inflate_snappy(chunk: bytes) -> bytes:
     size, _ = parse_varint(memoryview(chunk), 0)
     if size > _MOST_INFLATED:
@@ -132,4 +125,8 @@ def _inflate_zstd(chunk: bytes) -> bytes:
     return content
 
 
-_INFLATERS = {"ZLIB": _inflate_zlib, "SNAPPY": _inflate_snappy, "ZSTD": _inflate_zstd}
+_INFLATERS = {
+    "ZLIB": lambda chunk: zlib.decompress(chunk, -zlib.MAX_WBITS),
+    "SNAPPY": _inflate_snappy,
+    "ZSTD": _inflate_zstd,
+}

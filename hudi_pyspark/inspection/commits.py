@@ -17,7 +17,7 @@ from hudi_pyspark.format.file_name import (
     NotADataFile,
     parse_data_file_name,
 )
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, instant_to_datetime
+from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.timeline import instant_row, schema_of
 from hudi_pyspark.table.archive import load_archived_commits
@@ -165,10 +165,8 @@ def _commit_row(commit: KnownCommit) -> dict[str, object]:
 
 def _milliseconds(instant: Instant) -> int | None:
     """Return the time from request to completion; None where the timeline does not record it."""
-    try:
-        begin = instant_to_datetime(instant.requested_time)
-        end = instant_to_datetime(instant.completion_time or "")
-    except InvalidInstantError:  # before table version 8, and the instant of a bootstrap
+    begin, end = moment_of(instant.requested_time), moment_of(instant.completion_time)
+    if begin is None or end is None:
         return None
     return round((end - begin).total_seconds() * 1000)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from hudi_pyspark.description import byte_text, counted
-from hudi_pyspark.errors import InvalidInstantError
-from hudi_pyspark.format.timeline.instant import instant_to_datetime
+from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, RED, Picture, picture
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def timeline_marks(instants: pa.Table, commits: pa.Table) -> list[dict[str, Any]
 
 def _mark(start: int, row: Mapping[str, Any], commit: Mapping[str, Any]) -> dict[str, Any]:
     requested, completed = row["requested_time"], row["completion_time"]
-    end = _epoch_ms(completed) if completed else None
+    end = _epoch_ms(completed)
     action = row["action"]
     operation = commit.get("operation")
     lane = _LANES_BY_OPERATION.get(operation or "", _LANES_BY_ACTION.get(action, action))
@@ -89,7 +88,7 @@ def _mark(start: int, row: Mapping[str, Any], commit: Mapping[str, Any]) -> dict
         "lane": lane,
         "state": "archived" if row["archived"] else row["state"],
         "instant": requested,
-        "time": f"{instant_to_datetime(requested):%Y-%m-%d %H:%M:%S}",
+        "time": f"{moment_of(requested):%Y-%m-%d %H:%M:%S}",
         "completed": completed or "",
         "action": action,
         "operation": operation or "",
@@ -97,14 +96,10 @@ def _mark(start: int, row: Mapping[str, Any], commit: Mapping[str, Any]) -> dict
     }
 
 
-def _epoch_ms(instant: str) -> int | None:
-    """Return an instant as milliseconds, as if it were UTC: the zone is unknown and not shown.
-
-    None for an instant that is not a time, e.g. that of a bootstrap.
-    """
-    try:
-        moment = instant_to_datetime(instant)
-    except InvalidInstantError:
+def _epoch_ms(instant: str | None) -> int | None:
+    """Return an instant as milliseconds, as if it were UTC: the zone is unknown and not shown."""
+    moment = moment_of(instant)
+    if moment is None:
         return None
     return round(moment.replace(tzinfo=timezone.utc).timestamp() * 1000)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import CorruptTableError, InvalidInstantError, UnsupportedTableError
-from hudi_pyspark.format.timeline.instant import instant_to_datetime
+from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.inspection.columns import COLUMN_STATISTICS, INDEX, column_statistics
 from hudi_pyspark.inspection.commits import known_commits, table_of_commits
 from hudi_pyspark.inspection.files import file_slices, files
@@ -124,13 +124,5 @@ class Facts:
 
     def age(self, instant: str | None) -> float | None:
         """Return the seconds since an instant; None if it is not a time."""
-        moment = moment_of(instant or "")
+        moment = moment_of(instant)
         return (self.now - moment).total_seconds() if moment is not None else None
-
-
-def moment_of(instant: str) -> datetime | None:
-    """Return an instant as a wall-clock time; None if it is not a time, as that of a bootstrap."""
-    try:
-        return instant_to_datetime(instant)
-    except InvalidInstantError:
-        return None

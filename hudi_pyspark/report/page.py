@@ -9,8 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.description import byte_text
-from hudi_pyspark.errors import InvalidInstantError
-from hudi_pyspark.format.timeline.instant import instant_to_datetime
+from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.report.advice import duration_text
 
 if TYPE_CHECKING:
@@ -65,7 +64,5 @@ def _digest(text: str) -> str:
 
 def instant_text(instant: str | None) -> str:
     """Return an instant as date and time; as it is, if it is not a time."""
-    try:
-        return f"{instant_to_datetime(instant or ''):%Y-%m-%d %H:%M:%S}"
-    except InvalidInstantError:
-        return instant or "never"
+    moment = moment_of(instant)
+    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment is not None else instant or "never"

@@ -15,11 +15,10 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import HudiError
-from hudi_pyspark.format.timeline.instant import WriteOperationType
+from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
 from hudi_pyspark.inspection.commits import counts_of, file_kind, schema_history
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
 from hudi_pyspark.plot.charts import largest_groups, older_bytes
-from hudi_pyspark.report.facts import moment_of
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.table.file_groups import by_path, committed_files
 

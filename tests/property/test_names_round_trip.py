@@ -8,7 +8,7 @@ from hudi_pyspark.format.timeline.instant import (
     Instant,
     InstantState,
     NotAnInstant,
-    instant_to_datetime,
+    moment_of,
 )
 from tests.data_file_names import name_of
 
@@ -81,7 +81,7 @@ def test_any_name_is_an_instant_or_refused(name, layout):
 def test_instant_of_a_moment_is_the_moment_cut_to_milliseconds(moment):
     text = f"{moment.year:04}{moment:%m%d%H%M%S}{moment.microsecond // 1000:03}"
     milliseconds = moment.microsecond // 1000 * 1000
-    assert instant_to_datetime(text) == moment.replace(microsecond=milliseconds)
+    assert moment_of(text) == moment.replace(microsecond=milliseconds)
 
 
 @given(st.builds(BaseFileName, ids, ids, times, extensions))

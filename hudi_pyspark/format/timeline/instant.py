@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, IntEnum
 
-from hudi_pyspark.errors import InvalidInstantError
-
 _NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?\.([a-z]+)(?:\.(requested|inflight))?")
 
 
@@ -169,18 +167,16 @@ def _is_named(
     return completion_time is None
 
 
-def instant_to_datetime(text: str) -> datetime:
+def moment_of(text: str | None) -> datetime | None:
     """Return the moment of a 14- or 17-digit instant, on the clock of the writer's time zone."""
     # Fourteen digits mean the last millisecond of their second, as in Hudi. No instant records the
-    # writer's time zone.
-    if not (text.isascii() and text.isdigit() and len(text) in (14, 17)):
-        raise InvalidInstantError(
-            f"expected an instant of 14 or 17 digits (yyyyMMddHHmmss[SSS]), found {text!r}"
-        )
+    # writer's time zone. None for other texts, and for the instant of a bootstrap.
+    if text is None or not (text.isascii() and text.isdigit() and len(text) in (14, 17)):
+        return None
     digits = text if len(text) == 17 else f"{text}999"
     day = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
     clock = f"{digits[8:10]}:{digits[10:12]}:{digits[12:14]}.{digits[14:]}"
     try:
         return datetime.fromisoformat(f"{day}T{clock}")
-    except ValueError as error:
-        raise InvalidInstantError(f"instant {text!r} is not a moment in time: {error}") from error
+    except ValueError:
+        return None
