@@ -206,11 +206,11 @@ class CdcTask:
 
     source: ChangeSource
     instant: str  # requested time of the commit
-    before: ScanTask | None  # the slice as it was; None if there was none, or none is needed
-    after: ScanTask | None  # the files that the commit wrote; None if none are needed
-    cdc_files: tuple[LogFile, ...]  # of `CDC_LOG`
     images: pa.Schema  # data columns of the images
     as_struct: bool  # images as structs instead of JSON text
+    before: ScanTask | None = None  # the slice as it was; None if none was or is needed
+    after: ScanTask | None = None  # the files that the commit wrote; None if none are needed
+    cdc_files: tuple[LogFile, ...] = ()  # of `CDC_LOG`
     settings: ReadSettings = ReadSettings()
     predicate: Predicate | None = None  # only changes for which it is true; None for all
 

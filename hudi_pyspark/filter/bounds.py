@@ -118,11 +118,9 @@ def _comparison_may_match(predicate: Comparison, low: pa.Array, high: pa.Array) 
     if sign is Operator.NOT_EQUAL:
         return may_be_nan | ~(is_so(pc.equal, low) & is_so(pc.equal, high))
     if sign in {Operator.GREATER, Operator.GREATER_OR_EQUAL}:
-        return may_be_nan | is_so(
-            pc.greater if sign is Operator.GREATER else pc.greater_equal, high
-        )
+        return may_be_nan | is_so(sign.compute, high)
     if sign in {Operator.LESS, Operator.LESS_OR_EQUAL}:
-        return is_so(pc.less if sign is Operator.LESS else pc.less_equal, low)
+        return is_so(sign.compute, low)
     return is_so(pc.less_equal, low) & is_so(pc.greater_equal, high)
 
 

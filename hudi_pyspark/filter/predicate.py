@@ -44,35 +44,27 @@ class Operator(enum.Enum):
     @property
     def negated(self) -> Operator:
         """The operator that is true where this one is false."""
-        return _NEGATED[self]
+        return Operator(_OPERATORS[self][0])
 
     @property
     def flipped(self) -> Operator:
         """The operator that says the same with the literal on the left."""
-        return _FLIPPED.get(self, self)
+        return Operator(_OPERATORS[self][1])
+
+    @property
+    def compute(self) -> Callable[[pa.Array, pa.Scalar], pa.Array]:
+        """The comparison of Arrow."""
+        return _OPERATORS[self][2]
 
 
-_NEGATED = {
-    Operator.EQUAL: Operator.NOT_EQUAL,
-    Operator.NOT_EQUAL: Operator.EQUAL,
-    Operator.LESS: Operator.GREATER_OR_EQUAL,
-    Operator.GREATER_OR_EQUAL: Operator.LESS,
-    Operator.GREATER: Operator.LESS_OR_EQUAL,
-    Operator.LESS_OR_EQUAL: Operator.GREATER,
-}
-_FLIPPED = {
-    Operator.LESS: Operator.GREATER,
-    Operator.GREATER: Operator.LESS,
-    Operator.LESS_OR_EQUAL: Operator.GREATER_OR_EQUAL,
-    Operator.GREATER_OR_EQUAL: Operator.LESS_OR_EQUAL,
-}
-_COMPUTE: dict[Operator, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
-    Operator.EQUAL: pc.equal,
-    Operator.NOT_EQUAL: pc.not_equal,
-    Operator.LESS: pc.less,
-    Operator.LESS_OR_EQUAL: pc.less_equal,
-    Operator.GREATER: pc.greater,
-    Operator.GREATER_OR_EQUAL: pc.greater_equal,
+# What is true where the operator is false, what says the same from the right, and Arrow's function.
+_OPERATORS: dict[Operator, tuple[str, str, Callable[[pa.Array, pa.Scalar], pa.Array]]] = {
+    Operator.EQUAL: ("!=", "=", pc.equal),
+    Operator.NOT_EQUAL: ("=", "!=", pc.not_equal),
+    Operator.LESS: (">=", ">", pc.less),
+    Operator.LESS_OR_EQUAL: (">", ">=", pc.less_equal),
+    Operator.GREATER: ("<=", "<", pc.greater),
+    Operator.GREATER_OR_EQUAL: ("<", "<=", pc.greater_equal),
 }
 _WILDCARDS = {"%": ".*", "_": "."}
 # Spark orders NaN after every other number and treats it as equal to itself.
@@ -93,7 +85,7 @@ class Comparison:
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
         values = cast_to(field_array(rows, self.column), self.value.type)
-        result = _COMPUTE[self.operator](values, self.value)
+        result = self.operator.compute(values, self.value)
         if pa.types.is_floating(values.type) and self.operator in _TRUE_OF_NAN:
             result = pc.or_kleene(result, pc.is_nan(values))
         return result

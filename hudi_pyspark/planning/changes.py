@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.errors import (
     CorruptTableError,
@@ -200,12 +200,9 @@ class _ChangePlanner:
             return
         stat = stats[0]
         if is_log_file_name(stat.file_name):
-            yield self._task(
-                ChangeSource.LOG_FILE,
-                time,
-                before=self._before(time, partition, file_id, must_exist=False),
-                after=self._after(time, partition, file_id),
-            )
+            before = self._before(time, partition, file_id, must_exist=False)
+            after = self._after(time, partition, file_id)
+            yield self._task(ChangeSource.LOG_FILE, time, before=before, after=after)
         elif metadata.operation_type in _DELETES and not stat.num_writes and stat.num_deletes:
             before = self._before(time, partition, file_id, must_exist=True)
             yield self._task(ChangeSource.BASE_FILE_DELETE, time, before=before)
@@ -218,24 +215,8 @@ class _ChangePlanner:
                 "log file, so the changes of the range are unknown"
             )
 
-    def _task(
-        self,
-        source: ChangeSource,
-        time: str,
-        *,
-        before: ScanTask | None = None,
-        after: ScanTask | None = None,
-        cdc_files: tuple[LogFile, ...] = (),
-    ) -> CdcTask:
-        return CdcTask(
-            source=source,
-            instant=time,
-            before=before,
-            after=after,
-            cdc_files=cdc_files,
-            images=self.images,
-            as_struct=self.as_struct,
-        )
+    def _task(self, source: ChangeSource, time: str, **files: Any) -> CdcTask:  # noqa: ANN401  (of `CdcTask`)
+        return CdcTask(source, time, self.images, self.as_struct, **files)
 
     def _before(
         self, time: str, partition: str, file_id: str, *, must_exist: bool

@@ -17,7 +17,7 @@ from hudi_pyspark.table.meta_columns import (
 from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
@@ -52,43 +52,35 @@ def result_schema(
     return pa.schema([table_schema.field(name) for name in columns])
 
 
-def with_columns(table_schema: pa.Schema, result: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    """Return the result's columns, and after them those of the names that are not among them."""
-    missing = [table_schema.field(name) for name in names if name not in result.names]
-    return pa.schema([*result, *missing])
-
-
-def with_whole(table_schema: pa.Schema, schema: pa.Schema, names: Collection[str]) -> pa.Schema:
-    """Return the columns of a schema, those of the names with all of their nested fields."""
-    return pa.schema(
-        table_schema.field(field.name) if field.name in names else field for field in schema
-    )
-
-
-def merge_schema(
+def working_schema(
     table_schema: pa.Schema,
     result: pa.Schema,
-    rule: MergeRule,
+    needed: Iterable[str],
+    *,
+    whole: Collection[str] = (),
     key_fields: Sequence[str] = (),
-    merger: PayloadMerger | None = None,
 ) -> pa.Schema:
-    """Return the result's columns, and after them all others that merging log files needs."""
-    # A table without meta columns gets a record key column, to be made from its key fields.
+    """Return the result's columns, and after them those needed that the table has.
+
+    Columns of ``whole`` have all of their nested fields. With ``key_fields``, of a table without
+    meta columns, there is a record key column, to be made from them.
+    """
+    columns = [table_schema.field(f.name) if f.name in whole else f for f in result]
+    others = [n for n in needed if n in table_schema.names and n not in result.names]
+    columns += [table_schema.field(name) for name in others]
+    if key_fields:
+        columns.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
+    return pa.schema(columns)
+
+
+def check_ordering_fields(table_schema: pa.Schema, rule: MergeRule) -> None:
+    """Refuse to merge a table without its ordering fields."""
     missing = [n for n in rule.ordering_fields if _top_level(n, table_schema) is None]
     if missing:
         raise CorruptTableError(
             f"ordering field {', '.join(missing)} (hoodie.table.ordering.fields or "
             "hoodie.table.precombine.field) does not exist in the table schema"
         )
-    needed = merge_columns(table_schema, rule, key_fields, merger)
-    extra = [
-        table_schema.field(name)
-        for name in needed
-        if name in table_schema.names and name not in result.names
-    ]
-    if key_fields:
-        extra.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
-    return pa.schema([*result, *extra])
 
 
 def merge_columns(

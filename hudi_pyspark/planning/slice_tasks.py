@@ -14,10 +14,9 @@ from hudi_pyspark.filter.keys_of_predicate import wanted_record_keys
 from hudi_pyspark.filter.predicate import top_level_columns
 from hudi_pyspark.options.values import RangeMerge
 from hudi_pyspark.planning.needed_columns import (
+    check_ordering_fields,
     merge_columns,
-    merge_schema,
-    with_columns,
-    with_whole,
+    working_schema,
 )
 from hudi_pyspark.planning.partition_values import (
     narrow_by_path,
@@ -188,26 +187,20 @@ def _partition_narrower(
 
 def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) -> SharedPlan:
     """Return a plan with its columns: those of the answer, and after them the others it needs."""
-    unmerged = _needed_columns(table_schema, shared, merges=False)
-    needed = _needed_columns(table_schema, shared, merges=True) if merges else unmerged
-    # A merge may compare any two values.
-    compares_values = merges and (shared.merger is not None or shared.rule.needs_fold)
-    whole = table_schema.names if compares_values else needed
-    working = with_columns(table_schema, with_whole(table_schema, shared.result, whole), unmerged)
-    if merges:
-        rule, key_fields = shared.rule, shared.key_fields
-        working = merge_schema(table_schema, working, rule, key_fields, shared.merger)
-    return replace(shared, working=working, needed=tuple(needed), whole=tuple(whole))
-
-
-def _needed_columns(schema: pa.Schema, shared: SharedPlan, *, merges: bool) -> list[str]:
-    """Return the columns that a task looks at; some may not be in the schema."""
-    needed = list(top_level_columns(shared.predicate, schema))
+    needed = dict.fromkeys(top_level_columns(shared.predicate, table_schema))
     if shared.commit_range is not None:
-        needed.append(COMMIT_TIME_COLUMN)
+        needed[COMMIT_TIME_COLUMN] = None
+    rule, key_fields, merger = shared.rule, shared.key_fields if merges else (), shared.merger
     if merges:
-        needed += merge_columns(schema, shared.rule, shared.key_fields, shared.merger)
-    return list(dict.fromkeys(needed))
+        check_ordering_fields(table_schema, rule)
+        needed |= dict.fromkeys(merge_columns(table_schema, rule, key_fields, merger))
+    # A merge may compare any two values.
+    compares_values = merges and (merger is not None or rule.needs_fold)
+    whole = tuple(table_schema.names if compares_values else needed)
+    working = working_schema(
+        table_schema, shared.result, needed, whole=whole, key_fields=key_fields
+    )
+    return replace(shared, working=working, needed=tuple(needed), whole=whole)
 
 
 def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:

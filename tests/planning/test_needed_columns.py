@@ -4,7 +4,12 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
-from hudi_pyspark.planning.needed_columns import merge_schema, result_schema
+from hudi_pyspark.planning.needed_columns import (
+    check_ordering_fields,
+    merge_columns,
+    result_schema,
+    working_schema,
+)
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 from tests.reading.log_records.log_files import COMMIT_TIME, rule_of
 
@@ -52,7 +57,8 @@ def test_unknown_columns_are_named_with_the_known_ones():
 
 
 def merged(columns, rule):
-    return merge_schema(TABLE, pa.schema([TABLE.field(name) for name in columns]), rule).names
+    result = pa.schema([TABLE.field(name) for name in columns])
+    return working_schema(TABLE, result, merge_columns(TABLE, rule, (), None)).names
 
 
 @pytest.mark.parametrize(
@@ -82,11 +88,11 @@ def test_column_of_the_result_is_not_fetched_twice():
 
 def test_flags_that_the_table_does_not_have_are_not_needed():
     table = pa.schema([("_hoodie_record_key", pa.string()), ("ts", pa.int64())])
-    schema = merge_schema(table, pa.schema([]), rule_of())
+    schema = working_schema(table, pa.schema([]), merge_columns(table, rule_of(), (), None))
     assert schema == table
 
 
 def test_absent_ordering_field_is_corrupt_and_named():
     pattern = r"ordering field x\.y, z \(hoodie\.table\.ordering\.fields or .*does not exist"
     with pytest.raises(CorruptTableError, match=pattern):
-        merged(["id"], rule_of(ordering_fields=["x.y", "ts", "z"]))
+        check_ordering_fields(TABLE, rule_of(ordering_fields=["x.y", "ts", "z"]))
