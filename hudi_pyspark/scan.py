@@ -22,7 +22,7 @@ from hudi_pyspark.options.read_options import columns_text
 from hudi_pyspark.planning.explain import ExplainedScan, summary
 from hudi_pyspark.planning.needed_columns import result_schema
 from hudi_pyspark.planning.query import resolve_query
-from hudi_pyspark.planning.slice_planner import SlicePlanner
+from hudi_pyspark.planning.slice_tasks import SlicePlanner
 from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.threads import read_in_parallel

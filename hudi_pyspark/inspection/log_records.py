@@ -24,10 +24,9 @@ from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
 from hudi_pyspark.inspection.timeline import schema_of
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.slice_planner import SlicePlanner
-from hudi_pyspark.planning.slice_tasks import plan
+from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
 from hudi_pyspark.reading.log_records.decoder import deleting_rows
-from hudi_pyspark.reading.log_records.record_key import record_keys
+from hudi_pyspark.reading.log_records.records import record_keys
 from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.slice_reader import log_decoder
 from hudi_pyspark.table.live_blocks import scan_blocks

@@ -18,8 +18,7 @@ from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.metadata_table.record_index import locate
 from hudi_pyspark.planning.metadata_table.records import FILES, RECORD_INDEX
 from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files, load_metadata
-from hudi_pyspark.planning.slice_planner import SlicePlanner
-from hudi_pyspark.planning.slice_tasks import plan
+from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.planning.query import Query
-    from hudi_pyspark.planning.slice_planner import SlicePlanner
+    from hudi_pyspark.planning.slice_tasks import SlicePlanner
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.tasks import ReadTask
 

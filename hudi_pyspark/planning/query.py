@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
-    from hudi_pyspark.planning.slice_planner import SlicePlanner
+    from hudi_pyspark.planning.slice_tasks import SlicePlanner
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView

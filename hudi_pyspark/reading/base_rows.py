@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.keys_of_predicate import keys_array
+from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
-from hudi_pyspark.reading.log_records.record_key import with_record_key
+from hudi_pyspark.reading.log_records.records import with_record_key
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.filter.keys_of_predicate import keys_array
+from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.filter.predicate import matching, top_level_columns
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.base_rows import read_base_rows

@@ -26,18 +26,12 @@ PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
     "merge": ("merge/merge", "fold", "decision", "payload", "spilled_merge"),
-    "log records": ("log_records/records", "log_records/decoder", "record_key", "ordering"),
+    "log records": ("log_records/records", "log_records/decoder", "ordering"),
     "live blocks": ("live_blocks",),
-    "slices": ("file_slices", "table/file_groups", "file_group", "commit_slices"),
+    "slices": ("file_slices", "table/file_groups", "file_group"),
     "ranges": ("commit_range", "planning/query", "commit_history"),
     "changes": ("planning/changes", "reading/changes"),
-    "pruning": (
-        "partition_pruning",
-        "partition_values",
-        "bounds",
-        "keys_of_predicate",
-        "row_groups",
-    ),
+    "pruning": ("partition_values", "bounds", "row_groups"),
     "schema evolution": ("schema_evolution", "nested_fields"),
 }
 # Tests that say nothing of these modules, or the same as others in more time.

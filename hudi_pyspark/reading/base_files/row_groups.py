@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
-from hudi_pyspark.filter.bounds import Bounds, may_match
-from hudi_pyspark.filter.keys_of_predicate import keys_array
+from hudi_pyspark.filter.bounds import Bounds, keys_array, may_match
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics

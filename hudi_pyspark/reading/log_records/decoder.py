@@ -31,13 +31,13 @@ from hudi_pyspark.reading.log_records.ordering import (
     comparable_ordering,
     ordering_field,
 )
-from hudi_pyspark.reading.log_records.record_key import with_record_key
 from hudi_pyspark.reading.log_records.records import (
     ALL_COLUMNS,
     NO_ROW,
     ColumnSets,
     LogRecords,
     Marks,
+    with_record_key,
 )
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
