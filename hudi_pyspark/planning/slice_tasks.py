@@ -1,4 +1,4 @@
-"""File slices to tasks: `SlicePlanner` loads what they share, and `plan`, which is pure, makes them."""
+"""File slices to tasks: `SlicePlanner` loads what they share, and `plan` is pure."""
 
 from __future__ import annotations
 
