@@ -1,24 +1,36 @@
-"""Reading of a task of any kind."""
+"""Reading of a task: the rows of a file slice, or the changes of a commit and file group (CDC).
+
+A commit records its changes in one of several ways: a CDC log file that the writer added, a base
+file that is all inserts or all deletes, a log file whose records are compared with the slice below,
+or a list of replaced file groups.
+"""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import HudiError, MissingFileError
-from hudi_pyspark.reading.changes import read_changes
-from hudi_pyspark.reading.slice_reader import read
-from hudi_pyspark.tasks import CdcTask
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import as_one_array
+from hudi_pyspark.columns.json_text import json_text
+from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.columns.timestamp_repair import repair_timestamps
+from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
+from hudi_pyspark.filter.predicate import matching
+from hudi_pyspark.format.log.data_block import decode_data_block
+from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.reading.slice_reader import changes_of_log, read, slice_blocks, slice_tables
+from hudi_pyspark.table.live_blocks import LogFiles
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
+from hudi_pyspark.tasks import CdcTask, ChangeSource, cdc_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TypeAlias
-
-    import pyarrow as pa
 
     from hudi_pyspark.storage import Storage
-    from hudi_pyspark.tasks import ScanTask
-
-    ReadTask: TypeAlias = ScanTask | CdcTask
+    from hudi_pyspark.tasks import ReadTask, ScanTask
 
 
 def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
@@ -44,3 +56,141 @@ def _lost_file(storage: Storage) -> MissingFileError | None:
     except (HudiError, OSError):
         pass
     return None
+
+
+def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
+    """Yield the change rows of a task, in the schema of `cdc_schema`."""
+    read = {
+        ChangeSource.CDC_LOG: _read_cdc_log,
+        ChangeSource.BASE_FILE_INSERT: _read_inserts,
+        ChangeSource.BASE_FILE_DELETE: _read_deletes,
+        ChangeSource.REPLACED: _read_deletes,
+        ChangeSource.LOG_FILE: _read_log_changes,
+    }[task.source]
+    for table in read(task, storage):
+        yield matching(task.predicate, table)
+
+
+def _read_inserts(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
+    for table in _slice_rows(task.after, storage):
+        yield _changes(task, "i", None, table)
+
+
+def _read_deletes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
+    for table in _slice_rows(task.before, storage):
+        yield _changes(task, "d", table, None)
+
+
+def _read_log_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
+    """Merge a commit's log records with the slice as it was, and yield each row that changed."""
+    assert task.after is not None  # a log file was written
+    before = _slice_rows(task.before, storage)
+    for operation, old, new in changes_of_log(task.after, storage, before):
+        yield _changes(task, operation, old, new)
+
+
+def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
+    before, after = _Images(task.before, storage), _Images(task.after, storage)
+    with closing(LogFiles(storage)) as files:
+        for block in slice_blocks(task.cdc_files, task.settings).framed(storage, files):
+            if block.block_type is not LogBlockType.CDC_DATA_BLOCK:
+                continue
+            logged = decode_data_block(block, None)
+            if logged.num_rows:
+                yield _logged_changes(task, logged, before, after, source=block.path)
+
+
+def _logged_changes(
+    task: CdcTask, logged: pa.Table, before: _Images, after: _Images, *, source: str
+) -> pa.Table:
+    operations = as_one_array(logged.column("op"))
+    names = logged.schema.names
+    old = _logged_image(logged, "before", task.images, source) if "before" in names else None
+    new = _logged_image(logged, "after", task.images, source) if "after" in names else None
+    if "record_key" in names:
+        keys = as_one_array(logged.column("record_key"))
+        if old is None:
+            old = before.of(keys, pc.not_equal(operations, "i"), task.images, source)
+        if new is None:
+            new = after.of(keys, pc.not_equal(operations, "d"), task.images, source)
+    assert old is not None  # a log without images has keys
+    assert new is not None
+    times = pa.array([task.instant] * len(operations), pa.string())
+    return _result(task, operations, times, old, new)
+
+
+def _logged_image(logged: pa.Table, name: str, images: pa.Schema, source: str) -> pa.Array:
+    """Return an image of a CDC log, in the table's present columns."""
+    stored = as_one_array(logged.column(name))
+    target = pa.schema([pa.field("image", pa.struct(list(images)))])
+    rows = repair_timestamps(pa.table({"image": stored}), target, in_avro=True)
+    rows = conform(rows, target, {}, source=source)
+    return as_one_array(rows.column("image"))
+
+
+class _Images:
+    """Rows of a slice by record key."""
+
+    def __init__(self, task: ScanTask | None, storage: Storage) -> None:
+        self._task, self._storage = task, storage
+        self._rows: pa.Table | None = None
+
+    def of(self, keys: pa.Array, wanted: pa.Array, images: pa.Schema, source: str) -> pa.Array:
+        """Return the rows of some keys as structs; null if not wanted."""
+        rows = self._load(images)
+        places = pc.index_in(keys, value_set=as_one_array(rows.column(RECORD_KEY_COLUMN)))
+        missing = keys.filter(pc.and_(wanted, pc.is_null(places)))
+        if len(missing):
+            raise CorruptTableError(
+                f"{source}: the CDC log has a change for record key {missing[0].as_py()!r}, but "
+                "the commit's base files do not contain that row"
+            )
+        places = pc.if_else(wanted, places, pa.scalar(None, pa.int32()))
+        return _as_structs(rows, images).take(places)
+
+    def _load(self, images: pa.Schema) -> pa.Table:
+        if self._task is None:
+            return pa.schema([*images, pa.field(RECORD_KEY_COLUMN, pa.string())]).empty_table()
+        if self._rows is None:
+            tables = list(slice_tables(self._task, self._storage))
+            self._rows = pa.concat_tables(tables or [self._task.working.empty_table()])
+        return self._rows
+
+
+def _slice_rows(task: ScanTask | None, storage: Storage) -> Iterator[pa.Table]:
+    if task is not None:
+        yield from slice_tables(task, storage)
+
+
+def _changes(task: CdcTask, operation: str, old: pa.Table | None, new: pa.Table | None) -> pa.Table:
+    """Return the change rows of one operation."""
+    length = max(t.num_rows for t in (old, new) if t is not None)
+    no_image = pa.nulls(length, pa.struct(list(task.images)))
+    return _result(
+        task,
+        pa.array([operation] * length, pa.string()),
+        pa.array([task.instant] * length, pa.string()),
+        no_image if old is None else _as_structs(old, task.images),
+        no_image if new is None else _as_structs(new, task.images),
+    )
+
+
+def _result(
+    task: CdcTask, operations: pa.Array, times: pa.Array, old: pa.Array, new: pa.Array
+) -> pa.Table:
+    images = [old, new] if task.as_struct else [_json_image(old), _json_image(new)]
+    return pa.Table.from_arrays(
+        [operations, times, *images], schema=cdc_schema(task.images, as_struct=task.as_struct)
+    )
+
+
+def _json_image(images: pa.Array) -> pa.Array:
+    # A missing image is null, not the JSON text null.
+    return pc.if_else(pc.is_null(images), pa.scalar(None, pa.string()), json_text(images))
+
+
+def _as_structs(rows: pa.Table, images: pa.Schema) -> pa.Array:
+    columns = [as_one_array(rows.column(name)) for name in images.names]
+    if not columns:
+        return pa.nulls(rows.num_rows, pa.struct([])).fill_null({})
+    return pa.StructArray.from_arrays(columns, fields=list(images))

@@ -30,7 +30,7 @@ PARTS = {
     "live blocks": ("live_blocks",),
     "slices": ("file_slices", "table/file_groups", "file_group"),
     "ranges": ("commit_range", "planning/query", "commit_history"),
-    "changes": ("planning/changes", "reading/changes"),
+    "changes": ("planning/changes", "read_task"),
     "pruning": ("partition_values", "bounds", "row_groups"),
     "schema evolution": ("schema_evolution", "nested_fields"),
 }
