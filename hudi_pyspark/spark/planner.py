@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.hudi_table import HudiTable
@@ -25,7 +27,6 @@ from hudi_pyspark.spark.stream import HudiStreamReader
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import pyarrow as pa
     from pyspark.sql.datasource import DataSourceReader
     from pyspark.sql.types import StructType
 
@@ -57,8 +58,12 @@ class Planner:
         schema = self._table().scan_with(schema_options(self._options)).schema
         return spark_schema(self._client.narrow(schema))
 
-    def reader(self, schema: StructType, mergers: Mapping[str, PayloadMerger]) -> DataSourceReader:
+    def reader(
+        self, schema: StructType | pa.Schema, mergers: Mapping[str, PayloadMerger]
+    ) -> DataSourceReader:
         """Return the reader of a batch query."""
+        if isinstance(schema, pa.Schema):  # Sail's
+            schema = spark_schema(schema)
         if self._inspects():
             from hudi_pyspark.spark.inspection import InspectionReader  # noqa: PLC0415  (rarely needed)
 

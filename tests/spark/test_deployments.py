@@ -53,7 +53,14 @@ answer("too early", lambda: load(path))
 spark.addArtifacts(spark_zip, pyfile=True)
 answer("batch", lambda: load(path))
 answer("stream", stream)
+spark.sql(f"CREATE TEMPORARY VIEW orders USING `hudi-py` OPTIONS (path '{{path}}')")
+hudi_pyspark.register_functions(spark)
+timeline = f"SELECT DISTINCT State FROM hudi_query_timeline('{{path}}')"
+answer("function", lambda: [row.State for row in spark.sql(timeline).collect()])
 answer("relative", lambda: load("orders"))
+table = spark.read.format("hudi-py").load(path)
+answer("narrow", lambda: hudi_pyspark.explain(table.select("id").where("ts > 100")))
+answer("sql", lambda: keys(spark.sql("SELECT _hoodie_record_key FROM orders WHERE ts > 0")))
 print("ANSWERS", json.dumps(answers))
 spark.stop()
 """
@@ -134,7 +141,9 @@ def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
 ):
     answers = answers_over_connect("local[2]", bare_python, golden_table, spark_zip, tmp_path)
     assert "No module named 'hudi_pyspark'" in answers["too early"]
-    assert answers["batch"] == answers["stream"] == expected_keys()
+    assert answers["batch"] == answers["stream"] == answers["sql"] == expected_keys()
+    assert answers["narrow"].endswith("  columns: id, ts\n  condition: ts > 100")
+    assert answers["function"] == ["COMPLETED"]
     assert "[HUDI_PATH_NOT_FOUND]" in answers["relative"]
     assert "'orders' is a relative path" in answers["relative"]
     assert "Give an absolute path or a URI" in answers["relative"]

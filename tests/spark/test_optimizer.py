@@ -7,6 +7,7 @@ import re
 import pyarrow as pa
 import pytest
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from hudi_pyspark import HudiTable, explain
@@ -357,8 +358,8 @@ def reader_of(path, **options):
 
 
 def test_engine_that_prunes_columns_itself_gets_only_those(golden_table):
-    path = golden_table(MOR)
-    reader = reader_of(path)
+    source = HudiDataSource({"path": str(golden_table(MOR))})
+    reader = source.reader(to_arrow_schema(source.schema()))  # as Sail calls it
     reader.pruneColumns(pa.schema({"region": pa.string(), "id": pa.string()}))
     batches = [batch for part in reader.partitions() for batch in reader.read(part)]
     table = pa.Table.from_batches(batches)

@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.connect.plan import LogicalPlan
 from pyspark.sql.connect.proto import relations_pb2
 
 from hudi_pyspark.short_name import SHORT_NAME
@@ -173,7 +174,9 @@ class Walk:
         if below.is_whole or below.paths is None:
             return
         text = scan_sql(relation.sql.query)
-        names = {v: f"hudi_py_{uuid.uuid4().hex}" for v in self.views if text.reads(v)}
+        # The server makes views of the references, and Spark frees what is cached of one it drops.
+        unpinned = [v for v, read in self.views.items() if not keys_of(read) & set(self.pinned)]
+        names = {v: f"hudi_py_{uuid.uuid4().hex}" for v in unpinned if text.reads(v)}
         query = text.with_views(names) if names else None
         if query is None:
             return
@@ -182,7 +185,9 @@ class Walk:
         changed.with_relations.root.sql.CopyFrom(relation.sql)
         changed.with_relations.root.sql.query = query
         for view, name in names.items():
-            alias = changed.with_relations.references.add().subquery_alias
+            reference = changed.with_relations.references.add()
+            reference.common.plan_id = LogicalPlan._fresh_plan_id()  # noqa: SLF001  (Sail needs one)
+            alias = reference.subquery_alias
             alias.alias = name
             alias.input.CopyFrom(self.views[view])
             self.visit(alias.input, below)
@@ -232,6 +237,12 @@ def leaves_of(relation: Any) -> Iterator[Any]:  # noqa: ANN401  (protobuf)
         yield relation
     for child in children:
         yield from leaves_of(child)
+
+
+def keys_of(relation: Any) -> set[bytes]:  # noqa: ANN401  (protobuf)
+    """Return the keys of the reads of this package below a relation."""
+    sources = (leaf.read.data_source for leaf in leaves_of(relation))
+    return {key_of(source) for source in sources if is_ours(source)}
 
 
 def _children(node: Any) -> Iterator[Any]:  # noqa: ANN401

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.connect.proto import base_pb2, relations_pb2
 
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.connect.plan import Needs, Walk, is_ours, key_of, leaves_of
+from hudi_pyspark.spark.connect.plan import Needs, Walk, is_ours, keys_of, leaves_of
 from hudi_pyspark.spark.connect.sql_text import UnclearError, scan_sql, view_definition
-from hudi_pyspark.spark.hints import OPTION
+from hudi_pyspark.spark.hints import OPTION, ClientHints
 from hudi_pyspark.spark.optimizer import ENABLED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
@@ -156,7 +154,11 @@ class NarrowPlans:
     def _narrow_command(self, command: Any) -> list[Any]:  # noqa: ANN401
         kind = command.WhichOneof("command_type")
         if kind in _INPUTS:
-            return self._narrow_relation(getattr(getattr(command, kind), _INPUTS[kind]))
+            reads = self._narrow_relation(getattr(getattr(command, kind), _INPUTS[kind]))
+            for source in reads if kind == "create_dataframe_view" else ():
+                if source.options.get(OPTION) == ClientHints().to_option():
+                    del source.options[OPTION]  # a cache of the view is that of the table
+            return reads
         if kind == "sql_command" and command.sql_command.HasField("input"):
             text = _sql_of(command)
             # Of a query the server only returns the plan, which comes back as a relation.
@@ -196,11 +198,12 @@ class NarrowPlans:
         try:
             scanned = scan_sql(text)
         except UnclearError:
-            return dict.fromkeys(self.views)
-        changed = [view for view in self.views if scanned.mentions(view) and not scanned.makes_rows]
-        if "CACHE" in scanned.kind:
+            changed = list(self.views)
+        else:
+            changed = [v for v in self.views if scanned.mentions(v) and not scanned.makes_rows]
+        if first is not None and first[1].upper() == "CACHE":
             for view in changed:
-                self._forever |= _keys(self.views[view])
+                self._forever |= keys_of(self.views[view])
         return dict.fromkeys(changed)
 
     def forget(self, names: dict[str, Any]) -> None:
@@ -212,22 +215,22 @@ class NarrowPlans:
         kind = catalog.WhichOneof("cat_type")
         name = getattr(getattr(catalog, kind), "table_name", "").strip("`").lower()
         if kind == "cache_table" and name in self.views:
-            self._forever |= _keys(self.views[name])
+            self._forever |= keys_of(self.views[name])
         if kind in ("drop_temp_view", "drop_view"):
             name = getattr(catalog, kind).view_name.strip("`").lower()
         self.views.pop(name, None)
 
     def pin(self, relation: Any) -> None:  # noqa: ANN401
         """Leave the reads of a cached relation as they are: another plan would miss the cache."""
-        self._cached += sorted(_keys(relation))
+        self._cached += sorted(keys_of(relation))
         for leaf in leaves_of(relation):
             text = str(leaf.sql.query or leaf.read.named_table.unparsed_identifier).lower()
             for view in [view for view in self.views if view in text]:
-                self._forever |= _keys(self.views.pop(view))
+                self._forever |= keys_of(self.views.pop(view))
 
     def unpin(self, relation: Any) -> None:  # noqa: ANN401
         """Narrow the reads of a relation again that is no longer cached."""
-        for key in _keys(relation):
+        for key in keys_of(relation):
             if key in self._cached:
                 self._cached.remove(key)
 
@@ -256,11 +259,3 @@ def _known(relation: Any) -> Any:  # noqa: ANN401
     copy = relations_pb2.Relation()
     copy.CopyFrom(relation)
     return copy
-
-
-def _keys(relation: Any) -> set[bytes]:  # noqa: ANN401
-    return {key_of(leaf.read.data_source) for leaf in _sources(relation)}
-
-
-def _sources(relation: Any) -> Iterator[Any]:  # noqa: ANN401
-    return (leaf for leaf in leaves_of(relation) if is_ours(leaf.read.data_source))

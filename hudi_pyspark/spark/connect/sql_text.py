@@ -30,7 +30,13 @@ _IMPLICIT = frozenset(
 )
 _HAS_FROM = frozenset({"EXTRACT", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM"})
 _SET_OPERATORS = frozenset({"EXCEPT", "INTERSECT", "MINUS", "UNION"})
-_TARGETS = frozenset({("TABLE", "CREATE"), ("TABLE", "INTO"), ("TABLE", "OVERWRITE")})
+# TABLE after one of them does not mean all columns.
+_STATEMENTS = frozenset(
+    {
+        "ALTER", "CACHE", "CREATE", "DROP", "INTO", "LAZY", "OVERWRITE", "REFRESH", "TRUNCATE",
+        "UNCACHE",
+    }
+)  # fmt: skip
 _BEFORE_STAR = frozenset({"ALL", "DISTINCT", "MAP", "REDUCE", "SELECT"})
 _CLAUSES = frozenset(
     {
@@ -216,7 +222,7 @@ def _check(tokens: list[_Token]) -> None:
             queries.append((before.word, 0))
         elif word == ")":
             queries = queries[:-1] or [("", 0)]
-        elif word in _IMPLICIT and (word, before.word) not in _TARGETS:
+        elif word in _IMPLICIT and not (word == "TABLE" and before.word in _STATEMENTS):
             raise UnclearError(word)
         elif is_adjacent and before.word + word in ("|>", "--", "/*"):
             raise UnclearError("a pipe, or a comment that does not end")

@@ -3,17 +3,22 @@
 What the queries answer is compared by `verification.random_plans`; here is what they read.
 """
 
+import json
+
 import pytest
+from pyspark.sql.connect.proto import base_pb2
 
 from tests.spark.deployment import client
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("connect")]  # one server
 
 CLIENT = """
-import json, sys
+import json, shutil, sys
+from pathlib import Path
 import pyspark.sql.functions as sf
 from pyspark.sql import SparkSession
 import hudi_pyspark
+from hudi_pyspark.spark.connect.session import NarrowPlans
 
 port, path, types, folder, queries = sys.argv[1:]
 spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
@@ -33,6 +38,34 @@ hook.narrow = spy
 
 def load(where=path, **options):
     return spark.read.format("hudi-py").options(**options).load(where)
+
+
+# A table whose data files are deleted once it is cached, so that only the cache has its rows.
+def without_files(name, cache):
+    copy = shutil.copytree(path, Path(folder, name))
+    table = load(str(copy))
+    table.createOrReplaceTempView(name)
+    spark.table(name).select("ts").count()
+    cache(table)
+    spark.table(name).count()
+    for file in [*copy.glob("*/*.parquet"), *copy.glob("*/.*.log.*")]:
+        file.unlink()
+    return table
+
+
+# What a session that compresses its plans sends for a query, and its answer.
+def compressed(make):
+    other = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+    other.conf.set("spark.connect.session.planCompression.threshold", "0")
+    hudi_pyspark.register(other)
+    hook, kinds = other.client._hudi_pyspark_hook, []
+
+    def spy_on_kinds(plan):
+        kinds.append(plan.WhichOneof("op_type"))
+        kinds.extend(read.options["hudi-py.hints"] for read in NarrowPlans.narrow(hook, plan))
+
+    hook.narrow = spy_on_kinds
+    return make(other.read.format("hudi-py").load(path)).count(), kinds
 
 
 t = load()
@@ -94,8 +127,6 @@ QUERIES = {
 
 @pytest.fixture(scope="module")
 def answers(connect_port, golden_table, tmp_path_factory):
-    import json
-
     tables = [golden_table("v9_mor_compaction_inline"), golden_table("v9_mor_all_types")]
     folder = tmp_path_factory.mktemp("written")
     queries = json.dumps([*QUERIES, *HINTS, *OTHERS])
@@ -170,7 +201,29 @@ OFF = (
     "t.select('id').count(), hudi_pyspark.explain(t.select('id')).count('_hoodie')]"
 )
 OTHER_SESSION = "spark.newSession().read.format('hudi-py').load(path).select('id').count()"
-OTHERS = (cached(), NESTED, EXPLAINED, WRITTEN, SQL_WRITTEN, STREAM, REPLACED, OTHER_SESSION, OFF)
+FETCHED = "(t.select('id').toArrow().num_rows, len(t.where('qty > 0').select('id').toPandas()))"
+CHECKPOINT = "(t.select('id').localCheckpoint().distinct().count(),)"
+# The view on the server is made of a plan with hints, which a text that is not understood reads.
+VIEW_OF_HINTS = "spark.sql('FROM chosen |> AGGREGATE count(ts), max(ts)').first()[:]"
+COMPRESSED = "compressed(lambda t: t.select('id').where('ts > 0' + ' AND ts > 0' * 50))"
+# Ways to cache a table or its view, and queries of either, which the cache must answer.
+CACHES = {
+    "persist": "lambda t: t.persist()",
+    "statement": "lambda t: spark.sql('CACHE TABLE statement')",
+    "catalog": "lambda t: spark.catalog.cacheTable('catalog')",
+    "lazy": "lambda t: spark.sql('CACHE LAZY TABLE lazy')",
+}
+CACHED = {
+    name: f"""(lambda t: (
+    t.select('id').count(), spark.table('{name}').where('ts > 0').count(),
+    spark.sql('SELECT count(id) FROM {name} WHERE ts >= 0').first()[0],
+))(without_files('{name}', {cache}))"""
+    for name, cache in CACHES.items()
+}
+OTHERS = (
+    cached(), NESTED, EXPLAINED, WRITTEN, SQL_WRITTEN, STREAM, FETCHED, CHECKPOINT,
+    VIEW_OF_HINTS, REPLACED, OTHER_SESSION, COMPRESSED, *CACHED.values(), OFF,
+)  # fmt: skip
 
 
 def test_what_is_cached_is_not_changed(answers):
@@ -185,14 +238,40 @@ def test_fields_of_structs_are_read_alone(answers):
     assert paths == [["c_arr_s", "b"], ["c_struct", "f1"], ["c_struct", "f3", "g2"]]
 
 
-@pytest.mark.parametrize(
-    ("query", "counts"), [(WRITTEN, [None, 18]), (SQL_WRITTEN, [18, 0, 36]), (STREAM, [True, 18])]
+@pytest.mark.parametrize("name", CACHES)
+def test_cache_is_not_missed(answers, name):
+    assert answers[CACHED[name]][0] == [18, 18, 18]
+
+
+@pytest.mark.skipif(
+    "compressed_operation" not in base_pb2.Plan.DESCRIPTOR.fields_by_name,
+    reason="PySpark 4.0 does not compress plans",
 )
-def test_writes_and_streams_are_narrow(answers, query, counts):
+def test_plans_are_narrow_although_they_are_compressed(answers):
+    count, (kind, _, hints, *_) = answers[COMPRESSED][0]
+    assert (count, kind) == (18, "compressed_operation")
+    assert columns_of(json.loads(hints)) == {"id", "ts"}
+
+
+def test_view_on_the_server_has_all_rows(answers):
+    assert answers[VIEW_OF_HINTS] == [[18, 130], []]
+
+
+@pytest.mark.parametrize(
+    ("query", "counts"),
+    [
+        (WRITTEN, [None, 18]),
+        (SQL_WRITTEN, [18, 0, 36]),
+        (STREAM, [True, 18]),
+        (FETCHED, [18, 17]),
+        (CHECKPOINT, [18]),
+    ],
+)
+def test_commands_and_streams_are_narrow(answers, query, counts):
     found, sent = answers[query]
     assert found[-len(counts) :] == counts
     assert sent
-    assert {"name", "id"} >= set().union(*map(columns_of, sent))
+    assert {"name", "id", "qty"} >= set().union(*map(columns_of, sent))
 
 
 def test_view_that_is_replaced_is_read_as_it_is_now(answers):
