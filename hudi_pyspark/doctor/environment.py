@@ -68,6 +68,11 @@ def examine_environment(
     for package, floor in OPTIONAL.items():
         if machine.version_of(package) is not None:
             yield _check_package(machine, package, floor, is_needed=False)
+    if settings is None:
+        settings = spark_settings(machine.env)
+    if machine.version_of("databricks-connect") is not None:  # has a pyspark of its own
+        yield _check_pruning(machine, {**settings, _API_MODE: "connect"})
+        return
     if machine.version_of("pyspark") is None:
         message = "pyspark is not installed: tables can only be read without Spark"
         yield Finding(Severity.NOTE, SPARK, "pyspark", message, "pip install 'pyspark>=4.0'")
@@ -77,8 +82,6 @@ def examine_environment(
         message = f"{pandas}; pyspark 4.0 to 4.3 do not accept pandas 3"
         yield Finding(Severity.WARNING, PACKAGES, "pandas", message, "pip install 'pandas>=2.2,<3'")
     yield _check_java(machine)
-    if settings is None:
-        settings = spark_settings(machine.env)
     yield _check_worker_python(machine, settings)
     yield _check_pruning(machine, settings)
 

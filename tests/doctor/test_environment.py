@@ -91,6 +91,13 @@ def test_without_pyspark_neither_java_nor_workers_matter(tmp_path):
     assert ("spark", "pyspark") in found(bare, Severity.NOTE)
 
 
+def test_client_of_databricks_needs_neither_java_nor_workers(tmp_path):
+    versions = {**GOOD, "pyspark": None, "databricks-connect": "19.3.0"}
+    bare = machine(tmp_path, versions=versions)
+    assert bad(bare) == []
+    assert "sessions of Spark Connect" in found(bare, Severity.OK)["spark", PRUNING].message
+
+
 def test_pandas_3_beside_pyspark(commands):
     assert bad(machine(commands, versions={**GOOD, "pandas": "3.0.1"})) == [("packages", "pandas")]
 
