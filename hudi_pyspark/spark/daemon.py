@@ -10,6 +10,7 @@ imports are done. Set it before the session starts; every executor needs the pac
 from __future__ import annotations
 
 import gc
+import sys
 
 import pyarrow as pa
 import pyarrow.compute
@@ -19,6 +20,8 @@ from pyspark import daemon
 import hudi_pyspark.spark.reader  # noqa: F401
 
 if __name__ == "__main__":
+    if "data_source" in sys.argv[-1]:  # it forks processes that plan, instead of workers
+        from hudi_pyspark.spark import planner  # noqa: F401
     pa.array([0])  # the first array of pyarrow imports pandas, if it is installed
     # Workers share the memory of loaded modules as long as garbage collection does not write to it.
     gc.collect()

@@ -39,6 +39,8 @@ spark = (
     .config("spark.executor.memory", "512m")
     .config("spark.ui.enabled", "false")
     .config("spark.sql.session.timeZone", "UTC")
+    .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.python.daemon.module", sys.argv[2])
     .getOrCreate()
 )
 service = getattr(spark._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
@@ -96,10 +98,11 @@ def connect_server(
 
     Args:
         master: of its Spark.
-        python: of its driver and workers; this one by default.
+        python: of its driver and workers; this one by default, with the package's daemon.
         cwd: its folder; this one by default.
     """
-    command = [python or sys.executable, "-c", CONNECT_SERVER, master]
+    daemon = "pyspark.daemon" if python else "hudi_pyspark.spark.daemon"
+    command = [python or sys.executable, "-c", CONNECT_SERVER, master, daemon]
     variables = environment(python) if python else None
     pipe = subprocess.PIPE
     with subprocess.Popen(

@@ -9,8 +9,10 @@ from tests.conftest import PROJECT
 
 
 @pytest.mark.spark
-def test_narrowed_queries_answer_like_plain_ones(spark_environment):  # noqa: ARG001
+@pytest.mark.xdist_group("connect")  # one server
+def test_narrowed_queries_answer_like_plain_ones(connect_port):
     command = [sys.executable, "-m", "verification.random_plans", "--count", "60"]
+    command += ["--port", connect_port]
     done = subprocess.run(
         command, cwd=PROJECT, capture_output=True, text=True, timeout=1_200, check=False
     )

@@ -79,6 +79,8 @@ class Side:
                 frame, text = query.frame, f"{query.table.name}: {' '.join(query.log)}"
             return text, _rows(frame, dice)
         except PySparkException as error:
+            if error.getCondition() in (None, "RETRIES_EXCEEDED"):
+                raise  # of the server, not of the query
             return text, f"{type(error).__name__} {error.getCondition()}"
 
 
@@ -134,13 +136,13 @@ def compare(narrowed: Side, plain: Side, seeds: range, log: Any = None) -> list[
     return different
 
 
-def _sessions(mode: str, stack: ExitStack) -> tuple[SparkSession, SparkSession]:
+def _sessions(mode: str, port: str, stack: ExitStack) -> tuple[SparkSession, SparkSession]:
     if mode == "connect":
-        url = f"sc://127.0.0.1:{stack.enter_context(connect_server())}"
+        url = f"sc://127.0.0.1:{port or stack.enter_context(connect_server())}"
         sessions = [SparkSession.builder.remote(url).create() for _ in range(2)]
     else:
         builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        builder = builder.config("spark.sql.shuffle.partitions", "2")
+        builder = builder.config("spark.python.daemon.module", "hudi_pyspark.spark.daemon")
         first = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
         sessions = [first, first.newSession()]
     for session in sessions:
@@ -154,6 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mode", choices=["connect", "classic"], default="connect")
     parser.add_argument("--reference", choices=["copy", "source"], default="copy")
+    parser.add_argument("--port", default="", help="of a Connect server that runs already")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=2_000)
     chosen = parser.parse_args()
@@ -161,7 +164,7 @@ def main() -> None:
     set_spark_environment()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        one, other = _sessions(chosen.mode, stack)
+        one, other = _sessions(chosen.mode, chosen.port, stack)
         tables = _tables(other, folder)
         hudi_pyspark.register(one)
         seeds = range(chosen.seed, chosen.seed + chosen.count)
