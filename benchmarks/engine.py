@@ -26,6 +26,7 @@ MODULES = {
     "spark-parquet": "benchmarks.spark_engines:SparkParquet",
     "hudi-py-spark": "benchmarks.spark_engines:HudiPySpark",
     "hudi-py-user": "benchmarks.spark_engines:HudiPyUser",
+    "hudi-py-connect": "benchmarks.spark_engines:HudiPyUser",
     "hudi-py": "benchmarks.arrow_engines:HudiPy",
     "hudi-rs": "benchmarks.arrow_engines:HudiRs",
     "pyarrow": "benchmarks.arrow_engines:BarePyarrow",

@@ -72,6 +72,7 @@ class Workshop:
             "spark-parquet": self._spark_parquet,
             "hudi-py-spark": self._hudi_py_spark,
             "hudi-py-user": self._hudi_py_user,
+            "hudi-py-connect": self._hudi_py_connect,
             "hudi-rs": self._hudi_rs,
             "hudi-py": self._hudi_py,
             "pyarrow": self._pyarrow,
@@ -102,6 +103,11 @@ class Workshop:
         command = self._command(self._own_python("pyspark"), "hudi-py-user")
         title = "hudi-py in Spark 4, nothing named"
         return Peer("hudi-py-user", title, command, self.spark_env, has_sql=True)
+
+    def _hudi_py_connect(self) -> Peer:
+        command = self._command(self._own_python("pyspark"), "hudi-py-connect", "local[2]")
+        title = "hudi-py over Spark Connect, nothing named"
+        return Peer("hudi-py-connect", title, command, self.spark_env, has_sql=True)
 
     def _hudi_rs(self) -> Peer:
         command = self._command(self._own_python("hudi"), "hudi-rs")

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 ENGINES = (
     "hudi-jvm", "hudi-py-spark", "hudi-py-user", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow",
-    "hudi-py-duckdb", "hudi-rs-datafusion",
+    "hudi-py-connect", "hudi-py-duckdb", "hudi-rs-datafusion",
 )  # fmt: skip
-OURS = {"hudi-py-spark", "hudi-py-user", "hudi-py", "hudi-py-duckdb"}
+OURS = {"hudi-py-spark", "hudi-py-user", "hudi-py-connect", "hudi-py", "hudi-py-duckdb"}
 FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)
 
 

@@ -95,8 +95,8 @@ class HudiPySpark(SparkEngine):
 class HudiPyUser(SparkEngine):
     """This project as a user writes it: nothing is named, and the session is registered."""
 
-    def __init__(self) -> None:
-        super().__init__(plain_session(HUDI_PY))
+    def __init__(self, remote: str = "") -> None:
+        super().__init__(plain_session(HUDI_PY, remote))
         # Spark 3.5, in which Apache Hudi runs, imports this module without that package.
         self._read = import_module("hudi_pyspark").read
 

@@ -23,12 +23,15 @@ HUDI = {  # as Apache Hudi's quick start has them
 HUDI_PY = {"spark.python.daemon.module": "hudi_pyspark.spark.daemon"}  # see spark-conf/
 
 
-def plain_session(more: dict[str, str] | None = None) -> SparkSession:
-    builder = SparkSession.builder.master("local[2]").appName("benchmark")
+def plain_session(more: dict[str, str] | None = None, remote: str = "") -> SparkSession:
+    """Start a session, over Spark Connect if `remote` is the master of its server."""
+    builder = SparkSession.builder.appName("benchmark")
+    builder = builder.remote(remote) if remote else builder.master("local[2]")
     for key, value in {**COMMON, **(more or {})}.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    if not remote:
+        session.sparkContext.setLogLevel("ERROR")
     return session
 
 
