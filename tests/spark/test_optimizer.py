@@ -354,12 +354,11 @@ def test_all_queries_of_a_data_frame_read_the_table_as_it_was_loaded(ruled, tmp_
 
 def reader_of(path, **options):
     source = HudiDataSource({"path": str(path), **options})
-    return source.reader(source.schema())
+    return source.reader(to_arrow_schema(source.schema()))  # as Sail calls it
 
 
 def test_engine_that_prunes_columns_itself_gets_only_those(golden_table):
-    source = HudiDataSource({"path": str(golden_table(MOR))})
-    reader = source.reader(to_arrow_schema(source.schema()))  # as Sail calls it
+    reader = reader_of(golden_table(MOR))
     reader.pruneColumns(pa.schema({"region": pa.string(), "id": pa.string()}))
     batches = [batch for part in reader.partitions() for batch in reader.read(part)]
     table = pa.Table.from_batches(batches)
