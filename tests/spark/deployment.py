@@ -172,7 +172,7 @@ def _line(log: Path, text: str) -> str:
     raise TimeoutError(f"no {text!r} in {log.read_text()}")
 
 
-def client(script: str, *arguments: str, timeout: int = 200) -> dict[str, Any]:
+def client(script: str, *arguments: str, timeout: int = 900) -> dict[str, Any]:
     """Run a script in a separate process and return the answers that it printed."""
     command = [sys.executable, "-c", script, *arguments]
     return _answers(command, None, timeout, None)
