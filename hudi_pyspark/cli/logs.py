@@ -29,7 +29,8 @@ def blocks(file: FileArgument, *, wide: WideOption = False, output: OutputOption
     table, path = _find(file)
     blocks = table.inspect.log_blocks(path)
     show(blocks, output, brief=() if wide else _with_problem(_BLOCKS, blocks))
-    _exit_if_damaged(blocks)
+    if _is_damaged(blocks):
+        raise typer.Exit(ExitCode.PROBLEM)
 
 
 def records(
@@ -50,7 +51,8 @@ def records(
         show(_flat(records, _with_problem(leading, records)), output, null="null")
     else:
         show(records, output)
-    _exit_if_damaged(records)
+    if _is_damaged(records):
+        raise typer.Exit(ExitCode.PROBLEM)
 
 
 def _is_damaged(table: pa.Table) -> bool:
@@ -68,19 +70,10 @@ def _flat(records: pa.Table, leading: tuple[str, ...]) -> pa.Table:
     record = records.column("record").combine_chunks()
     names = [field.name for field in record.type if field.name not in META_COLUMNS]
     # A column of the table may have the name of a leading column; a table can have both.
-    columns = {
-        **{name: records.column(name) for name in leading if name != "problem"},
-        **{
-            f"{name} " if name in leading else name: pc.struct_field(record, name) for name in names
-        },
-        **{name: records.column(name) for name in leading if name == "problem"},
-    }
-    return pa.table(columns)
-
-
-def _exit_if_damaged(table: pa.Table) -> None:
-    if _is_damaged(table):
-        raise typer.Exit(ExitCode.PROBLEM)
+    of_table = {f"{n} " if n in leading else n: pc.struct_field(record, n) for n in names}
+    before = {name: records.column(name) for name in leading if name != "problem"}
+    after = {name: records.column(name) for name in leading if name == "problem"}
+    return pa.table({**before, **of_table, **after})
 
 
 def _find(file: str) -> tuple[HudiTable, str]:

@@ -134,11 +134,8 @@ def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
     pending = {instant.requested_time for instant in view.timeline.pending}
     table = files(view)
     uncommitted = table.filter(pc.invert(table.column("is_committed")))
-    for path, time in zip(
-        uncommitted.column("path").to_pylist(),
-        uncommitted.column("instant_time").to_pylist(),
-        strict=True,
-    ):
+    columns = (uncommitted[name].to_pylist() for name in ("path", "instant_time"))
+    for path, time in zip(*columns, strict=True):
         if time in pending:
             message = f"written by {time}, which has not completed; readers skip it"
             yield Finding(Severity.NOTE, FILES, path, message)

@@ -42,14 +42,11 @@ def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
     stripes = [dict(_fields(value)) for number, value in fields if number == _STRIPES]
     statistics = [dict(_fields(value)) for number, value in fields if number == _STATISTICS]
     bounds = {
-        column: _bounds(dict(_fields(of_column[_TIMESTAMP_STATISTICS])))
+        column: known
         for column, of_column in enumerate(statistics)
-        if _TIMESTAMP_STATISTICS in of_column
+        if (known := _bounds(dict(_fields(of_column.get(_TIMESTAMP_STATISTICS, b"")))))
     }
-    return OrcFooter(
-        tuple(map(_stripe_span, stripes)),
-        {column: known for column, known in bounds.items() if known is not None},
-    )
+    return OrcFooter(tuple(map(_stripe_span, stripes)), bounds)
 
 
 def parse_writer_zone(stored: bytes, compression: str) -> str:
