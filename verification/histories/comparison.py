@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark import HudiTable
 from verification.histories.compare import Answer, Difference, Failure, Row, difference
-from verification.histories.queries import Query, as_of
+from verification.histories.queries import Query, QueryKind, as_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +112,15 @@ def in_files(c: Comparison, rows: Counter[Row]) -> bool:
         in _versions_in(c.path, c.column(row, "_hoodie_file_name") or "")
         for row in rows
     )
+
+
+def are_replaced(c: Comparison, rows: Counter[Row]) -> bool:
+    """Whether the latest rows, as Apache Hudi reads them, have none of these versions."""
+    found = c.ask_hudi(Query(QueryKind.SNAPSHOT, {}))
+    if not isinstance(found, Answer):
+        return False
+    latest = {tuple(row[found.names.index(n)] for n in _OF_A_VERSION) for row in found.rows}
+    return not latest & {tuple(c.column(row, n) for n in _OF_A_VERSION) for row in rows}
 
 
 def _versions_in(table: Path, name: str) -> frozenset[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ from verification.histories.comparison import (
     PARTIAL_PAYLOADS,
     Comparison,
     all_in,
+    are_replaced,
     file_id,
     identity,
     in_files,
@@ -191,7 +192,8 @@ def _archived_begin(c: Comparison) -> bool:
 
     Its own rows are late records that lose against rows of archived commits, as its time travel to
     the end of the range shows, or versions that later commits have replaced: the fallback does not
-    have these, and warns. It has the others in later files.
+    have these, and warns. It has the others in later files. Where the cleaner has passed the end of
+    the range, they are in files of the range, and its snapshot does not have them.
     """
     found = c.difference()
     active = completed_commits(c.path)
@@ -202,7 +204,9 @@ def _archived_begin(c: Comparison) -> bool:
     unmatched = Counter(r for r in missing.elements() if identity(c, r) not in keys)
     at_end = c.rows_at_end()
     keys_at_end = {identity(c, row) for row in at_end}
-    if not all(identity(c, row) in keys_at_end for row in unmatched - at_end):
+    if at_end and not all(identity(c, row) in keys_at_end for row in unmatched - at_end):
+        return False
+    if not at_end and not (in_files(c, unmatched) and are_replaced(c, unmatched)):
         return False
     archived = [i for i in c.instants if active and i < active[0] and i.requested > c.query.begin]
     times = {i.requested for i in archived}
