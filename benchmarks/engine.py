@@ -31,6 +31,8 @@ MODULES = {
     "hudi-rs": "benchmarks.arrow_engines:HudiRs",
     "pyarrow": "benchmarks.arrow_engines:BarePyarrow",
     "hudi-py-duckdb": "benchmarks.sql_engines:HudiPyDuckdb",
+    "hudi-py-polars": "benchmarks.sql_engines:HudiPyPolars",
+    "base-files-duckdb": "benchmarks.sql_engines:BaseFilesDuckdb",
     "hudi-rs-datafusion": "benchmarks.sql_engines:HudiRsDatafusion",
 }
 

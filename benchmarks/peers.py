@@ -77,6 +77,8 @@ class Workshop:
             "hudi-py": self._hudi_py,
             "pyarrow": self._pyarrow,
             "hudi-py-duckdb": self._hudi_py_duckdb,
+            "hudi-py-polars": self._hudi_py_polars,
+            "base-files-duckdb": self._base_files_duckdb,
             "hudi-rs-datafusion": self._hudi_rs_datafusion,
         }
         return make[name]()
@@ -125,6 +127,15 @@ class Workshop:
     def _hudi_py_duckdb(self) -> Peer:
         command = self._command(self._own_python("duckdb"), "hudi-py-duckdb")
         return Peer("hudi-py-duckdb", "hudi-py in DuckDB", command, only=SQL_ONLY, has_sql=True)
+
+    def _hudi_py_polars(self) -> Peer:
+        command = self._command(self._own_python("polars"), "hudi-py-polars")
+        return Peer("hudi-py-polars", "hudi-py in polars", command, only=SQL_ONLY, has_sql=True)
+
+    def _base_files_duckdb(self) -> Peer:
+        command = self._command(self._own_python("duckdb"), "base-files-duckdb")
+        title = "base files, DuckDB"
+        return Peer("base-files-duckdb", title, command, only=SQL_ONLY, has_sql=True, is_floor=True)
 
     def _hudi_rs_datafusion(self) -> Peer:
         command = self._command(self._own_python("datafusion"), "hudi-rs-datafusion")

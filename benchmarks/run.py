@@ -33,9 +33,13 @@ if TYPE_CHECKING:
 
 ENGINES = (
     "hudi-jvm", "hudi-py-spark", "hudi-py-user", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow",
-    "hudi-py-connect", "hudi-py-duckdb", "hudi-rs-datafusion",
+    "hudi-py-connect", "hudi-py-duckdb", "hudi-py-polars", "hudi-rs-datafusion",
+    "base-files-duckdb",
 )  # fmt: skip
-OURS = {"hudi-py-spark", "hudi-py-user", "hudi-py-connect", "hudi-py", "hudi-py-duckdb"}
+OURS = {
+    "hudi-py-spark", "hudi-py-user", "hudi-py-connect", "hudi-py", "hudi-py-duckdb",
+    "hudi-py-polars",
+}  # fmt: skip
 FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)
 
 

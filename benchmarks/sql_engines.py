@@ -56,6 +56,35 @@ class HudiPyDuckdb(SqlEngine):
         return rows_answer(self._connection.sql(sql).fetchall())
 
 
+class HudiPyPolars(SqlEngine):
+    """This project's lazy frames in polars."""
+
+    def __init__(self) -> None:
+        import polars
+
+        super().__init__("hudi-pyspark", "polars")
+        self._context = polars.SQLContext()
+
+    def register(self, name: str, path: str) -> None:
+        from hudi_pyspark import scan_polars
+
+        self._context.register(name, scan_polars(path))
+
+    def rows(self, sql: str) -> dict[str, Any]:
+        return rows_answer(self._context.execute(sql).collect().rows())
+
+
+class BaseFilesDuckdb(HudiPyDuckdb):
+    """DuckDB on the latest base files alone, without a merge."""
+
+    def register(self, name: str, path: str) -> None:
+        from hudi_pyspark import HudiTable
+
+        slices = HudiTable(path).inspect.file_slices().to_pylist()
+        files = [f"{path}/{s['base_file']}" for s in slices if s["base_file"]]
+        self._connection.read_parquet(files).create_view(name)
+
+
 class HudiRsDatafusion(SqlEngine):
     """The package hudi, written in Rust (hudi-rs), in DataFusion."""
 
