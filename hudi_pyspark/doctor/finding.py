@@ -7,11 +7,16 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from hudi_pyspark.errors import HudiError
+from hudi_pyspark.table.config import PROPERTIES_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _T = TypeVar("_T")
+RESTORE_PROPERTIES = (
+    "Unless a writer of Apache Hudi set this, the file was edited or is damaged: compare it with "
+    f"{PROPERTIES_FILE}.backup or a copy of the table, and restore it"
+)
 
 
 class Severity(Enum):

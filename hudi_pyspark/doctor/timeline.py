@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.description import counted
-from hudi_pyspark.doctor.finding import Finding, Severity, reason_of
-from hudi_pyspark.doctor.properties import RESTORE
+from hudi_pyspark.doctor.finding import RESTORE_PROPERTIES, Finding, Severity, reason_of
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
 from hudi_pyspark.format.timeline.instant_metadata import (
@@ -73,7 +72,9 @@ def _ignored(view: TableView) -> Iterator[Finding]:
             f"hoodie.table.type says {view.config.table_type.value}, so reads ignore "
             f"{counted(len(deltas), 'delta commit')} from this one on"
         )
-        yield Finding(Severity.PROBLEM, CHECK, deltas[0].requested_time, message, RESTORE)
+        yield Finding(
+            Severity.PROBLEM, CHECK, deltas[0].requested_time, message, RESTORE_PROPERTIES
+        )
 
 
 def _pending(view: TableView) -> Iterator[Finding]:
