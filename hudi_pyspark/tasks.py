@@ -21,6 +21,7 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.filter.predicate import Predicate
@@ -61,7 +62,7 @@ class CommitRange:
     full_scan: str  # why the latest slices are read instead of the range's files; "" if not
     moved: str = ""  # why the range begins later than requested; "" if it does not
 
-    def contains(self, commit_times: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def contains(self, commit_times: pa.ChunkedArray) -> Mask:
         """Return which rows the range's commits wrote."""
         written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
         return np.asarray(as_one_array(written))

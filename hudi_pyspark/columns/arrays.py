@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Mask = npt.NDArray[np.bool_]
+    Rows = npt.NDArray[np.int64]
 
 
 def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array:

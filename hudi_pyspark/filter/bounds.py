@@ -28,13 +28,9 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import numpy.typing as npt
-
+    from hudi_pyspark.columns.arrays import Mask, Rows
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.table.config import TableConfig
-
-    Mask: TypeAlias = npt.NDArray[np.bool_]
-    Rows: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

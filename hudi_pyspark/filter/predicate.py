@@ -24,7 +24,7 @@ from hudi_pyspark.errors import InvalidOptionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import numpy.typing as npt
+    from hudi_pyspark.columns.arrays import Mask
 
     Literal: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime
 
@@ -199,7 +199,7 @@ class Or:
 Predicate: TypeAlias = Comparison | IsIn | IsNull | Like | And | Or
 
 
-def holds(predicate: Predicate, rows: pa.Table) -> npt.NDArray[np.bool_]:
+def holds(predicate: Predicate, rows: pa.Table) -> Mask:
     """Return a mask of the rows for which the predicate is true, not null, as in a WHERE clause."""
     result = predicate.evaluate(rows)
     return np.asarray(pc.fill_null(result, fill_value=False))

@@ -35,9 +35,7 @@ from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUM
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    import numpy as np
-    import numpy.typing as npt
-
+    from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
     from hudi_pyspark.storage import Storage
@@ -136,7 +134,7 @@ def _lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     )
 
 
-def _is_written(commit_range: CommitRange, rows: pa.Table) -> npt.NDArray[np.bool_]:
+def _is_written(commit_range: CommitRange, rows: pa.Table) -> Mask:
     """Return the rows that the commits of a range wrote."""
     return commit_range.contains(rows.column(COMMIT_TIME_COLUMN))
 

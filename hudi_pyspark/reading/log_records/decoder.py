@@ -44,11 +44,9 @@ from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy.typing as npt
-
+    from hudi_pyspark.columns.arrays import Mask, Rows
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
     from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup
-    from hudi_pyspark.reading.log_records.records import Mask, Rows
     from hudi_pyspark.table.merge_mode import MergeRule
 
 _DELETING_OPERATIONS = ("D", "-U")
@@ -236,7 +234,7 @@ def _default_ordering(rows: pa.Table, fields: Sequence[str]) -> Mask:
 
 def delete_ordering(
     records: DeleteRecords, schema: pa.Schema, names: Sequence[str]
-) -> tuple[OrderingValues, npt.NDArray[np.bool_]]:
+) -> tuple[OrderingValues, Mask]:
     """Make the ordering values of deleted records comparable with those of rows.
 
     Returns the values, null where one does not fit its column, and a mask of the records that have

@@ -19,9 +19,7 @@ from hudi_pyspark.errors import UnsupportedTableError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    Mask = npt.NDArray[np.bool_]
+    from hudi_pyspark.columns.arrays import Mask, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +38,12 @@ class OrderingValues:
         arrays = zip(*(part.fields for part in parts), strict=True)
         return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
 
-    def take(self, rows: npt.NDArray[np.int64]) -> OrderingValues:
+    def take(self, rows: Rows) -> OrderingValues:
         """Return the values of some records, in that order."""
         indices = pa.array(rows)
         return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
 
-    def ranks(self) -> npt.NDArray[np.int64]:
+    def ranks(self) -> Rows:
         """Return integers in the order of the values, equal where the values are."""
         if not self.fields:
             return np.zeros(self.length, np.int64)
@@ -104,7 +102,7 @@ def _floating_order(values: pa.Array) -> pa.Array:
     return pa.array(ordered, mask=is_null(values))
 
 
-def _rank(values: pa.Array) -> npt.NDArray[np.int64]:
+def _rank(values: pa.Array) -> Rows:
     if pa.types.is_int64(values.type) and not values.null_count:
         return np.asarray(values)
     ranks = np.array(pc.rank(values, sort_keys="ascending", tiebreaker="dense"), np.int64)
@@ -112,9 +110,7 @@ def _rank(values: pa.Array) -> npt.NDArray[np.int64]:
     return ranks
 
 
-def _combine_ranks(
-    first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _combine_ranks(first: Rows, second: Rows) -> Rows:
     """Rank pairs: the first field decides, the second breaks its ties."""
     order = np.lexsort((second, first))
     changes = np.ones(len(order), np.int64)

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from hudi_pyspark.columns.arrays import Mask, Rows
     from hudi_pyspark.table.merge_mode import MergeRule
 
-    Mask = npt.NDArray[np.bool_]
-    Rows = npt.NDArray[np.int64]
     SetNumbers = npt.NDArray[np.int32]
 
 
@@ -244,7 +243,7 @@ class ColumnSets:
             self._sets.append(names)
         return self._sets.index(names)
 
-    def lacking(self, name: str, numbers: SetNumbers) -> npt.NDArray[np.bool_]:
+    def lacking(self, name: str, numbers: SetNumbers) -> Mask:
         """Return, for each of some sets, whether it lacks a column."""
         # The last entry, which -1 indexes, is that of ALL_COLUMNS.
         table = np.array([*(name not in names for names in self._sets), False], np.bool_)

@@ -20,7 +20,8 @@ from hudi_pyspark.reading.log_records.records import Records
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hudi_pyspark.reading.log_records.records import ColumnSets, Mask, Rows, SetNumbers
+    from hudi_pyspark.columns.arrays import Mask, Rows
+    from hudi_pyspark.reading.log_records.records import ColumnSets, SetNumbers
 
 UNAVAILABLE_VALUE = "hoodie.write.partial.update.unavailable.value"
 DEBEZIUM_UNAVAILABLE = "__debezium_unavailable_value"

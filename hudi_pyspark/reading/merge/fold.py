@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from hudi_pyspark.columns.arrays import Mask, Rows
     from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.reading.log_records.records import ColumnSets, Mask, Rows
+    from hudi_pyspark.reading.log_records.records import ColumnSets
     from hudi_pyspark.table.merge_mode import MergeRule
 
     # Older and newer records, pair by pair of the same key, to the merged ones.

@@ -27,8 +27,8 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from hudi_pyspark.columns.arrays import Mask, Rows
     from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.reading.log_records.records import Mask, Rows
     from hudi_pyspark.reading.merge.fold import PairMerge
     from hudi_pyspark.table.merge_mode import MergeRule
 

@@ -40,8 +40,9 @@ from hudi_pyspark.table.meta_columns import DELETED_COLUMN, META_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.reading.log_records.records import ColumnSets, Mask
+    from hudi_pyspark.reading.log_records.records import ColumnSets
     from hudi_pyspark.table.merge_mode import MergeRule
 
     Decide = Callable[[Records, Records, MergeRule], Decision]
@@ -265,7 +266,7 @@ def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: Mer
     return Records.concat([others, merged]).take(source)
 
 
-def _deleted(merged: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _deleted(merged: pa.Table) -> Mask:
     if DELETED_COLUMN not in merged.schema.names:
         return np.zeros(merged.num_rows, np.bool_)
     return is_true(merged.column(DELETED_COLUMN))

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    import numpy.typing as npt
-
+    from hudi_pyspark.columns.arrays import Rows
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.reading.log_records.decoder import LogDecoder
@@ -319,7 +318,7 @@ class Buckets:
         self._file = file
         self._spans: list[list[Span]] = [[] for _ in range(count)]
 
-    def add(self, table: pa.Table, buckets: npt.NDArray[np.int64]) -> None:
+    def add(self, table: pa.Table, buckets: Rows) -> None:
         """Put rows into their buckets."""
         order = np.argsort(buckets, kind="stable")
         rows = table.take(pa.array(order))
@@ -332,7 +331,7 @@ class Buckets:
         """Decide whether some buckets are all empty."""
         return not any(self._spans[bucket] for bucket in buckets)
 
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Rows:
         """Return the bytes in memory of each bucket."""
         return np.array([sum(span.nbytes for span in spans) for spans in self._spans], np.int64)
 
@@ -342,7 +341,7 @@ class Buckets:
             yield from map(self._file.read, self._spans[bucket])
 
 
-def key_buckets(keys: pa.Array) -> npt.NDArray[np.int64]:
+def key_buckets(keys: pa.Array) -> Rows:
     """Return numbers below BUCKETS, equal for equal keys and evenly spread; null is ""."""
     texts = keys.cast(pa.binary()).fill_null(b"").to_pylist()
     return (xxhash64(texts, 0) >> _TO_BUCKET).astype(np.int64)
