@@ -104,22 +104,22 @@ class _Parser:
 
     def _either(self) -> Predicate:
         parts = [self._both()]
-        while self._take_word("OR"):
+        while self._accept("OR"):
             parts.append(self._both())
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def _both(self) -> Predicate:
         parts = [self._negation()]
-        while self._take_word("AND"):
+        while self._accept("AND"):
             parts.append(self._negation())
         return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def _negation(self) -> Predicate:
-        if self._take_word("NOT") or self._take_sign("!"):
+        if self._accept("NOT") or self._accept("!"):
             return self._negation().negate()
-        if self._take_sign("("):
+        if self._accept("("):
             inner = self._either()
-            self._expect_sign(")")
+            self._expect(")")
             return inner
         return self._comparison()
 
@@ -131,11 +131,11 @@ class _Parser:
         if token.kind == "sign" and (token.text in _SIGNS or token.text == "<=>"):
             self._next += 1
             return self._compare(column, kind, token.text)
-        if self._take_word("IS"):
-            negated = self._take_word("NOT")
-            self._expect_word("NULL")
+        if self._accept("IS"):
+            negated = self._accept("NOT")
+            self._expect("NULL")
             return IsNull(column, negated)
-        if self._take_word("NOT"):
+        if self._accept("NOT"):
             return self._listed(column, kind).negate()
         if self._peek().is_word("IN", "BETWEEN", "LIKE"):
             return self._listed(column, kind)
@@ -165,18 +165,18 @@ class _Parser:
         return compare(column, kind, _SIGNS[sign], literal)
 
     def _listed(self, column: str, kind: pa.DataType) -> Predicate:
-        if self._take_word("IN"):
-            self._expect_sign("(")
+        if self._accept("IN"):
+            self._expect("(")
             literals = [self._literal()]
-            while self._take_sign(","):
+            while self._accept(","):
                 literals.append(self._literal())
-            self._expect_sign(")")
+            self._expect(")")
             return is_in(column, kind, literals)
-        if self._take_word("BETWEEN"):
+        if self._accept("BETWEEN"):
             low = compare(column, kind, Operator.GREATER_OR_EQUAL, self._literal())
-            self._expect_word("AND")
+            self._expect("AND")
             return And((low, compare(column, kind, Operator.LESS_OR_EQUAL, self._literal())))
-        if self._take_word("LIKE"):
+        if self._accept("LIKE"):
             pattern = self._literal()
             compare(column, kind, Operator.EQUAL, pattern)  # refuses other types than text
             return Like(column, str(pattern))
@@ -216,15 +216,15 @@ class _Parser:
                 return convert(text)
             except ValueError as error:
                 raise InvalidOptionError(f"filter {self._text!r}: {text!r}: {error}") from None
-        if self._take_word("TRUE"):
+        if self._accept("TRUE"):
             return True
-        if self._take_word("FALSE"):
+        if self._accept("FALSE"):
             return False
         if self._peek().kind == "text":
             return _unquoted(self._take().text)
-        sign = "-" if self._take_sign("-") else ""
+        sign = "-" if self._accept("-") else ""
         if not sign:
-            self._take_sign("+")
+            self._accept("+")
         if self._peek().kind == "number":
             return _number(sign + self._take().text)
         raise self._wrong("a number, a quoted text, true, false, DATE '…' or TIMESTAMP '…'")
@@ -236,24 +236,16 @@ class _Parser:
         self._next += 1
         return self._tokens[self._next - 1]
 
-    def _take_word(self, word: str) -> bool:
-        is_there = self._peek().is_word(word)
-        self._next += is_there
-        return is_there
-
-    def _take_sign(self, sign: str) -> bool:
+    def _accept(self, text: str) -> bool:
+        """Take the next token if it is this keyword or sign; quoted names are neither."""
         token = self._peek()
-        is_there = token.kind == "sign" and token.text == sign
+        is_there = token.kind in {"name", "sign"} and token.text.upper() == text
         self._next += is_there
         return is_there
 
-    def _expect_word(self, word: str) -> None:
-        if not self._take_word(word):
-            raise self._wrong(word)
-
-    def _expect_sign(self, sign: str) -> None:
-        if not self._take_sign(sign):
-            raise self._wrong(repr(sign))
+    def _expect(self, text: str) -> None:
+        if not self._accept(text):
+            raise self._wrong(text if text.isalpha() else repr(text))
 
     def _function(self, name: str) -> InvalidOptionError:
         argument = self._tokens[self._next + 1].text.strip("`")
