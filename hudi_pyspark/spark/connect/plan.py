@@ -167,13 +167,14 @@ class Walk:
 
     def _sql(self, relation: Any, references: list[Any], needs: Needs) -> None:  # noqa: ANN401
         """Give a query of SQL its relations in place of the views that it reads."""
-        # What is above may use a column below the query that the query does not select.
         below = Needs(needs.paths, is_whole=False).plus(relation.sql)
         for reference in references:
             self.visit(reference, below)
         if below.is_whole or below.paths is None:
             return
         text = scan_sql(relation.sql.query)
+        if not text.shows(needs.paths or ()):
+            return
         # The server makes views of the references, and Spark frees what is cached of one it drops.
         unpinned = [v for v, read in self.views.items() if not keys_of(read) & set(self.pinned)]
         names = {v: f"hudi_py_{uuid.uuid4().hex}" for v in unpinned if text.reads(v)}

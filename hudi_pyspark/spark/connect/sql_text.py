@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from hudi_pyspark.spark.hints import Path
 
@@ -111,6 +111,28 @@ class SqlText:
     def mentions(self, name: str) -> bool:
         """Return whether a name, in lower case, occurs as part of a path."""
         return any(name in path for path in self.paths)
+
+    def shows(self, paths: Iterable[Path]) -> bool:
+        """Return whether the columns of a query, by its first list, surely have names from above.
+
+        Spark finds other names below the list, but not behind common table expressions.
+        """
+        if self.kind == "WITH":
+            return True
+        found: set[str] = set()
+        item: list[_Token] = []
+        depth = 0
+        for token in self.tokens[2:] if self.kind == "SELECT" else ():
+            depth += (token.word == "(") - (token.word == ")")
+            if depth or token.word not in (",", "FROM"):
+                item.append(token)
+                continue
+            if item[-1].kind == "name" and (len(item) == 1 or item[-2].word == "AS"):
+                found.add(_path(item[-1].text)[-1])
+            item = []
+            if token.word == "FROM":
+                break
+        return all(path[0] in found or path[0].isdigit() for path in paths)
 
     def reads(self, view: str) -> bool:
         """Return whether a view, in lower case, may be read, and never under names of columns."""

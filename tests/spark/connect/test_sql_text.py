@@ -92,6 +92,23 @@ def test_view_is_read_by_its_name(text, is_read):
 
 
 @pytest.mark.parametrize(
+    ("text", "is_shown"),
+    [
+        ("SELECT b, a FROM t", True),
+        ("SELECT b, T.`A` FROM t WHERE b > 1", True),
+        ("SELECT max(b) AS a, c FROM t", True),
+        ("WITH x AS (SELECT b FROM t) SELECT b FROM x", True),
+        ("SELECT b FROM t WHERE a > 1", False),
+        ("SELECT f(a), (a), b = a, a.b FROM t", False),
+        ("SELECT (SELECT max(b) AS c, a FROM t) FROM t", False),
+        ("(SELECT a FROM t)", False),
+    ],
+)
+def test_names_above_a_query_are_columns_of_it(text, is_shown):
+    assert scan_sql(text).shows([("a", "field"), ("1",)]) == is_shown
+
+
+@pytest.mark.parametrize(
     ("text", "changed"),
     [
         (" SELECT a FROM t", " WITH `t` AS (SELECT * FROM `x`) SELECT a FROM t"),
