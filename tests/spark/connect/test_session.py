@@ -5,6 +5,7 @@ What the queries answer is compared by `verification.random_plans`; here is what
 
 import json
 
+import pyspark
 import pytest
 from pyspark.sql.connect.proto import base_pb2
 
@@ -201,7 +202,10 @@ OFF = (
     "[spark.conf.set('spark.hudi-py.optimizer.enabled', 'false'), hudi_pyspark.register(spark), "
     "t.select('id').count(), hudi_pyspark.explain(t.select('id')).count('_hoodie')]"
 )
-OTHER_SESSION = "spark.newSession().read.format('hudi-py').load(path).select('id').count()"
+OTHER_SESSION = (
+    "(SparkSession.builder.remote(f'sc://127.0.0.1:{port}').create() if spark.version < '4.2' "
+    "else spark.newSession()).read.format('hudi-py').load(path).select('id').count()"
+)
 FETCHED = "(t.select('id').toArrow().num_rows, len(t.where('qty > 0').select('id').toPandas()))"
 CHECKPOINT = "(t.select('id').localCheckpoint().distinct().count(),)"
 # The view on the server is made of a plan with hints, which a text that is not understood reads.
@@ -241,6 +245,10 @@ def test_fields_of_structs_are_read_alone(answers):
     assert paths == [["c_arr_s", "b"], ["c_struct", "f1"], ["c_struct", "f3", "g2"]]
 
 
+@pytest.mark.skipif(
+    pyspark.__version__ < "4.1",
+    reason="Spark 4.0 analyses each read again, and finds no cache of a Python data source",
+)
 @pytest.mark.parametrize("name", CACHES)
 def test_cache_is_not_missed(answers, name):
     assert answers[CACHED[name]][0] == [18, 18, 18]
