@@ -247,7 +247,7 @@ def test_fields_of_structs_are_read_alone(answers):
 
 @pytest.mark.skipif(
     pyspark.__version__ < "4.1",
-    reason="Spark 4.0 analyses each read again, and finds no cache of a Python data source",
+    reason="on Spark 4.0 a view and the DataFrame that it was made of have caches of their own",
 )
 @pytest.mark.parametrize("name", CACHES)
 def test_cache_is_not_missed(answers, name):
