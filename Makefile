@@ -53,9 +53,9 @@ test: test-fast test-spark ## run all tests
 test-fast: $(VENV)/.group-test ## run the tests that need no Java, on all cores
 	@$(PYTEST) -n auto -m "not spark" $(PYTEST_ARGS)
 
-# Two workers, each with a Spark session that the tests of a file share.
+# Two workers, each with a Spark session that its tests share.
 test-spark: $(VENV)/.group-test ## run the tests that need Spark
-	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -n 2 --dist loadfile -m spark $(PYTEST_ARGS)
+	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -n 2 --dist loadgroup -m spark $(PYTEST_ARGS)
 
 test-platform: $(VENV)/.group-test ## run the Spark tests that depend on the versions of Python and Spark
 	@home=$$($(FIND_JAVA)) && \

@@ -36,6 +36,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for marker in ("cluster", "servers", "notebook", "browser", "engines"):
         if marker not in config.option.markexpr:
             items[:] = [item for item in items if item.get_closest_marker(marker) is None]
+    # Those that start a Spark of their own take longest: they come first, so that workers of xdist
+    # end together.
+    items.sort(key=lambda item: "spark" in getattr(item, "fixturenames", ()))
 
 
 def set_spark_environment() -> None:

@@ -66,9 +66,11 @@ def ruled(spark):
     return session
 
 
-@each_query
+@pytest.mark.parametrize(
+    ("case", "query"), CHOSEN[::2], ids=[f"{case.name}-{query.name}" for case, query in CHOSEN[::2]]
+)
 def test_other_forms_of_a_query_answer_what_follows_from_its_rows(ruled, golden_table, case, query):
-    """Each query in one form; `make golden SPARK=2` asks two forms of every golden query."""
+    """Half of the queries in one form; `make golden SPARK=2` asks two forms of all golden ones."""
     only = replace(case, queries=(query,))
     found = ask_questions(only, golden_table(case.name), seed=1, most=1, spark=ruled)
     assert [str(asked) for asked in found if asked.problems] == []

@@ -20,7 +20,7 @@ JOB = """
     from pyspark.sql import SparkSession
     import hudi_pyspark
 
-    endpoint, events, *mode = sys.argv[1:]
+    endpoint, events = sys.argv[1:]
     logging.basicConfig(stream=sys.stdout)
     logging.getLogger("hudi_pyspark").setLevel(logging.DEBUG)
     spark = (
@@ -34,29 +34,28 @@ JOB = """
         .getOrCreate()
     )
     hudi_pyspark.register(spark)
-    options = {"storage.endpoint_override": endpoint, "storage.region": "eu-north-1"}
-    if mode == ["provider"]:
-        options["credentials_provider"] = "tests.storage.short_lived:issue"
-    else:
-        options |= {"storage.access_key": "AKID", "storage.secret_key": "a-very-secret-key"}
     path = "s3://lake/v9_mor_compaction_inline"
-    reader = spark.read.format("hudi-py").options(**options, task_bytes="1")
-    orders = reader.load(path)
-    for how in ("extended", "formatted", "cost"):
-        orders.explain(mode=how)
-    rounds = 2 if mode == ["provider"] else 1
-    for _ in range(rounds):
-        print("ROWS", len(orders.collect()), "PARTITIONS", orders.rdd.getNumPartitions())
-    print(repr(orders), repr(reader))
-    bare = {k.removeprefix("storage."): v for k, v in options.items()}
-    table = hudi_pyspark.HudiTable(path, storage_options=bare)
-    print(repr(table), repr(table.storage), table.scan().explain(), repr(table.scan()))
-    for broken in ({"storage.regoin": "x"}, {"storage.endpoint_override": "http://127.0.0.1:1"}):
-        try:
-            wrong = {**options, **broken, "storage.attempts": "1"}
-            spark.read.format("hudi-py").options(**wrong).load(path).collect()
-        except Exception as error:
-            print("ERROR", error)
+    place = {"storage.endpoint_override": endpoint, "storage.region": "eu-north-1"}
+    given = {"storage.access_key": "AKID", "storage.secret_key": "a-very-secret-key"}
+    provided = {"credentials_provider": "tests.storage.short_lived:issue"}
+    for options in ({**place, **given}, {**place, **provided}):
+        reader = spark.read.format("hudi-py").options(**options, task_bytes="1")
+        orders = reader.load(path)
+        for how in ("extended", "formatted", "cost"):
+            orders.explain(mode=how)
+        for _ in range(2):
+            print("ROWS", len(orders.collect()), "PARTITIONS", orders.rdd.getNumPartitions())
+        print(repr(orders), repr(reader))
+        bare = {k.removeprefix("storage."): v for k, v in options.items()}
+        table = hudi_pyspark.HudiTable(path, storage_options=bare)
+        print(repr(table), repr(table.storage), table.scan().explain(), repr(table.scan()))
+        for broken in ({"regoin": "x"}, {"endpoint_override": "http://127.0.0.1:1"}):
+            wrong = {f"storage.{name}": value for name, value in broken.items()}
+            try:
+                wrong = {**options, **wrong, "storage.attempts": "1"}
+                spark.read.format("hudi-py").options(**wrong).load(path).collect()
+            except Exception as error:
+                print("ERROR", error)
     spark.stop()
 """
 
@@ -67,47 +66,36 @@ def s3(golden_table):
         yield server
 
 
-def run(tmp_path, s3, *mode) -> tuple[str, dict[str, str]]:
-    """Run the job, and return what it printed and its event logs."""
-    script, events = tmp_path / "job.py", tmp_path / "events"
+@pytest.mark.usefixtures("spark_environment")
+def test_secrets_are_shown_nowhere_and_every_process_gets_tokens(tmp_path, s3, monkeypatch):
+    script, events, calls = (tmp_path / name for name in ("job.py", "events", "calls"))
     script.write_text(textwrap.dedent(JOB), encoding="utf-8")
     events.mkdir()
-    command = [sys.executable, str(script), s3.endpoint, events.as_uri(), *mode]
-    done = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, timeout=900, check=False
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    logs = {str(f): f.read_text("utf-8") for f in events.rglob("*") if f.is_file()}
-    return done.stdout + done.stderr, logs
-
-
-@pytest.mark.usefixtures("spark_environment")
-def test_secret_options_are_shown_nowhere(tmp_path, s3):
-    printed, events = run(tmp_path, s3)
-    assert SECRET in JOB  # so that it has something to show
-    assert f"ROWS {ROWS}" in printed
-    assert "BatchScan hudi-py" in printed
-    assert "did you mean region" in printed
-    assert "HUDI_STORAGE" in printed
-    assert any("SparkListenerSQLExecutionStart" in text for text in events.values())
-    for place, text in {"output": printed, **events}.items():
-        assert SECRET not in text, place
-
-
-@pytest.mark.usefixtures("spark_environment")
-def test_every_process_gets_tokens_of_its_own(tmp_path, s3, monkeypatch):
-    calls = tmp_path / "calls"
     monkeypatch.setenv(short_lived.CALLS, str(calls))
     monkeypatch.setenv(short_lived.LIFETIME, "2")
-    s3.accepts = short_lived.is_valid
-    printed, events = run(tmp_path, s3, "provider")
-    assert printed.count(f"ROWS {ROWS}") == 2
+    s3.accepts = lambda token: not token or short_lived.is_valid(token)
+    done = subprocess.run(
+        [sys.executable, str(script), s3.endpoint, events.as_uri()],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    printed = done.stdout + done.stderr
+    logs = {str(f): f.read_text("utf-8") for f in events.rglob("*") if f.is_file()}
+    assert printed.count(f"ROWS {ROWS}") == 4
+    assert SECRET in JOB  # so that it has something to show
+    for text in ("BatchScan hudi-py", "did you mean region", "HUDI_STORAGE"):
+        assert text in printed
+    assert any("SparkListenerSQLExecutionStart" in text for text in logs.values())
     processes = {line.split()[0] for line in calls.read_text(encoding="utf-8").splitlines()}
     assert len(processes) >= 3  # the driver, a process that plans, a worker
-    assert len(s3.tokens) >= 3
-    for place, text in {"output": printed, **events}.items():
-        assert short_lived.SECRET not in text, place
-        assert "token-1" not in text, place
+    assert len(s3.tokens - {""}) >= 3
+    for place, text in {"output": printed, **logs}.items():
+        for secret in (SECRET, short_lived.SECRET, "token-1"):
+            assert secret not in text, (place, secret)
 
 
 @pytest.mark.usefixtures("spark_environment")
