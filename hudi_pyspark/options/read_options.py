@@ -257,7 +257,7 @@ class ReadOptions:
         "hoodie.datasource.merge.type",
     )
     payload_merger: str = option(
-        "[merges the records](migration.md#your-own-mergers) of a payload class of yours",
+        "[merges the records](migration.md#your-own-mergers) of your own payload class",
         text("`module:function`"),
     )
     use_record_positions: bool = option(
