@@ -13,6 +13,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.function.UnaryOperator;
+import org.apache.spark.JobArtifactSet;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
@@ -59,12 +61,14 @@ import scala.runtime.AbstractPartialFunction;
  * narrower schema, as if the user had called .schema(...). A stream keeps its scan, which knows the
  * offsets, but the readers of its batches get the narrower schema. Conditions and limits above the scan are
  * written into the metadata of the schema's first field, where the planning process reads them: they
- * are hints, and Spark still applies both. Whatever is unexpected leaves the plan as it was.
+ * are hints, and Spark still applies both. Where possible the scan has columnar readers; see
+ * ArrowReaders. Whatever is unexpected leaves the plan as it was.
  *
  * <p>Compiled in the driver's JVM by Janino, which knows no lambdas and no generic inference.
  */
 public class NarrowScans extends Rule {
   public static final String ENABLED = "spark.hudi-py.optimizer.enabled";
+  public static final String COLUMNAR = "spark.hudi-py.columnar.enabled";
   public static final String FILTERS = "hudi-py.filters";
   public static final String LIMIT = "hudi-py.limit";
   public static final String PLACEHOLDER = "hudi-py.placeholder";
@@ -80,6 +84,13 @@ public class NarrowScans extends Rule {
 
   /** Narrowed scans by data source and schema, so that a second action does not plan again. */
   private final Map known = new WeakHashMap();
+
+  /** Gives a batch columnar readers; null where this Spark, or its executors, cannot have them. */
+  private UnaryOperator columnar;
+
+  public void setColumnar(UnaryOperator columnar) {
+    this.columnar = columnar;
+  }
 
   public TreeNode apply(TreeNode plan) {
     try {
@@ -300,10 +311,16 @@ public class NarrowScans extends Rule {
       scans = new HashMap();
       known.put(source, scans);
     }
-    Scan found = (Scan) scans.get(schema.json());
+    // Executors lack the jar where a session has its own artifacts.
+    boolean isColumnar =
+        columnar != null
+            && SQLConf.get().getConfString(COLUMNAR, "true").equals("true")
+            && JobArtifactSet.getCurrentJobArtifactState().isEmpty();
+    String key = isColumnar + schema.json();
+    Scan found = (Scan) scans.get(key);
     if (found == null) {
-      found = Explained.of(planAnew(scan, source, schema));
-      scans.put(schema.json(), found);
+      found = Explained.of(planAnew(scan, source, schema), isColumnar ? columnar : null);
+      scans.put(key, found);
     }
     return found;
   }
@@ -320,16 +337,18 @@ public class NarrowScans extends Rule {
   /** A scan that plans once, and that EXPLAIN FORMATTED shows with what it reads. */
   private static class Explained implements InvocationHandler {
     private final PythonScan scan;
+    private final UnaryOperator columnar;
     private Batch batch;
 
-    Explained(PythonScan scan) {
+    Explained(PythonScan scan, UnaryOperator columnar) {
       this.scan = scan;
+      this.columnar = columnar;
     }
 
-    static Scan of(PythonScan scan) {
+    static Scan of(PythonScan scan, UnaryOperator columnar) {
       ClassLoader loader = PythonScan.class.getClassLoader();
       Class[] interfaces = PythonScan.class.getInterfaces();
-      return (Scan) Proxy.newProxyInstance(loader, interfaces, new Explained(scan));
+      return (Scan) Proxy.newProxyInstance(loader, interfaces, new Explained(scan, columnar));
     }
 
     public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
@@ -338,6 +357,9 @@ public class NarrowScans extends Rule {
       }
       if (method.getName().equals("toBatch")) {
         return batch();
+      }
+      if (method.getName().equals("columnarSupportMode") && columnar != null) {
+        return Scan.ColumnarSupportMode.SUPPORTED;
       }
       try {
         Object answer = method.invoke(scan, arguments);
@@ -349,7 +371,7 @@ public class NarrowScans extends Rule {
 
     private synchronized Batch batch() {
       if (batch == null) {
-        batch = scan.toBatch();
+        batch = columnar == null ? scan.toBatch() : (Batch) columnar.apply(scan.toBatch());
       }
       return batch;
     }

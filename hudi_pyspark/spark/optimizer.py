@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 try:
     from py4j.protocol import Py4JError
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ENABLED = "spark.hudi-py.optimizer.enabled"
-_CLASS = "hudi_pyspark.NarrowScans"
+COLUMNAR = "spark.hudi-py.columnar.enabled"
+_RULE = "NarrowScans"
 _log = logging.getLogger(__name__)
 
 
@@ -46,17 +49,38 @@ def _install(spark: SparkSession) -> None:
     experimental: Any = spark._jsparkSession.experimental()  # noqa: SLF001
     converters = jvm.scala.jdk.javaapi.CollectionConverters
     rules = jvm.java.util.ArrayList(converters.asJava(experimental.extraOptimizations()))
-    if any(rule.getClass().getName() == _CLASS for rule in rules):
+    if any(rule.getClass().getName() == f"hudi_pyspark.{_RULE}" for rule in rules):
         return
-    rules.add(_compile(spark, jvm))
+    rule = _instance(_compile(jvm, _RULE), _RULE)
+    _make_columnar(spark, jvm, rule)
+    rules.add(rule)
     getattr(experimental, "extraOptimizations_$eq")(converters.asScala(rules).toList())
 
 
-def _compile(spark: SparkSession, jvm: Any) -> Any:  # noqa: ANN401  (objects of the JVM)
+def _make_columnar(spark: SparkSession, jvm: Any, rule: Any) -> None:  # noqa: ANN401  (of the JVM)
+    """Let a rule give scans columnar readers, whose classes executors get as a jar."""
+    if spark.conf.get(COLUMNAR, "false") != "true":
+        return
+    try:
+        compiler = _compile(jvm, "ArrowReaders")
+        readers = _instance(compiler, "ArrowReaders")
+        jar = Path(spark.sparkContext._temp_dir or "", "hudi-py.jar")  # noqa: SLF001
+        if not jar.exists():
+            with ZipFile(jar, "w") as archive:
+                for name, code in compiler.getBytecodes().items():
+                    archive.writestr(f"{name.replace('.', '/')}.class", code)
+            spark.sparkContext._jsc.addJar(str(jar))  # noqa: SLF001
+        rule.setColumnar(readers)
+    except (Py4JError, AttributeError, TypeError, OSError) as error:
+        _log.debug("readers are not columnar: %s", str(error).partition("\n")[0])
+
+
+def _compile(jvm: Any, name: str) -> Any:  # noqa: ANN401
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook(files(__package__).joinpath("NarrowScans.java").read_text(encoding="utf-8"))
-    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001
-    rule = compiler.getClassLoader().loadClass(_CLASS)
-    constructor = rule.getDeclaredConstructor(gateway.new_array(jvm.java.lang.Class, 0))
-    return constructor.newInstance(gateway.new_array(jvm.java.lang.Object, 0))
+    compiler.cook(files(__package__).joinpath(f"{name}.java").read_text(encoding="utf-8"))
+    return compiler
+
+
+def _instance(compiler: Any, name: str) -> Any:  # noqa: ANN401
+    return compiler.getClassLoader().loadClass(f"hudi_pyspark.{name}").newInstance()

@@ -1,0 +1,185 @@
+package hudi_pyspark;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.function.UnaryOperator;
+import org.apache.spark.PartitionEvaluatorFactory;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.python.BasePythonRunner;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
+import org.apache.spark.sql.connector.read.Batch;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonPartitionReaderFactory;
+import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.AccumulatorV2;
+import scala.collection.Iterator;
+import scala.collection.Iterator$;
+import scala.collection.immutable.Map;
+
+/**
+ * Batches that give Spark the Arrow vectors of a Python worker, of which its generated code reads
+ * the columns that it uses. Spark's own readers of Python sources copy each row first.
+ *
+ * <p>Compiled in the driver's JVM, as NarrowScans is; executors get the classes in a jar.
+ */
+public class ArrowReaders implements UnaryOperator {
+  /** Fails where the classes of this Spark are not as expected. */
+  public ArrowReaders() throws Exception {
+    Class[] types = runner().getParameterTypes();
+    if (types.length != 2 || types[1] != int[][].class || maker().getParameterTypes().length > 7) {
+      throw new IllegalStateException("unknown classes of Spark");
+    }
+    field("source");
+    field("pickledReadFunc");
+  }
+
+  /** The same batch with columnar readers. */
+  public Object apply(Object batch) {
+    return new ArrowBatch((Batch) batch);
+  }
+
+  private static Constructor runner() throws Exception {
+    String factory = "org.apache.spark.sql.execution.python.MapInBatchEvaluatorFactory";
+    Class runner = Class.forName(factory + "$MapInBatchEvaluator$$anon$1");
+    return runner.asSubclass(BasePythonRunner.class).getConstructors()[0];
+  }
+
+  private static Method maker() throws Exception {
+    Method[] methods = UserDefinedPythonDataSource.class.getMethods();
+    for (int i = 0; i < methods.length; i++) {
+      if (methods[i].getName().equals("createMapInBatchEvaluatorFactory")) {
+        return methods[i];
+      }
+    }
+    throw new NoSuchMethodException("createMapInBatchEvaluatorFactory");
+  }
+
+  private static Field field(String name) throws Exception {
+    Class type = PythonPartitionReaderFactory.class;
+    return type.getField(type.getName().replace('.', '$') + "$$" + name);
+  }
+
+  private static class ArrowBatch implements Batch {
+    private final Batch batch;
+
+    ArrowBatch(Batch batch) {
+      this.batch = batch;
+    }
+
+    public InputPartition[] planInputPartitions() {
+      return batch.planInputPartitions();
+    }
+
+    public PartitionReaderFactory createReaderFactory() {
+      return new ReaderFactory((PythonPartitionReaderFactory) batch.createReaderFactory());
+    }
+  }
+
+  private static class ReaderFactory implements PartitionReaderFactory {
+    private static final long serialVersionUID = 1L;
+    private final PythonPartitionReaderFactory rows;
+
+    ReaderFactory(PythonPartitionReaderFactory rows) {
+      this.rows = rows;
+    }
+
+    public boolean supportColumnarReads(InputPartition partition) {
+      return true;
+    }
+
+    public PartitionReader createReader(InputPartition partition) {
+      return rows.createReader(partition);
+    }
+
+    public PartitionReader createColumnarReader(InputPartition partition) {
+      try {
+        return new Reader(rows, ((PythonInputPartition) partition).pickedPartition());
+      } catch (Exception error) {
+        throw new IllegalStateException(error);
+      }
+    }
+  }
+
+  /** Runs the Python function as Spark's own reader does, and takes the columns out of its struct. */
+  private static class Reader implements PartitionReader {
+    private final UserDefinedPythonDataSource source;
+    private final Map metrics = PythonCustomMetric.pythonMetrics();
+    private final Iterator structs;
+    private ColumnarBatch batch;
+
+    Reader(PythonPartitionReaderFactory rows, byte[] partition) throws Exception {
+      source = (UserDefinedPythonDataSource) field("source").get(rows);
+      Method maker = maker();
+      Object[] arguments = new Object[maker.getParameterTypes().length];
+      arguments[0] = field("pickledReadFunc").get(rows);
+      arguments[1] = "read_from_data_source";
+      arguments[2] = UserDefinedPythonDataSource.readInputSchema();
+      arguments[3] = field("outputSchema").get(rows);
+      arguments[4] = metrics;
+      arguments[5] = field("jobArtifactUUID").get(rows);
+      if (arguments.length == 7) { // not in Spark 4.0
+        arguments[6] = field("sessionUUID").get(rows);
+      }
+      Object factory = maker.invoke(source, arguments);
+      Object evaluator = ((PartitionEvaluatorFactory) factory).createEvaluator();
+      Object runner = runner().newInstance(new Object[] {evaluator, new int[][] {{0}}});
+      // One batch of one row: a struct, as Python expects, of the pickled partition.
+      Object row = new GenericInternalRow(new Object[] {partition});
+      Iterator only = Iterator$.MODULE$.single(new GenericInternalRow(new Object[] {row}));
+      TaskContext context = TaskContext.get();
+      structs =
+          ((BasePythonRunner) runner)
+              .compute(Iterator$.MODULE$.single(only), context.partitionId(), context);
+    }
+
+    public boolean next() {
+      if (!structs.hasNext()) {
+        return false;
+      }
+      ColumnarBatch whole = (ColumnarBatch) structs.next();
+      ArrowColumnVector struct = (ArrowColumnVector) whole.column(0);
+      ColumnVector[] columns = new ColumnVector[((StructType) struct.dataType()).length()];
+      for (int i = 0; i < columns.length; i++) {
+        columns[i] = struct.getChild(i);
+      }
+      batch = new KeptBatch(columns, whole.numRows());
+      return true;
+    }
+
+    public Object get() {
+      return batch;
+    }
+
+    public void close() {} // the task ends its Python worker and frees the vectors
+
+    public CustomTaskMetric[] currentMetricsValues() {
+      Map values = metrics;
+      for (Iterator names = metrics.keysIterator(); names.hasNext(); ) {
+        Object name = names.next();
+        values = (Map) values.updated(name, ((AccumulatorV2) metrics.get(name).get()).value());
+      }
+      return source.createPythonTaskMetrics(values);
+    }
+  }
+
+  /** A batch whose vectors the Arrow reader fills again: Spark closes each one that it has read. */
+  private static class KeptBatch extends ColumnarBatch {
+    KeptBatch(ColumnVector[] columns, int rows) {
+      super(columns, rows);
+    }
+
+    public void close() {}
+
+    public void closeIfFreeable() {}
+  }
+}
