@@ -86,11 +86,7 @@ public class NarrowScans extends Rule {
   private final Map known = new WeakHashMap();
 
   /** Gives a batch columnar readers; null where this Spark, or its executors, cannot have them. */
-  private UnaryOperator columnar;
-
-  public void setColumnar(UnaryOperator columnar) {
-    this.columnar = columnar;
-  }
+  public UnaryOperator columnar;
 
   public TreeNode apply(TreeNode plan) {
     try {

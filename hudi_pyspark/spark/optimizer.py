@@ -70,7 +70,8 @@ def _make_columnar(spark: SparkSession, jvm: Any, rule: Any) -> None:  # noqa: A
                 for name, code in compiler.getBytecodes().items():
                     archive.writestr(f"{name.replace('.', '/')}.class", code)
             spark.sparkContext._jsc.addJar(str(jar))  # noqa: SLF001
-        rule.setColumnar(readers)
+        # By reflection: py4j keeps the methods of the first class that has this name.
+        rule.getClass().getField("columnar").set(rule, readers)
     except (Py4JError, AttributeError, TypeError, OSError) as error:
         _log.debug("readers are not columnar: %s", str(error).partition("\n")[0])
 
