@@ -172,7 +172,7 @@ def test_page_about_engines_runs(monkeypatch):
     import ibis
 
     monkeypatch.chdir(PROJECT)
-    text = (PROJECT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    text = (PROJECT / "docs" / "without-spark.md").read_text(encoding="utf-8")
     page = text.partition("## Other engines")[2]
     code = re.findall(r"^```py(?:thon)?\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     shutil.unpack_archive("examples/data/orders.zip", "build")
