@@ -8,7 +8,7 @@ import sys
 import zipfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -39,6 +39,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # Those that start a Spark of their own take longest: they come first, so that workers of xdist
     # end together.
     items.sort(key=lambda item: "spark" in getattr(item, "fixturenames", ()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give tests of Spark Connect to one worker of `make test-spark`, and others to any."""
+    from tests.scheduling import OneServer  # environments without xdist have no such hook
+
+    return OneServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def set_spark_environment() -> None:

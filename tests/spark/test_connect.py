@@ -16,7 +16,7 @@ from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.spark.deployment import client
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("connect")]  # one server
+pytestmark = pytest.mark.spark
 
 CLIENT = """
 import json, sys

@@ -9,7 +9,6 @@ from tests.conftest import PROJECT
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("connect")  # one server
 def test_narrowed_queries_answer_like_plain_ones(connect_port):
     command = [sys.executable, "-m", "verification.random_plans", "--count", "60"]
     command += ["--port", connect_port]

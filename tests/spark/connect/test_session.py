@@ -11,7 +11,7 @@ from pyspark.sql.connect.proto import base_pb2
 
 from tests.spark.deployment import client
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("connect")]  # one server
+pytestmark = pytest.mark.spark
 
 CLIENT = """
 import json, shutil, sys

@@ -1,0 +1,22 @@
+"""Which tests a worker of pytest-xdist gets together."""
+
+from xdist.scheduler import LoadScopeScheduling
+
+
+class OneServer(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Tests go to workers one by one, but those that share the Connect server go to one.
+
+    Marks `xdist_group` would say the same: xdist 3.8 appends them to names of tests, which
+    pytest 9.2 does not let it do.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "connect" if file in _OF_CONNECT else nodeid
+
+
+_OF_CONNECT = {
+    "tests/spark/connect/test_session.py",
+    "tests/spark/test_connect.py",
+    "tests/verification/test_random_plans.py",
+}
