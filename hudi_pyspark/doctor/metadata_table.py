@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.doctor.files import RESTORE
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.errors import HudiError, MissingFileError
-from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, Check, differences
+from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, differences
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
 from hudi_pyspark.table.config import METADATA_FOLDER
 
@@ -74,14 +74,14 @@ def _differences(
     """Compare it with the timeline, the storage and some of the rows."""
     paths = committed.written.keys()
     found = list(differences(metadata, stored=stored.sizes, committed=paths, sample=sample))
-    missing = [d.subject for d in found if d.check is Check.COMMITS]
+    missing = [d.subject for d in found if d.check == "commits"]
     if missing:
         message = f"its timeline lacks {len(missing)} commits from this one on"
         yield Finding(Severity.WARNING, CHECK, missing[0], message, _REBUILD)
     for difference in found:
-        if difference.check is Check.RECORD_INDEX:
+        if difference.check == "record_index":
             yield _of_record(difference)
-        elif difference.check is not Check.COMMITS:
+        elif difference.check != "commits":
             yield _of_file(difference, committed)
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
 from hudi_pyspark.inspection.files import file_slices
-from hudi_pyspark.inspection.timeline import schema_of
+from hudi_pyspark.inspection.timeline import Rows, with_columns
 from hudi_pyspark.planning.metadata_table.column_stats import bound_value
 from hudi_pyspark.planning.metadata_table.table import load_metadata
 
@@ -20,18 +20,17 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
 
-COLUMN_STATISTICS = schema_of(
-    "path, partition_path, column, min, max, values int, nulls int, bytes int, "
-    "uncompressed_bytes int, source"
-)
-
 METADATA_TABLE, PARQUET_FOOTER = "metadata_table", "parquet_footer"
 INDEX = "column_stats"
 
 
-def column_statistics(view: TableView, slices: pa.Table | None = None) -> pa.Table:
+@with_columns(
+    "path, partition_path, column, min, max, values int, nulls int, bytes int, "
+    "uncompressed_bytes int, source"
+)
+def column_statistics(view: TableView, slices: pa.Table | None = None) -> Rows:
     """Return one row per column of each file, on request of some slices only."""
-    slices = file_slices(view, None, older=False) if slices is None else slices
+    slices = file_slices(view) if slices is None else slices
     partition_of: dict[str, str] = {}
     names = ("partition_path", "base_file", "log_files", "missing_files")
     for row in slices.select(names).to_pylist():
@@ -45,8 +44,7 @@ def column_statistics(view: TableView, slices: pa.Table | None = None) -> pa.Tab
         if of_file is None and name.endswith(".parquet"):
             of_file = list(_footer_rows(view.storage, path))
         rows += [{"path": path, "partition_path": partition, **row} for row in of_file or ()]
-    rows.sort(key=lambda row: (str(row["path"]), str(row["column"])))
-    return pa.Table.from_pylist(rows, schema=COLUMN_STATISTICS)
+    return sorted(rows, key=lambda row: (str(row["path"]), str(row["column"])))
 
 
 def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:

@@ -6,8 +6,6 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import InvalidInstantError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
@@ -19,12 +17,12 @@ from hudi_pyspark.format.file_name import (
 )
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
-from hudi_pyspark.inspection.timeline import instant_row, schema_of
+from hudi_pyspark.inspection.timeline import Rows, instant_row, with_columns
 from hudi_pyspark.table.archive import load_archived_commits
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
@@ -42,22 +40,6 @@ _COUNTED = {
 }
 
 _SCHEMAS = ("schema", "latest_schema")  # which `schema_history` shows
-
-COMMITS = schema_of(
-    "requested_time, completion_time, action, operation, archived bool, partitions int, files int, "
-    f"new_files int, {' int, '.join(_COUNTED)} int, replaced_file_groups int, milliseconds int, "
-    "extra_metadata map"
-)
-
-COMMIT_FILES = schema_of(
-    "requested_time, completion_time, action, partition_path, file_id, path, kind, "
-    f"previous_commit, {' int, '.join(_COUNTED)} int, cdc_files texts"
-)
-PROPERTIES = schema_of("key, value")
-SCHEMA_HISTORY = schema_of(
-    "requested_time, completion_time, operation, version_id int, added texts, dropped texts, "
-    "changed texts, columns int, avro_schema"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +70,55 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
     return sorted([*old, *active], key=lambda c: c.instant.requested_time)
 
 
-def commits(view: TableView, *, archived: bool) -> pa.Table:
-    """Return one row per completed commit; see `Inspection.commits`."""
-    return table_of_commits(known_commits(view, archived=archived))
+@with_columns(
+    "requested_time, completion_time, action, operation, archived bool, partitions int, files int, "
+    f"new_files int, {' int, '.join(_COUNTED)} int, replaced_file_groups int, milliseconds int, "
+    "extra_metadata map"
+)
+def commits(known: Iterable[KnownCommit]) -> Iterator[dict[str, object]]:
+    """Yield one row per commit; see `Inspection.commits`."""
+    for commit in known:
+        metadata = commit.metadata
+        stats = [stat for _, stat in metadata.all_stats()]
+        begin, end = map(moment_of, (commit.instant.requested_time, commit.instant.completion_time))
+        duration = None if begin is None or end is None else (end - begin).total_seconds()
+        yield {
+            **instant_row(commit.instant),
+            "operation": metadata.operation_type.value,
+            "archived": commit.is_archived,
+            "partitions": len(metadata.write_stats),
+            "files": len(stats),
+            "new_files": sum(stat.prev_commit is None for stat in stats),
+            **counts_of(stats),
+            "replaced_file_groups": sum(map(len, metadata.replaced_file_ids.values())),
+            "milliseconds": None if duration is None else round(duration * 1000),
+            "extra_metadata": [
+                item for item in metadata.extra_metadata.items() if item[0] not in _SCHEMAS
+            ],
+        }
 
 
-def table_of_commits(known: Iterable[KnownCommit]) -> pa.Table:
-    """Return one row per commit."""
-    return pa.Table.from_pylist([_commit_row(commit) for commit in known], schema=COMMITS)
+@with_columns(
+    "requested_time, completion_time, action, partition_path, file_id, path, kind, "
+    f"previous_commit, {' int, '.join(_COUNTED)} int, cdc_files texts"
+)
+def commit_files(view: TableView, instant: str) -> Iterator[dict[str, object]]:
+    """Yield one row per write statistic of a commit; see `Inspection.commit_files`."""
+    commit = _find_commit(view, instant)
+    for partition_path, stat in commit.metadata.all_stats():
+        yield {
+            **instant_row(commit.instant),
+            "partition_path": partition_path,
+            "file_id": stat.file_id,
+            "path": stat.path,
+            "kind": file_kind(stat.path),
+            "previous_commit": stat.prev_commit,
+            **counts_of([stat]),
+            "cdc_files": [path for path, _ in stat.cdc_files],
+        }
 
 
-def commit_files(view: TableView, instant: str) -> pa.Table:
-    """Return one row per write statistic of a commit; see `Inspection.commit_files`."""
-    commit = find_commit(view, instant)
-    rows = [_file_row(commit.instant, *entry) for entry in commit.metadata.all_stats()]
-    return pa.Table.from_pylist(rows, schema=COMMIT_FILES)
-
-
-def find_commit(view: TableView, instant: str) -> KnownCommit:
+def _find_commit(view: TableView, instant: str) -> KnownCommit:
     """Return the active or archived commit with that requested or completion time."""
     for with_archive in (False, True):
         known = known_commits(view, archived=with_archive)
@@ -144,55 +157,18 @@ def counts_of(stats: Sequence[WriteStat]) -> dict[str, object]:
     return {column: sum(getattr(s, name) for s in stats) for column, name in _COUNTED.items()}
 
 
-def _commit_row(commit: KnownCommit) -> dict[str, object]:
-    metadata = commit.metadata
-    stats = [stat for _, stat in metadata.all_stats()]
-    return {
-        **instant_row(commit.instant),
-        "operation": metadata.operation_type.value,
-        "archived": commit.is_archived,
-        "partitions": len(metadata.write_stats),
-        "files": len(stats),
-        "new_files": sum(stat.prev_commit is None for stat in stats),
-        **counts_of(stats),
-        "replaced_file_groups": sum(len(ids) for ids in metadata.replaced_file_ids.values()),
-        "milliseconds": _milliseconds(commit.instant),
-        "extra_metadata": [
-            item for item in metadata.extra_metadata.items() if item[0] not in _SCHEMAS
-        ],
-    }
-
-
-def _milliseconds(instant: Instant) -> int | None:
-    """Return the time from request to completion; None where the timeline does not record it."""
-    begin, end = moment_of(instant.requested_time), moment_of(instant.completion_time)
-    if begin is None or end is None:
-        return None
-    return round((end - begin).total_seconds() * 1000)
-
-
-def _file_row(commit: Instant, partition_path: str, stat: WriteStat) -> dict[str, object]:
-    return {
-        **instant_row(commit),
-        "partition_path": partition_path,
-        "file_id": stat.file_id,
-        "path": stat.path,
-        "kind": file_kind(stat.path),
-        "previous_commit": stat.prev_commit,
-        **counts_of([stat]),
-        "cdc_files": [path for path, _ in stat.cdc_files],
-    }
-
-
-def properties(view: TableView) -> pa.Table:
+@with_columns("key, value")
+def properties(view: TableView) -> Rows:
     """Return one row per property; see `Inspection.properties`."""
-    rows = [{"key": k, "value": v} for k, v in sorted(view.config.properties.items())]
-    return pa.Table.from_pylist(rows, schema=PROPERTIES)
+    return [{"key": k, "value": v} for k, v in sorted(view.config.properties.items())]
 
 
-def schema_history(view: TableView) -> pa.Table:
-    """Return one row per change of the columns; see `Inspection.schema_history`."""
-    rows = []
+@with_columns(
+    "requested_time, completion_time, operation, version_id int, added texts, dropped texts, "
+    "changed texts, columns int, avro_schema"
+)
+def schema_history(view: TableView) -> Iterator[dict[str, object]]:
+    """Yield one row per change of the columns; see `Inspection.schema_history`."""
     earlier: dict[str, str] = {}
     last_text, last_version = "", None
     for commit in known_commits(view, archived=True):
@@ -204,18 +180,17 @@ def schema_history(view: TableView) -> pa.Table:
             continue
         types = {field.name: type_text(field.type) for field in arrow_schema(parse_schema(text))}
         both = [name for name in types if name in earlier]
-        row = {
-            **instant_row(commit.instant),
-            "operation": commit.metadata.operation_type.value,
-            "version_id": version,
-            "added": [f"{name}: {kind}" for name, kind in types.items() if name not in earlier],
-            "dropped": [f"{name}: {kind}" for name, kind in earlier.items() if name not in types],
-            "changed": [f"{n}: {earlier[n]} -> {types[n]}" for n in both if earlier[n] != types[n]],
-            "columns": len(types),
-            "avro_schema": text,
-        }
         # Writers spell schemas differently (record names, defaults): only columns are compared.
         if version != last_version or list(types.items()) != list(earlier.items()):
-            rows.append(row)
+            changed = [name for name in both if earlier[name] != types[name]]
+            yield {
+                **instant_row(commit.instant),
+                "operation": commit.metadata.operation_type.value,
+                "version_id": version,
+                "added": [f"{name}: {kind}" for name, kind in types.items() if name not in earlier],
+                "dropped": [f"{n}: {kind}" for n, kind in earlier.items() if n not in types],
+                "changed": [f"{name}: {earlier[name]} -> {types[name]}" for name in changed],
+                "columns": len(types),
+                "avro_schema": text,
+            }
         last_text, last_version, earlier = text, version, types
-    return pa.Table.from_pylist(rows, schema=SCHEMA_HISTORY)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.inspection.commits import data_file_name, kind_of, known_commits
-from hudi_pyspark.inspection.timeline import schema_of, table_of
+from hudi_pyspark.inspection.timeline import schema_of, table_of, with_columns
 from hudi_pyspark.table.commit_history import known_rollbacks
 from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 
-FILE_SLICES = schema_of(
-    "partition_path, file_id, base_instant_time, base_file, base_bytes int, log_files texts, "
-    "log_count int, log_bytes int, log_to_base_ratio float, missing_files texts, is_latest bool"
-)
 FILES = schema_of(
     "path, partition_path, file_id, kind, bytes int, modified time, instant_time, committed_by, "
     "is_committed bool, in_latest_slice bool"
@@ -44,29 +40,29 @@ class StoredFile:
     modified_ms: int  # 0 where the storage has no times
 
 
-def file_slices(view: TableView, as_of: str | None, *, older: bool) -> pa.Table:
-    """Return one row per slice; see `Inspection.file_slices`."""
+@with_columns(
+    "partition_path, file_id, base_instant_time, base_file, base_bytes int, log_files texts, "
+    "log_count int, log_bytes int, log_to_base_ratio float, missing_files texts, is_latest bool"
+)
+def file_slices(
+    view: TableView, as_of: str | None = None, *, older: bool = False
+) -> Iterator[dict[str, object]]:
+    """Yield one row per slice; see `Inspection.file_slices`."""
     current = view.file_slices(as_of, check_files=False)
     if as_of is not None:
         committed = committed_by_path(known_commits(view, archived=False))
         current = [_without_later_logs(s, as_of, committed) for s in current]
-    if not older:
-        rows = ({**_slice_row(s), "is_latest": True} for s in _drained(current))
-        return table_of(rows, FILE_SLICES)
-    latest = paths_of(current)
-    rows = (
-        {**_slice_row(s), "is_latest": not latest.isdisjoint(paths_of([s]))}
-        for s in view.slices.all()
-        if _is_stored(s) or not latest.isdisjoint(paths_of([s]))
-    )
-    return table_of(rows, FILE_SLICES)
-
-
-def _drained(slices: list[FileSlice]) -> Iterator[FileSlice]:
-    """Yield and forget slices, so that very many are not in memory beside their rows."""
-    slices.reverse()
-    while slices:
-        yield slices.pop()
+    if older:
+        latest = _paths_of(*current)
+        for file_slice in view.slices.all():
+            is_latest = not latest.isdisjoint(_paths_of(file_slice))
+            if is_latest or _is_stored(file_slice):
+                yield {**_slice_row(file_slice), "is_latest": is_latest}
+        return
+    # Forgotten one by one, so that very many are not in memory beside their rows.
+    current.reverse()
+    while current:
+        yield {**_slice_row(current.pop()), "is_latest": True}
 
 
 def _without_later_logs(
@@ -106,7 +102,7 @@ def _slice_row(file_slice: FileSlice) -> dict[str, object]:
 
 def files(view: TableView, slices: pa.Table | None = None) -> pa.Table:
     """Return one row per data file on the storage; see `Inspection.files`."""
-    slices = file_slices(view, None, older=False) if slices is None else slices
+    slices = file_slices(view) if slices is None else slices
     rows = (
         {
             "path": file.path,
@@ -178,8 +174,7 @@ def committed_by_path(commits: Iterable[KnownCommit]) -> Mapping[str, CommittedF
     return by_path(committed_files({c.instant.requested_time: c.metadata for c in commits}))
 
 
-def paths_of(slices: Iterable[FileSlice]) -> set[str]:
-    """Return the paths of all files of some slices."""
+def _paths_of(*slices: FileSlice) -> set[str]:
     return {file.path for s in slices for file in (s.base_file, *s.log_files) if file is not None}
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.inspection.commits import counts_of, data_file_name, file_kind, known_commits
 from hudi_pyspark.inspection.services import pending_plans
-from hudi_pyspark.inspection.timeline import instant_row, schema_of
+from hudi_pyspark.inspection.timeline import Rows, instant_row, sorted_by_time, with_columns
 from hudi_pyspark.table.commit_history import known_cleans, known_rollbacks
 from hudi_pyspark.table.listing import path_in
 
@@ -19,17 +17,15 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.table.view import TableView
 
-HISTORY = schema_of(
+
+@with_columns(
     "requested_time, completion_time, action, operation, event, partition_path, path, records int, "
     "inserts int, updates int, deletes int, bytes int"
 )
-
-
-def history(view: TableView, file_id: str) -> pa.Table:
+def history(view: TableView, file_id: str) -> Rows:
     """Return one row per event; see `Inspection.history`."""
     events = _events(view, file_id) or _events(view, _whole_file_id(view, file_id))
-    events.sort(key=lambda row: str(row["requested_time"]))
-    return pa.Table.from_pylist(events, schema=HISTORY)
+    return sorted_by_time(events)
 
 
 def _events(view: TableView, file_id: str) -> list[dict[str, object]]:

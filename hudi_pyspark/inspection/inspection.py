@@ -4,49 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.inspection.columns import COLUMN_STATISTICS, column_statistics
+from hudi_pyspark.inspection.columns import column_statistics
 from hudi_pyspark.inspection.commits import (
-    COMMIT_FILES,
-    COMMITS,
-    PROPERTIES,
-    SCHEMA_HISTORY,
     commit_files,
     commits,
+    known_commits,
     properties,
     schema_history,
 )
-from hudi_pyspark.inspection.files import FILE_SLICES, FILES, file_slices, files
-from hudi_pyspark.inspection.history import HISTORY, history
-from hudi_pyspark.inspection.log_blocks import LOG_BLOCKS, log_blocks
+from hudi_pyspark.inspection.files import FILES, file_slices, files
+from hudi_pyspark.inspection.history import history
+from hudi_pyspark.inspection.log_blocks import log_blocks
 from hudi_pyspark.inspection.log_records import log_records
-from hudi_pyspark.inspection.metadata import (
-    METADATA_RECORDS,
-    METADATA_VALIDATION,
-    RECORD_SAMPLE,
-    metadata_records,
-    metadata_validation,
-)
+from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
 from hudi_pyspark.inspection.registry import inspection_table
-from hudi_pyspark.inspection.services import (
-    CLEANS,
-    CLUSTERING,
-    COMPACTIONS,
-    ROLLBACKS,
-    SAVEPOINTS,
-    cleans,
-    clustering,
-    compactions,
-    rollbacks,
-    savepoints,
-)
+from hudi_pyspark.inspection.services import cleans, clustering, compactions, rollbacks, savepoints
 from hudi_pyspark.inspection.statistics import (
     SMALL_FILE_BYTES,
-    STATISTICS,
     partitions,
     partitions_schema,
     statistics,
 )
-from hudi_pyspark.inspection.timeline import TIMELINE, timeline
+from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 
 if TYPE_CHECKING:
@@ -67,7 +46,7 @@ class Inspection:
     def __init__(self, view: TableView) -> None:
         self.view = view
 
-    @inspection_table(TIMELINE)
+    @inspection_table(timeline.schema)
     def timeline(self, *, archived: bool = True) -> pa.Table:
         """Return all instants, oldest first: one row per action, in the state it has reached.
 
@@ -81,7 +60,7 @@ class Inspection:
         """
         return timeline(self.view, archived=archived)
 
-    @inspection_table(COMMITS)
+    @inspection_table(commits.schema)
     def commits(self, *, archived: bool = False) -> pa.Table:
         """Return the completed commits, oldest first, with the number of records and files written.
 
@@ -100,9 +79,9 @@ class Inspection:
             request to completion; null before table version 8); extra_metadata (other keys and
             values of the commit, such as checkpoints of Hudi Streamer and Flink; no schemas).
         """
-        return commits(self.view, archived=archived)
+        return commits(known_commits(self.view, archived=archived))
 
-    @inspection_table(COMMIT_FILES)
+    @inspection_table(commit_files.schema)
     def commit_files(self, instant: str) -> pa.Table:
         """Return the write statistics of one commit, one row per file.
 
@@ -120,7 +99,7 @@ class Inspection:
         """
         return commit_files(self.view, instant)
 
-    @inspection_table(FILE_SLICES)
+    @inspection_table(file_slices.schema)
     def file_slices(self, as_of: str | None = None, *, older: bool = False) -> pa.Table:
         """Return the file slices of the table; missing files are listed and raise no error.
 
@@ -169,7 +148,7 @@ class Inspection:
         """
         return partitions(self.view)
 
-    @inspection_table(HISTORY)
+    @inspection_table(history.schema)
     def history(self, file_id: str) -> pa.Table:
         """Return the instants that touched a file group, oldest first, archived ones included.
 
@@ -187,7 +166,7 @@ class Inspection:
         """
         return history(self.view, file_id)
 
-    @inspection_table(LOG_BLOCKS)
+    @inspection_table(log_blocks.schema)
     def log_blocks(self, path: str | None = None) -> pa.Table:
         """Return the blocks of log files, read as far as damage allows.
 
@@ -232,7 +211,7 @@ class Inspection:
         """
         return log_records(self.view, path, merge=merge)
 
-    @inspection_table(COMPACTIONS)
+    @inspection_table(compactions.schema)
     def compactions(self) -> pa.Table:
         """Return the compactions and log compactions of the active timeline, oldest first.
 
@@ -243,7 +222,7 @@ class Inspection:
         """
         return compactions(self.view)
 
-    @inspection_table(CLUSTERING)
+    @inspection_table(clustering.schema)
     def clustering(self) -> pa.Table:
         """Return the clusterings of the active timeline, oldest first.
 
@@ -254,7 +233,7 @@ class Inspection:
         """
         return clustering(self.view)
 
-    @inspection_table(CLEANS)
+    @inspection_table(cleans.schema)
     def cleans(self, *, archived: bool = False) -> pa.Table:
         """Return the cleans, oldest first.
 
@@ -268,7 +247,7 @@ class Inspection:
         """
         return cleans(self.view, archived=archived)
 
-    @inspection_table(ROLLBACKS)
+    @inspection_table(rollbacks.schema)
     def rollbacks(self, *, archived: bool = False) -> pa.Table:
         """Return the rollbacks and restores, oldest first.
 
@@ -283,7 +262,7 @@ class Inspection:
         """
         return rollbacks(self.view, archived=archived)
 
-    @inspection_table(SAVEPOINTS)
+    @inspection_table(savepoints.schema)
     def savepoints(self) -> pa.Table:
         """Return the savepoints, oldest first.
 
@@ -293,7 +272,7 @@ class Inspection:
         """
         return savepoints(self.view)
 
-    @inspection_table(COLUMN_STATISTICS)
+    @inspection_table(column_statistics.schema)
     def column_statistics(self) -> pa.Table:
         """Return the statistics of each column of each file of the latest slices.
 
@@ -308,7 +287,7 @@ class Inspection:
         """
         return column_statistics(self.view)
 
-    @inspection_table(METADATA_RECORDS)
+    @inspection_table(metadata_records.schema)
     def metadata_records(self, partition: str | None = None) -> pa.Table:
         """Return the merged records of the metadata table in ``.hoodie/metadata``.
 
@@ -326,7 +305,7 @@ class Inspection:
         """
         return metadata_records(self.view, partition)
 
-    @inspection_table(METADATA_VALIDATION)
+    @inspection_table(metadata_validation.schema)
     def metadata_validation(self, *, sample: int = RECORD_SAMPLE) -> pa.Table:
         """Return where the metadata table differs from the timeline, the storage and the rows.
 
@@ -344,7 +323,7 @@ class Inspection:
         """
         return metadata_validation(self.view, sample)
 
-    @inspection_table(STATISTICS)
+    @inspection_table(statistics.schema)
     def statistics(self, *, small_file_bytes: int = SMALL_FILE_BYTES) -> pa.Table:
         """Return sizes and ratios that show whether a table needs maintenance, in one row.
 
@@ -364,7 +343,7 @@ class Inspection:
         """
         return statistics(self.view, small_file_bytes)
 
-    @inspection_table(PROPERTIES)
+    @inspection_table(properties.schema)
     def properties(self) -> pa.Table:
         """Return ``hoodie.properties`` as written.
 
@@ -373,7 +352,7 @@ class Inspection:
         """
         return properties(self.view)
 
-    @inspection_table(SCHEMA_HISTORY)
+    @inspection_table(schema_history.schema)
     def schema_history(self) -> pa.Table:
         """Return the changes of the table's columns, oldest first, archived commits included.
 

@@ -5,69 +5,58 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.log.data_block import decode_deletes, salvage_data_block
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.files import committed_by_path
-from hudi_pyspark.inspection.timeline import schema_of
+from hudi_pyspark.inspection.timeline import with_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
 
     from hudi_pyspark.format.log.delete_block import DeleteRecords
     from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.table.view import TableView
 
-LOG_BLOCKS = schema_of(
+_RECORD_TYPES = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
+
+
+@with_columns(
     "path, block int, offset int, bytes int, type, instant_time, is_committed bool, "
     "target_instant_time, records int, is_partial bool, compacted_instants texts, "
     "content_offset int, content_bytes int, header map, problem"
 )
-_RECORD_TYPES = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
-
-
-def log_blocks(view: TableView, path: str | None) -> pa.Table:
-    """Return one row per block; see `Inspection.log_blocks`."""
-    rows = []
-    for file in salvage_logs(view, _paths(view, path)):
-        rows += [_block_row(view, block) for block in file.blocks]
+def log_blocks(view: TableView, path: str | None) -> Iterator[dict[str, object]]:
+    """Yield one row per block; see `Inspection.log_blocks`."""
+    slices = view.file_slices(check_files=False) if path is None else ()
+    paths = [log.path for file_slice in slices for log in file_slice.log_files]
+    for file in salvage_logs(view, paths if path is None else [relative_path(view, path)]):
+        for salvaged in file.blocks:
+            block, time = salvaged.block, salvaged.block.instant_time
+            yield {
+                "path": file.path,
+                "block": salvaged.number,
+                "offset": block.offset,
+                "bytes": block.size,
+                "type": block.block_type.name,
+                "instant_time": time,
+                "is_committed": time in view.committed if time is not None else None,
+                "target_instant_time": block.target_instant_time,
+                "records": salvaged.record_count,
+                "is_partial": block.is_partial,
+                "compacted_instants": block.compacted_block_times,
+                "content_offset": block.content_offset,
+                "content_bytes": len(block.content),
+                "header": [(key.name, text) for key, text in block.header.items()],
+                "problem": salvaged.problem or None,
+            }
         if file.problem:
             damage = {"offset": file.size, "bytes": file.missing_bytes, "problem": file.problem}
-            rows.append({"path": file.path, **damage})
-    return pa.Table.from_pylist(rows, schema=LOG_BLOCKS)
-
-
-def _paths(view: TableView, path: str | None) -> list[str]:
-    if path is not None:
-        return [relative_path(view, path)]
-    slices = view.file_slices(check_files=False)
-    return [log.path for file_slice in slices for log in file_slice.log_files]
-
-
-def _block_row(view: TableView, salvaged: DecodedBlock) -> dict[str, object]:
-    block = salvaged.block
-    time = block.instant_time
-    return {
-        "path": block.path,
-        "block": salvaged.number,
-        "offset": block.offset,
-        "bytes": block.size,
-        "type": block.block_type.name,
-        "instant_time": time,
-        "is_committed": time in view.committed if time is not None else None,
-        "target_instant_time": block.target_instant_time,
-        "records": salvaged.record_count,
-        "is_partial": block.is_partial,
-        "compacted_instants": block.compacted_block_times,
-        "content_offset": block.content_offset,
-        "content_bytes": len(block.content),
-        "header": [(key.name, text) for key, text in block.header.items()],
-        "problem": salvaged.problem or None,
-    }
+            yield {"path": file.path, **damage}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import asdict, dataclass
-from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
-from hudi_pyspark.inspection.timeline import schema_of
+from hudi_pyspark.inspection.timeline import Rows, with_columns
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.metadata_table.record_index import locate
 from hudi_pyspark.planning.metadata_table.records import FILES, RECORD_INDEX
@@ -29,32 +28,29 @@ if TYPE_CHECKING:
     from hudi_pyspark.planning.metadata_table.record_index import FileGroupId
     from hudi_pyspark.table.view import TableView
 
-METADATA_RECORDS = schema_of("metadata_partition, file_id, key, type, value")
-METADATA_VALIDATION = schema_of("check, subject, metadata_table, table, problem")
 RECORD_SAMPLE = 100
 _SAMPLED_SLICES = 10
 _KEY = pa.schema([(RECORD_KEY_COLUMN, pa.string())])
 
 
-def metadata_records(view: TableView, partition: str | None) -> pa.Table:
-    """Return one row per key; see `Inspection.metadata_records`."""
-    rows = [
-        {
+@with_columns("metadata_partition, file_id, key, type, value")
+def metadata_records(view: TableView, partition: str | None) -> Iterator[dict[str, object]]:
+    """Yield one row per key; see `Inspection.metadata_records`."""
+    for record in load_metadata(view, partition):
+        yield {
             "metadata_partition": record.metadata_partition,
             "file_id": record.file_id,
             "key": record.key,
             "type": record.type_name,
             "value": json.dumps(record.value, default=_json_value, ensure_ascii=False),
         }
-        for record in load_metadata(view, partition)
-    ]
-    return pa.Table.from_pylist(rows, schema=METADATA_RECORDS)
 
 
-def metadata_validation(view: TableView, sample: int) -> pa.Table:
+@with_columns("check, subject, metadata_table, table, problem")
+def metadata_validation(view: TableView, sample: int) -> Rows:
     """Return one row per difference; see `Inspection.metadata_validation`."""
     if not view.config.metadata_partitions:
-        return METADATA_VALIDATION.empty_table()
+        return ()
     on_storage = [
         (f.path, f.name.instant, f.size) for f in stored_files(view) if f.name is not None
     ]
@@ -65,28 +61,18 @@ def metadata_validation(view: TableView, sample: int) -> pa.Table:
         committed=committed_by_path(commits).keys(),
         sample=sample,
     )
-    rows = [{**asdict(one), "check": one.check.value} for one in found]
-    return pa.Table.from_pylist(rows, schema=METADATA_VALIDATION)
+    return map(asdict, found)
 
 
 def _json_value(value: object) -> str:
     return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else str(value)
 
 
-class Check(Enum):
-    """What is compared."""
-
-    COMMITS = "commits"
-    FILES = "files"
-    SIZES = "sizes"
-    RECORD_INDEX = "record_index"
-
-
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One mismatch between the metadata table and the storage."""
 
-    check: Check
+    check: Literal["commits", "files", "sizes", "record_index"]
     subject: str  # a requested time, a path or a record key
     metadata_table: str | None  # what it has there; None for nothing
     table: str | None  # what the table has there; None for nothing
@@ -102,7 +88,7 @@ def differences(
 ) -> Iterator[Difference]:
     """Compare the metadata table with its table."""
     for time in metadata.missing_commits:
-        yield Difference(Check.COMMITS, time, None, time, "the commit is missing on its timeline")
+        yield Difference("commits", time, None, time, "the commit is missing on its timeline")
     names = metadata.table.config.metadata_partitions
     if FILES in names:
         yield from _of_files(listed_files(metadata.table), stored, committed)
@@ -117,14 +103,14 @@ def _of_files(
         stored_size = stored.get(path)
         if stored_size is None:
             problem = "listed in the metadata table, but not on the storage"
-            yield Difference(Check.FILES, path, str(size), None, problem)
+            yield Difference("files", path, str(size), None, problem)
         # Before layout 2 later commits append to a log file.
         elif stored_size < size or (stored_size > size and path.rpartition("/")[2][0] != "."):
             problem = f"{stored_size} bytes on the storage, {size} in the metadata table"
-            yield Difference(Check.SIZES, path, str(size), str(stored_size), problem)
+            yield Difference("sizes", path, str(size), str(stored_size), problem)
     for path in sorted(committed & stored.keys() - listed.keys()):
         problem = "committed and on the storage, but not listed in the metadata table"
-        yield Difference(Check.FILES, path, None, str(stored[path]), problem)
+        yield Difference("files", path, None, str(stored[path]), problem)
 
 
 def _of_records(metadata: MetadataTable, sample: int) -> Iterator[Difference]:
@@ -135,7 +121,7 @@ def _of_records(metadata: MetadataTable, sample: int) -> Iterator[Difference]:
         if group not in found:
             has = ", ".join(map(_place, found)) or None
             problem = f"the row is in {_place(group)}, by the record index in {has or 'no file'}"
-            yield Difference(Check.RECORD_INDEX, key, has, _place(group), problem)
+            yield Difference("record_index", key, has, _place(group), problem)
 
 
 def _place(group: FileGroupId) -> str:

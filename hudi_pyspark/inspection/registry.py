@@ -27,34 +27,19 @@ _Method = TypeVar("_Method", bound="Callable[..., pa.Table]")
 _OTHER_NAMES = {"file": "path"}
 
 
-@dataclass(frozen=True, slots=True)
-class InspectionTable:
-    """A table about a table, which a method of `Inspection` returns.
-
-    Its name is the method's, its arguments are the method's parameters.
-    """
-
-    method: Callable[..., pa.Table]
-    # A schema, or a function of the table where columns depend on its properties; None where they
-    # depend on the content of files.
-    columns: Columns
-
-    @property
-    def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """Parameters of the method by name."""
-        _, *parameters = inspect.signature(self.method).parameters.values()  # without self
-        return {parameter.name: parameter for parameter in parameters}
-
-
-INSPECTION_TABLES: dict[str, InspectionTable] = {}
-"""By name, in the order in which `Inspection` defines and the documentation lists them."""
+INSPECTION_TABLES: dict[str, tuple[Callable[..., pa.Table], Columns]] = {}
+"""The methods of `Inspection`, in its order, which is that of the documentation, and columns."""
 
 
 def inspection_table(columns: Columns) -> Callable[[_Method], _Method]:
-    """Register a method of `Inspection`."""
+    """Register a method of `Inspection` with the columns of its table.
+
+    These are a schema, or a function of the table where columns depend on its properties; None
+    where they depend on the content of files.
+    """
 
     def register(method: _Method) -> _Method:
-        INSPECTION_TABLES[method.__name__] = InspectionTable(method, columns)
+        INSPECTION_TABLES[method.__name__] = (method, columns)
         return method
 
     return register
@@ -79,7 +64,8 @@ class InspectionCall:
                 f"unknown inspection table {name!r}{hint} (known: {', '.join(INSPECTION_TABLES)})"
             )
         table_keys = {found.key for found in options_of(TableOptions).values()}
-        known = INSPECTION_TABLES[name].parameters
+        _, *parameters = inspect.signature(INSPECTION_TABLES[name][0]).parameters.values()
+        known = {parameter.name: parameter for parameter in parameters}  # without self
         arguments: dict[str, str | bool | int] = {}
         for key, text in given.items():
             if key in SPARK_OPTIONS or key in table_keys or is_storage_option(key):
@@ -101,14 +87,15 @@ class InspectionCall:
 
     def schema(self, inspection: Inspection) -> pa.Schema:
         """Return the columns of the table; only ``log_records`` reads files for them."""
-        columns = INSPECTION_TABLES[self.name].columns
+        _, columns = INSPECTION_TABLES[self.name]
         if columns is None:
             return self.run(inspection).schema
         return columns(inspection.view) if callable(columns) else columns
 
     def run(self, inspection: Inspection) -> pa.Table:
         """Return the table."""
-        return INSPECTION_TABLES[self.name].method(inspection, **dict(self.arguments))
+        method, _ = INSPECTION_TABLES[self.name]
+        return method(inspection, **dict(self.arguments))
 
 
 def _parse_value(key: str, text: str, annotation: str) -> str | bool | int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.instant_metadata import (
@@ -15,37 +13,16 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     parse_rollback_plan,
     parse_savepoint_metadata,
 )
-from hudi_pyspark.inspection.timeline import instant_row, schema_of, sorted_table
+from hudi_pyspark.inspection.commits import counts_of
+from hudi_pyspark.inspection.timeline import Rows, instant_row, sorted_by_time, with_columns
 from hudi_pyspark.table.commit_history import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import instant_path, read_instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hudi_pyspark.format.timeline.instant_metadata import PlannedSlice, RollbackMetadata
+    from hudi_pyspark.format.timeline.instant_metadata import PlannedSlice
     from hudi_pyspark.table.view import TableView
-
-CLEANS = schema_of(
-    "requested_time, completion_time, state, archived bool, policy, earliest_commit_to_retain, "
-    "last_completed_commit, partition_paths texts, deleted_files int, undeleted_files int, "
-    "milliseconds int"
-)
-COMPACTIONS = schema_of(
-    "requested_time, completion_time, action, state, partition_paths texts, slices int, "
-    "log_files int, written_files int, written_bytes int, records int"
-)
-CLUSTERING = schema_of(
-    "requested_time, completion_time, state, partition_paths texts, input_groups int, "
-    "input_slices int, replaced_file_groups int, written_files int, written_bytes int, records int"
-)
-ROLLBACKS = schema_of(
-    "requested_time, completion_time, action, state, archived bool, rolled_back texts, "
-    "partition_paths texts, deleted_files int, rollback_blocks int, milliseconds int"
-)
-SAVEPOINTS = schema_of(
-    "requested_time, completion_time, state, saved_at time, saved_by, comments, "
-    "partition_paths texts, files int"
-)
 
 # Writes to a MERGE_ON_READ table are delta commits, but its first bulk insert is a commit, too; old
 # releases did not record the operation of a compaction.
@@ -55,7 +32,12 @@ _COMPACTED_AS = {
 }
 
 
-def cleans(view: TableView, *, archived: bool) -> pa.Table:
+@with_columns(
+    "requested_time, completion_time, state, archived bool, policy, earliest_commit_to_retain, "
+    "last_completed_commit, partition_paths texts, deleted_files int, undeleted_files int, "
+    "milliseconds int"
+)
+def cleans(view: TableView, *, archived: bool) -> Rows:
     """Return one row per clean; see `Inspection.cleans`."""
     rows: list[dict[str, object]] = [
         {
@@ -71,48 +53,45 @@ def cleans(view: TableView, *, archived: bool) -> pa.Table:
         }
         for instant, clean, is_archived in known_cleans(view, archived=archived)
     ]
-    rows += [
-        {**instant_row(instant), "archived": False}
-        for instant in view.timeline.of_action(Action.CLEAN)
-        if not instant.is_completed
-    ]
-    return sorted_table(rows, CLEANS)
+    pending = (i for i in view.timeline.pending if i.action is Action.CLEAN)
+    return sorted_by_time([*rows, *({**instant_row(i), "archived": False} for i in pending)])
 
 
-def compactions(view: TableView) -> pa.Table:
-    """Return one row per compaction or log compaction; see `Inspection.compactions`."""
-    rows = []
+@with_columns(
+    "requested_time, completion_time, action, state, partition_paths texts, slices int, "
+    "log_files int, written_files int, written_bytes int, records int"
+)
+def compactions(view: TableView) -> Iterator[dict[str, object]]:
+    """Yield one row per compaction or log compaction; see `Inspection.compactions`."""
     for instant, action in _compaction_instants(view):
-        row = {**instant_row(instant), "action": action}
+        row = {**instant_row(instant), "action": action, **_written(view, instant)}
         plan = _compaction_plan(view, instant, action)
         if plan is not None:
             row |= {
-                "partition_paths": _partition_paths(plan),
+                "partition_paths": sorted({planned.partition_path for planned in plan}),
                 "slices": len(plan),
                 "log_files": sum(len(s.log_file_names) for s in plan),
             }
-        rows.append(row | _written(view, instant))
-    return pa.Table.from_pylist(rows, schema=COMPACTIONS)
+        yield row
 
 
-def clustering(view: TableView) -> pa.Table:
-    """Return one row per clustering; see `Inspection.clustering`."""
-    rows = []
-    for instant in _clustering_instants(view):
-        row = instant_row(instant)
+@with_columns(
+    "requested_time, completion_time, state, partition_paths texts, input_groups int, "
+    "input_slices int, replaced_file_groups int, written_files int, written_bytes int, records int"
+)
+def clustering(view: TableView) -> Iterator[dict[str, object]]:
+    """Yield one row per clustering; see `Inspection.clustering`."""
+    for instant in filter(view.history.is_clustering, view.timeline.instants):
+        row = {**instant_row(instant), **_written(view, instant)}
         plan = _replace_plan(view, instant)
         if plan is not None:
-            slices = tuple(plan.all_slices())
+            slices = list(plan.all_slices())
             row |= {
-                "partition_paths": _partition_paths(slices),
+                "partition_paths": sorted({planned.partition_path for planned in slices}),
                 "input_groups": len(plan.input_groups),
                 "input_slices": len(slices),
             }
-        if instant.is_completed:
-            replaced = view.commit_metadata[instant.requested_time].replaced_file_ids
-            row["replaced_file_groups"] = sum(len(ids) for ids in replaced.values())
-        rows.append(row | _written(view, instant))
-    return pa.Table.from_pylist(rows, schema=CLUSTERING)
+        yield row
 
 
 def pending_plans(view: TableView) -> Iterator[tuple[Instant, str, tuple[PlannedSlice, ...]]]:
@@ -121,7 +100,7 @@ def pending_plans(view: TableView) -> Iterator[tuple[Instant, str, tuple[Planned
         compaction = None if instant.is_completed else _compaction_plan(view, instant, action)
         if compaction is not None:
             yield instant, action, compaction
-    for instant in _clustering_instants(view):
+    for instant in filter(view.history.is_clustering, view.timeline.instants):
         plan = None if instant.is_completed else _replace_plan(view, instant)
         if plan is not None:
             yield instant, str(Action.CLUSTERING), tuple(plan.all_slices())
@@ -157,10 +136,6 @@ def _compaction_instants(view: TableView) -> Iterator[tuple[Instant, Action]]:
                 yield instant, service
 
 
-def _clustering_instants(view: TableView) -> Iterator[Instant]:
-    return filter(view.history.is_clustering, view.timeline.instants)
-
-
 def _read_requested(view: TableView, instant: Instant, action: Action) -> bytes | None:
     """Return the body of an action's plan; None if its file is missing."""
     requested = Instant(instant.requested_time, action, InstantState.REQUESTED)
@@ -170,69 +145,50 @@ def _read_requested(view: TableView, instant: Instant, action: Action) -> bytes 
         return None
 
 
-def _partition_paths(slices: tuple[PlannedSlice, ...]) -> list[str]:
-    return sorted({planned.partition_path for planned in slices})
-
-
 def _written(view: TableView, instant: Instant) -> dict[str, object]:
-    """Return what a completed action wrote; nothing while it is pending."""
+    """Return what a completed action wrote and replaced; nothing while it is pending."""
     if not instant.is_completed:
         return {}
-    stats = [stat for _, stat in view.commit_metadata[instant.requested_time].all_stats()]
-    return {
-        "written_files": len(stats),
-        "written_bytes": sum(stat.total_write_bytes for stat in stats),
-        "records": sum(stat.num_writes for stat in stats),
-    }
+    metadata = view.commit_metadata[instant.requested_time]
+    stats = [stat for _, stat in metadata.all_stats()]
+    replaced = sum(map(len, metadata.replaced_file_ids.values()))
+    return {"written_files": len(stats), "replaced_file_groups": replaced, **counts_of(stats)}
 
 
-def rollbacks(view: TableView, *, archived: bool) -> pa.Table:
+@with_columns(
+    "requested_time, completion_time, action, state, archived bool, rolled_back texts, "
+    "partition_paths texts, deleted_files int, rollback_blocks int, milliseconds int"
+)
+def rollbacks(view: TableView, *, archived: bool) -> Rows:
     """Return one row per rollback or restore; see `Inspection.rollbacks`."""
-    rows = [
-        _completed_row(instant, rollback, is_archived=is_archived)
-        for instant, rollback, is_archived in known_rollbacks(view, archived=archived)
+    restores = ((instant, restore, False) for instant, restore in known_restores(view))
+    rows: list[dict[str, object]] = [
+        {
+            **instant_row(instant),
+            "archived": is_archived,
+            "rolled_back": metadata.rolled_back_times,
+            "partition_paths": sorted({p.partition_path for p in metadata.partitions}),
+            "deleted_files": sum(len(p.deleted_files) for p in metadata.partitions),
+            "rollback_blocks": sum(len(p.rollback_log_files) for p in metadata.partitions),
+            "milliseconds": metadata.milliseconds,
+        }
+        for instant, metadata, is_archived in [*known_rollbacks(view, archived=archived), *restores]
     ]
-    rows += [
-        _completed_row(instant, restore, is_archived=False)
-        for instant, restore in known_restores(view)
-    ]
-    rows += [
-        _pending_row(view, instant)
-        for action in (Action.ROLLBACK, Action.RESTORE)
-        for instant in view.timeline.of_action(action)
-        if not instant.is_completed
-    ]
-    return sorted_table(rows, ROLLBACKS)
+    for instant in view.timeline.pending:
+        if instant.action in (Action.ROLLBACK, Action.RESTORE):
+            body = _read_requested(view, instant, instant.action)
+            path = instant_path(instant, view.config)
+            undone = parse_rollback_plan(body, path=path) if body is not None else None
+            rows.append({**instant_row(instant), "archived": False, "rolled_back": undone})
+    return sorted_by_time(rows)
 
 
-def _completed_row(
-    instant: Instant, metadata: RollbackMetadata, *, is_archived: bool
-) -> dict[str, object]:
-    partitions = metadata.partitions
-    return {
-        **instant_row(instant),
-        "archived": is_archived,
-        "rolled_back": metadata.rolled_back_times,
-        "partition_paths": sorted({p.partition_path for p in partitions}),
-        "deleted_files": sum(len(p.deleted_files) for p in partitions),
-        "rollback_blocks": sum(len(p.rollback_log_files) for p in partitions),
-        "milliseconds": metadata.milliseconds,
-    }
-
-
-def _pending_row(view: TableView, instant: Instant) -> dict[str, object]:
-    body = _read_requested(view, instant, instant.action)
-    path = instant_path(instant, view.config)
-    return {
-        **instant_row(instant),
-        "archived": False,
-        "rolled_back": parse_rollback_plan(body, path=path) if body is not None else None,
-    }
-
-
-def savepoints(view: TableView) -> pa.Table:
-    """Return one row per savepoint; see `Inspection.savepoints`."""
-    rows: list[dict[str, object]] = []
+@with_columns(
+    "requested_time, completion_time, state, saved_at time, saved_by, comments, "
+    "partition_paths texts, files int"
+)
+def savepoints(view: TableView) -> Iterator[dict[str, object]]:
+    """Yield one row per savepoint; see `Inspection.savepoints`."""
     for instant in view.timeline.of_action(Action.SAVEPOINT):
         row = instant_row(instant)
         if instant.is_completed:
@@ -243,7 +199,6 @@ def savepoints(view: TableView) -> pa.Table:
                 "saved_by": savepoint.saved_by,
                 "comments": savepoint.comments,
                 "partition_paths": list(savepoint.file_names),
-                "files": sum(len(names) for names in savepoint.file_names.values()),
+                "files": sum(map(len, savepoint.file_names.values())),
             }
-        rows.append(row)
-    return sorted_table(rows, SAVEPOINTS)
+        yield row

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.inspection.commits import file_kind
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, file_slices, files
-from hudi_pyspark.inspection.timeline import schema_of, table_of
+from hudi_pyspark.inspection.timeline import Rows, schema_of, table_of, with_columns
 from hudi_pyspark.table.partition import partition_scalars
 from hudi_pyspark.table.schema import resolve_schema
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 SMALL_FILE_BYTES = 104_857_600
 
-STATISTICS = schema_of(
-    "partitions int, file_groups int, base_files int, base_bytes int, log_files int, "
-    "log_bytes int, log_to_base_ratio float, slices_with_logs int, small_files int, "
-    "stored_files int, stored_bytes int, older_bytes int, cdc_bytes int, uncommitted_bytes int, "
-    "commits int, changed_records int, written_records int, write_amplification float, "
-    "pending_compactions int"
-)
 _COLUMNS = schema_of(
     "partition_path, slices int, base_files int, log_files int, bytes int, log_bytes int, "
     "stored_files int, stored_bytes int, rows int, last_commit"
 )
 
 
+@with_columns(
+    "partitions int, file_groups int, base_files int, base_bytes int, log_files int, "
+    "log_bytes int, log_to_base_ratio float, slices_with_logs int, small_files int, "
+    "stored_files int, stored_bytes int, older_bytes int, cdc_bytes int, uncommitted_bytes int, "
+    "commits int, changed_records int, written_records int, write_amplification float, "
+    "pending_compactions int"
+)
 def statistics(
     view: TableView,
     small_file_bytes: int,
     slices: pa.Table | None = None,
     stored: pa.Table | None = None,
-) -> pa.Table:
+) -> Rows:
     """Return one row; see `Inspection.statistics`. Slices and files may be known already."""
-    slices = file_slices(view, None, older=False) if slices is None else slices
+    slices = file_slices(view) if slices is None else slices
     stored = files(view, slices) if stored is None else stored
     figures = slice_figures(slices, small_file_bytes)
     base_bytes, log_bytes = figures["base_bytes"], figures["log_bytes"]
@@ -64,7 +64,7 @@ def statistics(
         "write_amplification": written / changed if changed else None,
         "pending_compactions": len(view.timeline.pending_compactions),
     }
-    return pa.Table.from_pylist([row], schema=STATISTICS)
+    return [row]
 
 
 def slice_figures(slices: pa.Table, small_file_bytes: int = SMALL_FILE_BYTES) -> dict[str, int]:
@@ -112,7 +112,7 @@ def partitions(
     view: TableView, slices: pa.Table | None = None, stored: pa.Table | None = None
 ) -> pa.Table:
     """Return one row per partition; see `Inspection.partitions`, and `statistics`."""
-    slices = file_slices(view, None, older=False) if slices is None else slices
+    slices = file_slices(view) if slices is None else slices
     stored = files(view, slices) if stored is None else stored
     names = (stored[name].to_pylist() for name in ("path", "instant_time"))
     committed = committed_by_path(commits_of(view, zip(*names, strict=True)))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeAlias
 
 import pyarrow as pa
 
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable
 
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
 
-
+Rows: TypeAlias = Iterable[Mapping[str, object]]
+_P = ParamSpec("_P")
 _ROWS_AT_ONCE = 65_536
 _TYPES = {
     "": pa.string(),
@@ -34,10 +36,35 @@ def schema_of(columns: str) -> pa.Schema:
     return pa.schema([(name, _TYPES[kind]) for name, _, kind in named])
 
 
-TIMELINE = schema_of("requested_time, completion_time, action, state, archived bool, path")
+def table_of(rows: Rows, schema: pa.Schema) -> pa.Table:
+    """Return rows as a table: what a row lacks is null, and what the schema lacks is left out.
+
+    Of very many rows only some are Python values at a time.
+    """
+    rest = iter(rows)
+    parts = iter(lambda: list(islice(rest, _ROWS_AT_ONCE)), [])
+    tables = [pa.Table.from_pylist(part, schema=schema) for part in parts]
+    return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
-def timeline(view: TableView, *, archived: bool) -> pa.Table:
+class TableFunction(Generic[_P]):
+    """A function that makes rows; calls return them as a table with its schema."""
+
+    def __init__(self, make_rows: Callable[_P, Rows], schema: pa.Schema) -> None:
+        self._make_rows = make_rows
+        self.schema = schema
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> pa.Table:
+        return table_of(self._make_rows(*args, **kwargs), self.schema)
+
+
+def with_columns(columns: str) -> Callable[[Callable[_P, Rows]], TableFunction[_P]]:
+    """Make a function of rows one of tables; see `schema_of`."""
+    return lambda make_rows: TableFunction(make_rows, schema_of(columns))
+
+
+@with_columns("requested_time, completion_time, action, state, archived bool, path")
+def timeline(view: TableView, *, archived: bool) -> Rows:
     """Return one row per instant; see `Inspection.timeline`."""
     active = {(i.requested_time, i.comparable_action) for i in view.timeline.instants}
     rows = [
@@ -51,12 +78,11 @@ def timeline(view: TableView, *, archived: bool) -> pa.Table:
             # Writers archive an instant before they delete it from the active timeline.
             if (entry.requested_time, entry.instant.comparable_action) not in active
         ]
-    rows.sort(key=lambda row: (str(row["requested_time"]), str(row["action"])))
-    return pa.Table.from_pylist(rows, schema=TIMELINE)
+    return sorted(rows, key=lambda row: (str(row["requested_time"]), str(row["action"])))
 
 
 def instant_row(instant: Instant) -> dict[str, object]:
-    """Return the columns of an instant; `pa.Table.from_pylist` drops those not in its schema."""
+    """Return the columns of an instant, of which `table_of` takes those in its schema."""
     return {
         "requested_time": instant.requested_time,
         "completion_time": instant.completion_time,
@@ -65,15 +91,6 @@ def instant_row(instant: Instant) -> dict[str, object]:
     }
 
 
-def table_of(rows: Iterable[Mapping[str, object]], schema: pa.Schema) -> pa.Table:
-    """Return rows as a table; of very many rows only some are Python values at a time."""
-    rest = iter(rows)
-    parts = iter(lambda: list(islice(rest, _ROWS_AT_ONCE)), [])
-    tables = [pa.Table.from_pylist(part, schema=schema) for part in parts]
-    return pa.concat_tables(tables) if tables else schema.empty_table()
-
-
-def sorted_table(rows: list[dict[str, object]], schema: pa.Schema) -> pa.Table:
-    """Return rows as a table, sorted by requested time; missing values are null."""
-    rows = sorted(rows, key=lambda row: str(row["requested_time"]))
-    return pa.Table.from_pylist(rows, schema=schema)
+def sorted_by_time(rows: Rows) -> Rows:
+    """Return rows in the order of their requested times."""
+    return sorted(rows, key=lambda row: str(row["requested_time"]))

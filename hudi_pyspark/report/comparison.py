@@ -28,7 +28,7 @@ _MOST_PARTITIONS = 20
 def compare_instants(view: TableView, earlier: str, later: str, now: datetime) -> dict[str, Any]:
     """Compare two states of a table."""
     instants = [resolve_as_of(text, view, now) for text in (earlier, later)]
-    states = [file_slices(view, instant, older=False) for instant in instants]
+    states = [file_slices(view, instant) for instant in instants]
     names = [f"instant {instant}" for instant in instants]
     return _changes(names, [slice_figures(s) for s in states], [_sizes(s) for s in states])
 

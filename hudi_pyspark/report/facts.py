@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format.timeline.instant import moment_of
-from hudi_pyspark.inspection.columns import COLUMN_STATISTICS, INDEX, column_statistics
-from hudi_pyspark.inspection.commits import known_commits, table_of_commits
+from hudi_pyspark.inspection.columns import INDEX, column_statistics
+from hudi_pyspark.inspection.commits import commits, known_commits
 from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
 from hudi_pyspark.inspection.timeline import timeline
@@ -65,18 +65,17 @@ class Facts:
     @cached_property
     def commits(self) -> list[dict[str, Any]]:
         """The same as rows of `Inspection.commits`."""
-        rows: list[dict[str, Any]] = table_of_commits(self.known_commits).to_pylist()
+        rows: list[dict[str, Any]] = commits(self.known_commits).to_pylist()
         return rows
 
     @cached_property
     def marks(self) -> list[dict[str, Any]]:
         """All instants, as the picture of the timeline has them."""
-        commits = table_of_commits(self.known_commits)
-        return timeline_marks(timeline(self.view, archived=True), commits)
+        return timeline_marks(timeline(self.view, archived=True), commits(self.known_commits))
 
     @cached_property
     def slices(self) -> pa.Table:
-        return file_slices(self.view, None, older=False)
+        return file_slices(self.view)
 
     @cached_property
     def files(self) -> pa.Table:
@@ -120,7 +119,7 @@ class Facts:
                 return column_statistics(self.view, self.sampled_slices)
         except CorruptTableError as error:
             self.problems.append(error.reason())
-        return COLUMN_STATISTICS.empty_table()
+        return column_statistics.schema.empty_table()
 
     def age(self, instant: str | None) -> float | None:
         """Return the seconds since an instant; None if it is not a time."""
