@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 from hudi_pyspark.catalogs.glue import find_in_glue, list_in_glue
 from hudi_pyspark.catalogs.hive import find_in_hive, list_in_hive
-from hudi_pyspark.catalogs.polaris import find_in_polaris, list_in_polaris
-from hudi_pyspark.catalogs.unity import find_in_unity, list_in_unity
+from hudi_pyspark.catalogs.rest import (
+    find_in_polaris,
+    find_in_unity,
+    list_in_polaris,
+    list_in_unity,
+)
 from hudi_pyspark.errors import InvalidOptionError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What catalogs have in common: settings, names of tables, requests, and what is known of one."""
+"""What catalogs have in common: settings, names of tables, and what is known of one."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hudi_pyspark.errors import CatalogError, InvalidOptionError, StorageError
-from hudi_pyspark.storage.attempts import Attempts
+from hudi_pyspark.errors import CatalogError, InvalidOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hudi_pyspark.storage.credentials import CredentialsProvider
 
 Settings: TypeAlias = Mapping[str, str]
 
 _READ_OPTIMIZED = "hoodie.query.as.ro.table"  # Apache Hudi writes it to the table `…_ro`
-_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +55,12 @@ def split_name(name: str, parts: str, fewest: int, most: int | None) -> list[str
     return names
 
 
-def required(settings: Settings, key: str, example: str) -> str:
-    """Return a setting of the catalog."""
-    value = settings.get(key, "")
-    if not value:
-        raise InvalidOptionError(f"catalog.{key} is not given, for example {example}")
-    return value
+def uri_of(settings: Settings, example: str) -> str:
+    """Return the URI of the catalog, without slashes at its end."""
+    uri = settings.get("uri", "")
+    if not uri:
+        raise InvalidOptionError(f"catalog.uri is not given, for example {example}")
+    return uri.rstrip("/")
 
 
 def import_client(module: str, extra: str) -> Any:  # noqa: ANN401  (clients have no types)
@@ -76,35 +72,3 @@ def import_client(module: str, extra: str) -> Any:  # noqa: ANN401  (clients hav
             f"catalog.type={extra} needs a package that is not installed: "
             f"pip install {module.partition('.')[0]}"
         ) from error
-
-
-def call(
-    method: str,
-    url: str,
-    extra: str,
-    *,
-    token: str = "",
-    json: Mapping[str, object] | None = None,
-    form: Mapping[str, str] | None = None,
-    secrets: Sequence[str] = (),
-) -> Mapping[str, Any]:
-    """Call a catalog, several times where it fails, and return the object in its answer."""
-    requests = import_client("requests", extra)
-    headers = {"Accept": "application/json"}
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-
-    def ask() -> Mapping[str, Any]:
-        answer = requests.request(
-            method, url, headers=headers, json=json, data=form, timeout=_TIMEOUTS
-        )
-        answer.raise_for_status()
-        found: Mapping[str, Any] = answer.json()
-        return found
-
-    try:
-        return Attempts(secrets=[s for s in (token, *secrets) if s]).run(ask, url)
-    except FileNotFoundError:
-        raise CatalogError(f"the catalog does not have {url}") from None
-    except StorageError as error:
-        raise CatalogError(f"the catalog at {url}: {error.problem}") from None

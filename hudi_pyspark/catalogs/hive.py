@@ -9,8 +9,8 @@ from hudi_pyspark.catalogs.catalog_table import (
     CatalogTable,
     Settings,
     import_client,
-    required,
     split_name,
+    uri_of,
 )
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
 
@@ -51,7 +51,7 @@ def _ask(settings: Settings, question: Callable[[Any], Any]) -> Any:  # noqa: AN
     """Ask the first metastore that answers; None if it does not have what is asked for."""
     failures = []
     thrift_error = import_client("thrift.Thrift", "hive").TException
-    for uri in required(settings, "uri", "thrift://metastore:9083").split(","):
+    for uri in uri_of(settings, "thrift://metastore:9083").split(","):
         try:
             found = _ask_one(uri.strip(), question)
         except (thrift_error, OSError) as error:

@@ -1,0 +1,211 @@
+"""Catalogs that vend credentials, by HTTP: Unity Catalog and Apache Polaris, and their extras."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from hudi_pyspark.catalogs.catalog_table import (
+    CatalogTable,
+    Settings,
+    import_client,
+    location_of,
+    split_name,
+    uri_of,
+)
+from hudi_pyspark.errors import CatalogError, StorageError
+from hudi_pyspark.storage.attempts import Attempts
+from hudi_pyspark.storage.credentials import EXPIRES_AT, CredentialsProvider
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes
+_UNITY = "api/2.1/unity-catalog"
+_WORKSPACE = "https://workspace.cloud.databricks.com"
+# Names in the answer, by kind of credentials, and the storage options that they are.
+_VENDED = {
+    "aws_temp_credentials": {
+        "access_key_id": "access_key",
+        "secret_access_key": "secret_key",
+        "session_token": "session_token",
+    },
+    "azure_user_delegation_sas": {"sas_token": "sas_token"},
+    "gcp_oauth_token": {"oauth_token": "access_token"},
+}
+_LEVELS = "\x1f"  # between the levels of a namespace of Polaris
+# Ends of its credentials, in milliseconds since the epoch.
+_ENDS = ("s3.session-token-expires-at-ms", "gcs.oauth2.token-expires-at", "expiration-time")
+_SAS = "adls.sas-token"  # followed by the host of the account
+_USED = ("s3.", "gcs.", "adls.", "client.region")
+
+
+def find_in_unity(name: str, settings: Settings) -> CatalogTable:
+    """Return a table of Unity Catalog."""
+    split_name(name, "catalog.schema.table", 3, 3)
+    uri = uri_of(settings, _WORKSPACE)
+    token = settings.get("token", "")
+    found = _call(f"{uri}/{_UNITY}/tables/{quote(name)}", "unity", token=token)
+    location = location_of(name, found.get("storage_location"))
+    if "://" not in location or location.startswith("file:"):
+        return CatalogTable(location)
+    return CatalogTable(location, UnityCredentials(uri, str(found["table_id"]), token))
+
+
+def list_in_unity(database: str, settings: Settings) -> list[str]:
+    """Return the names of the tables of ``catalog.schema``; errors as of `find_in_unity`."""
+    catalog, schema = split_name(database, "catalog.schema", 2, 2)
+    uri = uri_of(settings, _WORKSPACE)
+    query = {"catalog_name": catalog, "schema_name": schema}
+    names: list[str] = []
+    while True:
+        url = f"{uri}/{_UNITY}/tables?{urlencode(query)}"
+        answer = _call(url, "unity", token=settings.get("token", ""))
+        names += [f"{database}.{table['name']}" for table in answer.get("tables", ())]
+        if not answer.get("next_page_token"):
+            return names
+        query["page_token"] = answer["next_page_token"]
+
+
+@dataclass(frozen=True, slots=True)
+class UnityCredentials(CredentialsProvider):
+    """Asks Unity Catalog for credentials that read one table."""
+
+    uri: str
+    table_id: str
+    token: str = field(repr=False)
+
+    def credentials(self, location: str) -> Mapping[str, object]:
+        url = f"{self.uri}/{_UNITY}/temporary-table-credentials"
+        asked = {"table_id": self.table_id, "operation": "READ"}
+        answer = _call(url, "unity", token=self.token, json=asked)
+        options: dict[str, Any] = {}
+        for kind, names in _VENDED.items():
+            vended = answer.get(kind) or {}
+            options |= {ours: vended[theirs] for theirs, ours in names.items() if theirs in vended}
+        if not options:
+            kinds = ", ".join(sorted(answer.keys() - {"expiration_time", "url"})) or "none"
+            raise CatalogError(
+                f"Unity Catalog has no credentials for {location} that can be used here; it "
+                f"vends: {kinds}"
+            )
+        if answer.get("expiration_time"):
+            options[EXPIRES_AT] = answer["expiration_time"] / 1000
+        return options
+
+
+def find_in_polaris(name: str, settings: Settings) -> CatalogTable:
+    """Return a generic table of Polaris."""
+    catalog, *namespace, table = split_name(name, "catalog.namespace.table", 3, None)
+    reader = _reader(settings, catalog, namespace, f"/{quote(table, safe='')}")
+    answer = reader.load()
+    location = location_of(name, answer["table"].get("base-location"))
+    return CatalogTable(location, reader if answer.get("storage-credentials") else None)
+
+
+def list_in_polaris(database: str, settings: Settings) -> list[str]:
+    """Return the names of the generic tables of a namespace; errors as of `find_in_polaris`."""
+    catalog, *namespace = split_name(database, "catalog.namespace", 2, None)
+    names: list[str] = []
+    token = ""
+    while True:
+        page = f"?pageToken={quote(token)}" if token else ""
+        answer = _reader(settings, catalog, namespace, page).load()
+        names += [f"{database}.{table['name']}" for table in answer.get("identifiers", ())]
+        token = answer.get("next-page-token") or ""
+        if not token:
+            return names
+
+
+def _reader(settings: Settings, catalog: str, namespace: list[str], rest: str) -> PolarisTable:
+    """Return what loads the generic tables of a namespace, or one of them."""
+    uri = uri_of(settings, "https://polaris/api/catalog")
+    levels = quote(_LEVELS.join(namespace), safe="")
+    return PolarisTable(
+        f"{uri}/polaris/v1/{quote(catalog, safe='')}/namespaces/{levels}/generic-tables{rest}",
+        uri,
+        settings.get("token", ""),
+        settings.get("credential", ""),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PolarisTable(CredentialsProvider):
+    """Loads one generic table, whose answer has credentials where Polaris vends them."""
+
+    url: str
+    uri: str
+    token: str = field(repr=False)
+    credential: str = field(repr=False)
+
+    def load(self) -> Mapping[str, Any]:
+        """Return the answer to the request for the table."""
+        return _call(self.url, "polaris", token=self.token or self._exchanged())
+
+    def credentials(self, location: str) -> Mapping[str, object]:
+        config = _most_specific(location, self.load().get("storage-credentials") or [])
+        options: dict[str, Any] = {}
+        for name, value in config.items():
+            if name.startswith(_SAS):
+                options["sas_token"] = value
+            elif name in _ENDS:
+                options[EXPIRES_AT] = int(value) / 1000
+            elif name == "client.region":
+                options["region"] = value
+            elif name.startswith(_USED):
+                options[name] = value
+        return options
+
+    def _exchanged(self) -> str:
+        """Return a token for the id and the secret of a client; "" if there are none."""
+        if not self.credential:
+            return ""
+        client, _, secret = self.credential.partition(":")
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": client,
+            "client_secret": secret,
+            "scope": "PRINCIPAL_ROLE:ALL",
+        }
+        answer = _call(f"{self.uri}/v1/oauth/tokens", "polaris", form=form, secrets=[secret])
+        return str(answer["access_token"])
+
+
+def _most_specific(location: str, vended: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+    fitting = [one for one in vended if location.startswith(one["prefix"].rstrip("/"))]
+    if not fitting:
+        raise CatalogError(f"Polaris vends no credentials for {location}")
+    config: Mapping[str, str] = max(fitting, key=lambda one: len(one["prefix"]))["config"]
+    return config
+
+
+def _call(
+    url: str,
+    extra: str,
+    *,
+    token: str = "",
+    json: Mapping[str, object] | None = None,
+    form: Mapping[str, str] | None = None,
+    secrets: Sequence[str] = (),
+) -> Mapping[str, Any]:
+    """Call a catalog, several times where it fails, and return the object in its answer."""
+    requests = import_client("requests", extra)
+    method = "GET" if json is None and form is None else "POST"
+    arguments = {"json": json, "data": form, "timeout": _TIMEOUTS}
+    headers = {"Accept": "application/json"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+
+    def ask() -> Mapping[str, Any]:
+        answer = requests.request(method, url, headers=headers, **arguments)
+        answer.raise_for_status()
+        found: Mapping[str, Any] = answer.json()
+        return found
+
+    try:
+        return Attempts(secrets=[s for s in (token, *secrets) if s]).run(ask, url)
+    except FileNotFoundError:
+        raise CatalogError(f"the catalog does not have {url}") from None
+    except StorageError as error:
+        raise CatalogError(f"the catalog at {url}: {error.problem}") from None
