@@ -14,9 +14,16 @@ from typer.core import TyperGroup
 
 from hudi_pyspark import __version__
 from hudi_pyspark.cli import health, logs, look, rows
-from hudi_pyspark.cli.exits import ExitCode, exit_code_of
+from hudi_pyspark.cli.arguments import ExitCode
 from hudi_pyspark.cli.report import report
-from hudi_pyspark.errors import HudiError
+from hudi_pyspark.errors import (
+    CatalogError,
+    CorruptTableError,
+    HudiError,
+    InvalidOptionError,
+    StorageError,
+    TableNotFoundError,
+)
 
 # What people look for by another name.
 _MEANT = {
@@ -24,6 +31,15 @@ _MEANT = {
     "show": "head",
     "compactions": "services",
     "cat": "scan' or 'log records",
+}
+# The first that an error is of; others are of the system.
+_EXIT_CODES = {
+    TableNotFoundError: ExitCode.NO_TABLE,
+    InvalidOptionError: ExitCode.USAGE,
+    CorruptTableError: ExitCode.PROBLEM,
+    StorageError: ExitCode.SYSTEM,
+    CatalogError: ExitCode.SYSTEM,
+    HudiError: ExitCode.REFUSED,
 }
 
 
@@ -46,7 +62,8 @@ class _Commands(TyperGroup):
             raise typer.Exit(ExitCode.INTERRUPTED) from None
         except (HudiError, OSError, ImportError) as error:
             _print_aside("error", "bold red", str(error) or type(error).__name__)
-            raise typer.Exit(exit_code_of(error)) from None
+            codes = (code for kind, code in _EXIT_CODES.items() if isinstance(error, kind))
+            raise typer.Exit(next(codes, ExitCode.SYSTEM)) from None
 
 
 app = typer.Typer(
@@ -115,12 +132,8 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    warnings.showwarning = _show_warning
-
-
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning for the user, without the line of this package that gave it."""
-    _print_aside("warning", "yellow", str(message))
+    # For the user, without the line of this package that gives the warning.
+    warnings.showwarning = lambda message, *_, **__: _print_aside("warning", "yellow", str(message))
 
 
 def _print_aside(word: str, style: str, message: str) -> None:

@@ -1,6 +1,7 @@
-"""The arguments and options that several commands share."""
+"""The arguments, options and exit codes that several commands share."""
 
 import os
+from enum import IntEnum
 from typing import Annotated
 
 import typer
@@ -51,9 +52,26 @@ ReadOptions = Annotated[
 ]
 
 
+class ExitCode(IntEnum):
+    """The exit codes of `hudi-py`, which `docs/looking-inside.md` lists."""
+
+    OK = 0
+    PROBLEM = 1  # the doctor found a problem, or the table's files are damaged
+    USAGE = 2  # unknown command, option, column or instant
+    NO_TABLE = 3  # no table at the path
+    REFUSED = 4  # the table or the query is not supported, or its result is no longer known
+    SYSTEM = 5  # storage, permissions, or a package that is not installed
+    INTERRUPTED = 130  # Ctrl-C
+
+
 def storage_at(path: str) -> ArrowStorage:
     """Return the storage of a path, with the settings of the environment."""
     return ArrowStorage.parse(path, environment=from_environment(os.environ))
+
+
+def names_in(columns: str | None) -> list[str] | None:
+    """Split names with commas between; None for all columns."""
+    return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
 def key_and_value(text: str) -> tuple[str, str]:

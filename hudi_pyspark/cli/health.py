@@ -13,8 +13,7 @@ import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
-from hudi_pyspark.cli.arguments import OutputOption, storage_at
-from hudi_pyspark.cli.exits import ExitCode
+from hudi_pyspark.cli.arguments import ExitCode, OutputOption, storage_at
 from hudi_pyspark.cli.printing import printable, say, show, styled, track
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.environment import Machine, examine_environment
@@ -61,16 +60,12 @@ def doctor(
         if path is not None and not deep:
             say("the contents of files were not checked: --deep does so")
     else:
-        show(_as_table(findings), output)
+        rows = [asdict(finding) | {"severity": finding.severity.value} for finding in findings]
+        schema = pa.schema([(field.name, pa.string()) for field in fields(Finding)])
+        show(pa.Table.from_pylist(rows, schema=schema), output)
     failing = {Severity.PROBLEM, Severity.WARNING} if strict else {Severity.PROBLEM}
     if any(finding.severity in failing for finding in findings):
         raise typer.Exit(ExitCode.PROBLEM)
-
-
-def _as_table(findings: list[Finding]) -> pa.Table:
-    rows = [asdict(finding) | {"severity": finding.severity.value} for finding in findings]
-    schema = pa.schema([(field.name, pa.string()) for field in fields(Finding)])
-    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def _print_findings(findings: list[Finding]) -> None:
@@ -96,17 +91,19 @@ def demo(
     ] = None,
 ) -> None:
     """Unpack a small table and run some commands on it."""
-    if folder is not None:
-        target = Path(folder)
-        if (target / DEMO_TABLE).exists():
-            raise typer.BadParameter(f"{target / DEMO_TABLE} exists", param_hint="'FOLDER'")
-        _show_demo(context, target, keeps=True)
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="hudi-py-") as temporary:
+            _show_demo(context, Path(temporary))
+        say("The table is removed now; hudi-py demo FOLDER keeps it.")
         return
-    with tempfile.TemporaryDirectory(prefix="hudi-py-") as temporary:
-        _show_demo(context, Path(temporary), keeps=False)
+    path = Path(folder, DEMO_TABLE)
+    if path.exists():
+        raise typer.BadParameter(f"{path} exists", param_hint="'FOLDER'")
+    _show_demo(context, Path(folder))
+    say(f"The table is kept at {path}.")
 
 
-def _show_demo(context: typer.Context, folder: Path, *, keeps: bool) -> None:
+def _show_demo(context: typer.Context, folder: Path) -> None:
     archive = resources.files("hudi_pyspark.cli") / f"{DEMO_TABLE}.zip"
     with archive.open("rb") as file, zipfile.ZipFile(file) as zipped:
         zipped.extractall(folder)
@@ -123,7 +120,3 @@ def _show_demo(context: typer.Context, folder: Path, *, keeps: bool) -> None:
         with command.make_context(name, [path], parent=context) as arguments:
             command.invoke(arguments)
     say("")
-    if keeps:
-        say(f"The table is kept at {path}.")
-    else:
-        say("The table is removed now; hudi-py demo FOLDER keeps it.")

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import typer
 
-from hudi_pyspark.cli.arguments import OutputOption, WideOption, storage_at
-from hudi_pyspark.cli.exits import ExitCode
+from hudi_pyspark.cli.arguments import ExitCode, OutputOption, WideOption, storage_at
 from hudi_pyspark.cli.printing import show
 from hudi_pyspark.errors import TableNotFoundError
 from hudi_pyspark.hudi_table import HudiTable

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hudi_pyspark.cli.arguments import key_and_value, storage_at
-from hudi_pyspark.cli.exits import ExitCode
+from hudi_pyspark.cli.arguments import ExitCode, key_and_value, storage_at
 from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import HudiError, TableNotFoundError

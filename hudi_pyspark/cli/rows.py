@@ -24,9 +24,11 @@ from hudi_pyspark.cli.arguments import (
     QueryTypeOption,
     ReadOptions,
     key_and_value,
+    names_in,
     storage_at,
 )
 from hudi_pyspark.cli.printing import (
+    Output,
     counting,
     emit,
     json_lines,
@@ -41,7 +43,6 @@ from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
-NULL = "null"
 FileFormat = Literal["parquet", "csv", "json"]
 STANDARD_OUTPUT = "-"
 
@@ -66,9 +67,7 @@ def head(
     instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
     given = _options(options, columns=columns, filter=filter_text, **instants)
     table = HudiTable(path).scan_with(given, limit=limit).to_arrow()
-    if columns is None and not meta:
-        table = _without_meta_columns(table)
-    show(table, output, null=NULL)
+    _show_rows(table, output, hides_meta=columns is None and not meta)
 
 
 def count(
@@ -102,11 +101,8 @@ def lookup(
     output: OutputOption = "table",
 ) -> None:
     """Print the rows with some record keys, found by the record index if there is one."""
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
-    table = HudiTable(path).lookup(keys, names)
-    if columns is None and not meta:
-        table = _without_meta_columns(table)
-    show(table, output, null=NULL)
+    table = HudiTable(path).lookup(keys, names_in(columns))
+    _show_rows(table, output, hides_meta=columns is None and not meta)
 
 
 def scan(
@@ -144,8 +140,7 @@ def scan(
         emit(f"{checked.explain()}\n")
     elif to is None:
         table = pa.Table.from_batches(_with_progress(checked), schema=checked.schema)
-        hides = columns is None and not meta and output == "table"
-        show(_without_meta_columns(table) if hides else table, output, null=NULL)
+        _show_rows(table, output, hides_meta=columns is None and not meta and output == "table")
     else:
         _export(checked, to, file, overwrite=overwrite)
 
@@ -165,8 +160,7 @@ def diff(
     output: OutputOption = "table",
 ) -> None:
     """List the rows inserted, updated and deleted between two instants."""
-    names = [name.strip() for name in columns.split(",")] if columns is not None else None
-    changes = HudiTable(path).diff(earlier, later, columns=names)
+    changes = HudiTable(path).diff(earlier, later, columns=names_in(columns))
     if output != "table":
         show(changes, output)
         return
@@ -196,7 +190,11 @@ def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
 
 def _change_lines(changes: pa.Table) -> pa.Table:
     """Return changes as text for people: whole rows, or the old and new values of updates."""
-    before, after = (_member_texts(changes.column(name)) for name in ("before", "after"))
+    images = (changes.column(name).combine_chunks() for name in ("before", "after"))
+    before, after = (
+        {field.name: json_text(image.field(field.name)).to_pylist() for field in image.type}
+        for image in images
+    )
     kinds, changed = (changes[name].to_pylist() for name in ("change", "changed_columns"))
     lines = []
     for row, (kind, names) in enumerate(zip(kinds, changed, strict=True)):
@@ -210,15 +208,6 @@ def _change_lines(changes: pa.Table) -> pa.Table:
     return named.append_column("columns", pa.array(lines, pa.string()))
 
 
-def _member_texts(column: pa.ChunkedArray) -> dict[str, list[str]]:
-    """Return the JSON text of each member of a struct column, by its name."""
-    structs = column.combine_chunks()
-    return {
-        field.name: json_text(structs.field(position)).to_pylist()
-        for position, field in enumerate(structs.type)
-    }
-
-
 def _with_progress(scan: Scan) -> Iterator[pa.RecordBatch]:
     with counting("Reading", "rows") as count:
         for batch in scan.to_batches():
@@ -226,9 +215,10 @@ def _with_progress(scan: Scan) -> Iterator[pa.RecordBatch]:
             count(batch.num_rows)
 
 
-def _without_meta_columns(table: pa.Table) -> pa.Table:
-    names = [name for name in table.column_names if name not in META_COLUMNS]
-    return table.select(names)
+def _show_rows(table: pa.Table, output: Output, *, hides_meta: bool) -> None:
+    hidden = META_COLUMNS if hides_meta else ()
+    shown = table.select([name for name in table.column_names if name not in hidden])
+    show(shown, output, null="null")
 
 
 def _export(scan: Scan, file_format: FileFormat, place: str, *, overwrite: bool) -> None:

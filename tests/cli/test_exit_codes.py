@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from hudi_pyspark.cli.exits import ExitCode
+from hudi_pyspark.cli.arguments import ExitCode
 from tests.bad_inputs import COW, MOR
 from tests.cli.command import COMMAND, environment, hudi_py, in_process
 from tests.conftest import PROJECT
