@@ -92,9 +92,9 @@ class HudiTable:
         filesystem: object = None,
     ) -> None:
         path = os.fspath(path)
-        if filesystem is not None and storage_options:
-            raise InvalidOptionError("give storage_options or a filesystem, not both")
         if filesystem is not None:
+            if storage_options:
+                raise InvalidOptionError("give storage_options or a filesystem, not both")
             self._open(path, ArrowStorage.on(filesystem, path), None)
             return
         storage = ArrowStorage.parse(path, storage_options, from_environment(os.environ))
@@ -108,8 +108,10 @@ class HudiTable:
         self.path = path
         self._opened_by = spark_options  # open the same table in Spark; None for an object
         self._defaults: Mapping[str, object] = {}  # of its read options
-        self._view: TableView = open_table(storage)
-        self._storage: Storage = self._view.storage
+        self.view: TableView = open_table(storage)
+        """The timeline and files behind the table, for tools that look deeper."""
+        self.storage: Storage = self.view.storage
+        """Where the table lies; picklable."""
 
     @classmethod
     def from_catalog(
@@ -185,22 +187,22 @@ class HudiTable:
 
     def is_current(self) -> bool:
         """Return whether nothing has happened to the table since it was opened; lists again."""
-        return load_timeline(self._storage, self.config) == self._view.timeline
+        return load_timeline(self.storage, self.config) == self.view.timeline
 
     @property
     def config(self) -> TableConfig:
         """The table's properties."""
-        return self._view.config
+        return self.view.config
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The latest schema: meta columns, then the table's columns."""
-        return resolve_schema(self._view)
+        return resolve_schema(self.view)
 
     @property
     def last_instant(self) -> str:
         """Requested time of the last completed commit; "" if there is none."""
-        commits = self._view.commits
+        commits = self.view.commits
         return commits[-1].requested_time if commits else ""
 
     def scan(
@@ -238,16 +240,10 @@ class HudiTable:
         """
         if query_type is None and (begin is not None or end is not None):
             query_type = "incremental"
-        named = {
-            "columns": columns,
-            "filter": filter,
-            "as_of": as_of,
-            "begin": begin,
-            "end": end,
-            "query_type": query_type,
-        }
-        given = {name: value for name, value in named.items() if value is not None}
-        return self.scan_with({**options, **given}, limit=limit)
+        named = {"columns": columns, "filter": filter, "as_of": as_of, "begin": begin, "end": end}
+        given = {**named, "query_type": query_type}.items()
+        options |= {name: value for name, value in given if value is not None}
+        return self.scan_with(options, limit=limit)
 
     def dataset(self, columns: Sequence[str] | None = None, **options: Any) -> HudiDataset:  # noqa: ANN401  (of `scan`)
         """Return a dataset of pyarrow, from which engines read only what a query needs.
@@ -318,12 +314,8 @@ class HudiTable:
             UnsupportedTableError: the table does not log changes (``hoodie.table.cdc.enabled``).
             IncrementalRangeError: the changes are no longer known.
         """
-        return self.scan(
-            begin=begin,
-            end=end,
-            cdc=True,
-            cdc_format=CdcFormat.STRUCT if as_struct else CdcFormat.JSON,
-        )
+        images = CdcFormat.STRUCT if as_struct else CdcFormat.JSON
+        return self.scan(begin=begin, end=end, cdc=True, cdc_format=images)
 
     def diff(self, earlier: str, later: str, *, columns: Sequence[str] | None = None) -> pa.Table:
         """Compare two snapshots by record key, and return the rows that differ.
@@ -384,7 +376,7 @@ class HudiTable:
         with from_wheel():
             from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415  (few need it)
 
-        return tuple(examine(self._view, deep=deep))
+        return tuple(examine(self.view, deep=deep))
 
     def report(self, *, compare: str | None = None) -> Report:
         """Report how the table is doing, as a page and as JSON (extra ``report``).
@@ -408,7 +400,7 @@ class HudiTable:
         """Tables about the table."""
         from hudi_pyspark.inspection import Inspection  # noqa: PLC0415  (few need it)
 
-        return Inspection(self._view)
+        return Inspection(self.view)
 
     @property
     def plot(self) -> Plots:
@@ -437,8 +429,8 @@ class HudiTable:
 
         Raises:
             InvalidOptionError: an option or a column that does not exist, or a bad value.
-            UnsupportedQueryError: an option that this release does not cover.
             TimeTravelError: the state at that instant cannot be answered.
+            UnsupportedQueryError: an option that this release does not cover.
             IncrementalRangeError: commits of a range are gone, or not completed yet.
             UnsupportedTableError: the table does not have what the query needs.
         """
@@ -475,23 +467,13 @@ class HudiTable:
     ) -> Scan:
         has_files = FILES in self.config.metadata_partitions
         is_listed = options.use_metadata_table and has_files
-        view = self._listed_by_metadata if is_listed else self._view
+        view = self._listed_by_metadata if is_listed else self.view
         known_mergers = registered_payloads() if mergers is None else mergers
         return Scan.of(view, options, known_mergers, limit=limit, spark_options=spark_options)
 
     @cached_property
     def _listed_by_metadata(self) -> TableView:
-        return self._view.with_listing(MetadataListing(self._view))
-
-    @property
-    def view(self) -> TableView:
-        """The timeline and files behind the table, for tools that look deeper."""
-        return self._view
-
-    @property
-    def storage(self) -> Storage:
-        """Where the table lies; picklable."""
-        return self._storage
+        return self.view.with_listing(MetadataListing(self.view))
 
     @cached_property
     def description(self) -> Description:
@@ -501,7 +483,7 @@ class HudiTable:
         """
         from hudi_pyspark.description import describe  # noqa: PLC0415  (few need it)
 
-        return describe(self._view)
+        return describe(self.view)
 
     def __repr__(self) -> str:
         return str(self.description)

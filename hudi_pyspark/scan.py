@@ -64,7 +64,7 @@ class Scan:
     _planner: SlicePlanner
     _result: pa.Schema
     _predicate: Predicate | None = None
-    _limit: int | None = None
+    _limit: int | None = None  # most rows to read
     _spark_options: Mapping[str, object] | None = None  # None if Spark cannot do the same read
 
     @classmethod
@@ -77,15 +77,7 @@ class Scan:
         limit: int | None = None,
         spark_options: Mapping[str, object] | None = None,
     ) -> Scan:
-        """Choose what to read of a table; raises what `HudiTable.scan_with` does.
-
-        Args:
-            view: the table.
-            options: read options.
-            mergers: users' mergers by payload class.
-            limit: most rows to read; None for all.
-            spark_options: the options that give the same read in Spark; None if Spark cannot do it.
-        """
+        """Choose what to read of a table; raises what `HudiTable.scan_with` does."""
         if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
             raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
         query = resolve_query(view, options)
@@ -147,17 +139,12 @@ class Scan:
         with _collection_paused():
             return list(self._query.tasks(self._planner, result, self._predicate))
 
-    def plan_groups(
-        self,
-        columns: Sequence[str] | None = None,
-        *,
-        fields: pa.Schema | None = None,
-    ) -> list[tuple[ReadTask, ...]]:
-        """Return the tasks in groups of about equal cost (option ``task_bytes``).
+    def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
+        """Return the tasks of `plan` in groups of about equal cost (option ``task_bytes``).
 
         Small slices share a group; a large base file without logs is read by several.
         """
-        return list(self.planned(columns, fields=fields).groups)
+        return list(self.planned(columns).groups)
 
     def planned(
         self, columns: Sequence[str] | None = None, *, fields: pa.Schema | None = None
@@ -218,9 +205,6 @@ class Scan:
         """Return the whole answer as a polars DataFrame (extra ``polars``).
 
         `hudi_pyspark.scan_polars` returns a LazyFrame.
-
-        Raises:
-            HudiError: the table cannot be read.
         """
         import polars  # noqa: PLC0415  (an optional extra, loaded when asked for)
 

@@ -13,8 +13,6 @@ from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, RED, Picture, picture
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
 
 _CROWD = 80  # more instants than this get thin marks
@@ -66,34 +64,30 @@ def timeline_picture(title: str, instants: pa.Table, commits: pa.Table) -> Pictu
 def timeline_marks(instants: pa.Table, commits: pa.Table) -> list[dict[str, Any]]:
     """Return start and end (milliseconds), lane and state of each instant that is a time."""
     commit_rows = {row["requested_time"]: row for row in commits.to_pylist()}
-    rows = [(_epoch_ms(row["requested_time"]), row) for row in instants.to_pylist()]
-    return [
-        _mark(start, row, commit_rows.get(row["requested_time"], {}))
-        for start, row in rows
-        if start is not None
-    ]
-
-
-def _mark(start: int, row: Mapping[str, Any], commit: Mapping[str, Any]) -> dict[str, Any]:
-    requested, completed = row["requested_time"], row["completion_time"]
-    end = _epoch_ms(completed)
-    action = row["action"]
-    operation = commit.get("operation")
-    lane = _LANES_BY_OPERATION.get(operation or "", _LANES_BY_ACTION.get(action, action))
-    return {
-        "start": start,
-        "end": end if end is not None else start,
-        # A log scale has no zero; Hudi's clock ticks in milliseconds.
-        "seconds": max(end - start, 1) / 1000 if end is not None else None,
-        "lane": lane,
-        "state": "archived" if row["archived"] else row["state"],
-        "instant": requested,
-        "time": f"{moment_of(requested):%Y-%m-%d %H:%M:%S}",
-        "completed": completed or "",
-        "action": action,
-        "operation": operation or "",
-        "written_bytes": commit.get("written_bytes"),
-    }
+    marks = []
+    for row in instants.to_pylist():
+        requested, completed, action = row["requested_time"], row["completion_time"], row["action"]
+        start, end = _epoch_ms(requested), _epoch_ms(completed)
+        if start is None:
+            continue
+        commit = commit_rows.get(requested, {})
+        operation = commit.get("operation") or ""
+        mark = {
+            "start": start,
+            "end": end if end is not None else start,
+            # A log scale has no zero; Hudi's clock ticks in milliseconds.
+            "seconds": max(end - start, 1) / 1000 if end is not None else None,
+            "lane": _LANES_BY_OPERATION.get(operation, _LANES_BY_ACTION.get(action, action)),
+            "state": "archived" if row["archived"] else row["state"],
+            "instant": requested,
+            "time": f"{moment_of(requested):%Y-%m-%d %H:%M:%S}",
+            "completed": completed or "",
+            "action": action,
+            "operation": operation,
+            "written_bytes": commit.get("written_bytes"),
+        }
+        marks.append(mark)
+    return marks
 
 
 def _epoch_ms(instant: str | None) -> int | None:

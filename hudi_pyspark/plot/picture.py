@@ -54,21 +54,18 @@ class Picture:
             InvalidOptionError: the path has another ending.
         """
         target = Path(path)
-        writer = self._writers().get(target.suffix.lower())
-        if writer is None:
-            raise InvalidOptionError(
-                f"{str(path)!r} is not a file name of a picture: it must end in "
-                f"{', '.join(self._writers())}"
-            )
-        target.write_bytes(writer())
-
-    def _writers(self) -> Mapping[str, Callable[[], bytes]]:
-        return {
+        writers: Mapping[str, Callable[[], bytes]] = {
             ".svg": lambda: self.to_svg().encode(),
             ".png": self.to_png,
             ".html": lambda: self.to_html().encode(),
             ".json": lambda: json.dumps(self.spec, indent=1).encode(),
         }
+        if target.suffix.lower() not in writers:
+            raise InvalidOptionError(
+                f"{str(path)!r} is not a file name of a picture: it must end in "
+                f"{', '.join(writers)}"
+            )
+        target.write_bytes(writers[target.suffix.lower()]())
 
     def __repr__(self) -> str:
         return f"Picture({self.spec['title']['text']!r})"

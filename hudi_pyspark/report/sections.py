@@ -29,14 +29,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.inspection.commits import KnownCommit
     from hudi_pyspark.report.facts import Facts
 
-_SERVICES = (
-    "compaction",
-    "log compaction",
-    "clustering",
-    "clean",
-    "rollback",
-    "savepoint",
-)  # lanes
+# Lanes of the timeline.
+_SERVICES = ("compaction", "log compaction", "clustering", "clean", "rollback", "savepoint")
 _MOST_MARKS = 1_000  # instants that are drawn one by one
 _MOST_COMMITS = 200  # with details
 _MOST_WRITTEN = 8  # partitions of the details of a commit
@@ -52,7 +46,6 @@ LARGEST_FILE_BYTES = 125_829_120  # hoodie.parquet.max.file.size, 120 MiB
 _EDGES = [0, *(1024 << power for power in range(31)), 1 << 62]  # from a KiB to a TiB
 _LONGEST_BOUND = 80  # characters
 _MOST_CHANGES = 100
-_COUNTS = ("values", "nulls")
 _MOST_QUOTED = 20
 
 
@@ -292,7 +285,8 @@ def schema_section(facts: Facts) -> dict[str, Any]:
 def _column(field: pa.Field, statistics: pa.Table) -> dict[str, Any]:
     rows = statistics.filter(pc.equal(statistics["column"], field.name))
     is_known = rows and not rows["nulls"].null_count
-    values, nulls = (pc.sum(rows[name]).as_py() if is_known else None for name in _COUNTS)
+    counts = (rows[name] for name in ("values", "nulls"))
+    values, nulls = (pc.sum(counted).as_py() if is_known else None for counted in counts)
     low, high = (rows[name].drop_null().to_pylist() for name in ("min", "max"))
     order = order_of(field.type, [*low, *high])
     return {
@@ -343,8 +337,9 @@ def reading_section(table: HudiTable, facts: Facts) -> dict[str, Any]:
     instants = [row[column] for row in commits if row[column]]
     begin = instants[-2] if len(instants) > 1 else "earliest"
     load = f'spark.read.format("{SHORT_NAME}")'
-    opened = f"table = HudiTable({_quoted(path)})"
-    end = f".load({_quoted(path)})"
+    quoted = json.dumps(path)  # signs that a page might turn around are escapes there
+    opened = f"table = HudiTable({quoted})"
+    end = f".load({quoted})"
     queries: dict[str, Callable[[], object]] = {
         "snapshot": table.scan,
         "read_optimized": lambda: table.scan(query_type="read_optimized"),
@@ -354,6 +349,7 @@ def reading_section(table: HudiTable, facts: Facts) -> dict[str, Any]:
         queries["changes"] = table.changes
     if instants:
         queries["time travel"] = lambda: table.scan(as_of=commits[-1]["requested_time"])
+    refusals = {name: _refusal(query) for name, query in queries.items()}
     return {
         "spark": {
             "snapshot": f"{load}{end}",
@@ -368,11 +364,7 @@ def reading_section(table: HudiTable, facts: Facts) -> dict[str, Any]:
             {"instant": row[column], "operation": row["operation"], "records": row["records"]}
             for row in reversed(commits)
         ],
-        "refused": [
-            {"query": name, "reason": reason}
-            for name, query in queries.items()
-            if (reason := _refusal(query))
-        ],
+        "refused": [{"query": name, "reason": text} for name, text in refusals.items() if text],
     }
 
 
@@ -383,8 +375,3 @@ def _refusal(query: Callable[[], object]) -> str:
     except HudiError as error:
         return str(error)
     return ""
-
-
-def _quoted(text: str) -> str:
-    """Return a literal of Python, with signs that a page might turn around in escapes."""
-    return json.dumps(text)

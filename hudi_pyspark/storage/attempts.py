@@ -65,7 +65,10 @@ class Attempts:
                 raise
             # The implementations of fsspec raise errors of their SDKs, without a common base.
             except Exception as error:  # noqa: BLE001
-                problem = self._without_secrets(error)
+                problem = str(error) or type(error).__name__
+                for secret in self.secrets:
+                    problem = problem.replace(secret, "***")
+                problem = _IN_URLS.sub(r"\1=***", problem)
                 if _GONE.search(problem):
                     raise FileNotFoundError(errno.ENOENT, problem, place) from None
                 is_refused = isinstance(error, PermissionError) or (
@@ -79,9 +82,3 @@ class Attempts:
             _log.debug("%s: attempt %d failed, next in %.1f s: %s", place, attempt, pause, problem)
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
-
-    def _without_secrets(self, error: Exception) -> str:
-        text = str(error) or type(error).__name__
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        return _IN_URLS.sub(r"\1=***", text)

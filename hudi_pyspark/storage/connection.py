@@ -119,8 +119,7 @@ class Connection:
 
 def connect(location: Location, arguments: Mapping[str, Value]) -> FileSystem:
     """Return the file system of a location; most connect with the first request."""
-    make = _MAKERS.get(location.kind, _fsspec)
-    return make(location, dict(arguments))
+    return _MAKERS.get(location.kind, _fsspec)(location, dict(arguments))
 
 
 def connect_by_uri(uri: str) -> tuple[FileSystem, str]:
@@ -230,7 +229,13 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
             f"{location.scheme}:// is not supported. Supported: local paths, s3://, gs://, "
             "abfss://, hdfs://, webhdfs://, oss://; or pass a file system of fsspec to HudiTable"
         )
-    file_system_of = _import_fsspec_class(location)
+    try:
+        file_system_of = importlib.import_module("fsspec").get_filesystem_class(location.kind)
+    except ImportError as error:
+        packages = "ossfs" if location.kind == "oss" else "fsspec requests"
+        raise ImportError(
+            f"{location.scheme}:// needs a package that is not installed: pip install {packages}"
+        ) from error
     if location.kind == "webhdfs":
         arguments = {"port": _WEBHDFS_PORT, **_address(location), **arguments}
     # The instances that fsspec keeps have the credentials with which they were made first.
@@ -240,19 +245,6 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
     session = filesystem.session
     session.request = partial(session.request, timeout=_WEBHDFS_TIMEOUTS)
     return WebHdfsFileSystem(filesystem)
-
-
-def _import_fsspec_class(location: Location) -> Callable[..., Any]:
-    try:
-        found: Callable[..., Any] = importlib.import_module("fsspec").get_filesystem_class(
-            location.kind
-        )
-    except ImportError as error:
-        packages = "ossfs" if location.kind == "oss" else "fsspec requests"
-        raise ImportError(
-            f"{location.scheme}:// needs a package that is not installed: pip install {packages}"
-        ) from error
-    return found
 
 
 _MAKERS = {"s3": _s3, "gs": _gcs, "abfs": _azure, "hdfs": _hdfs}

@@ -97,7 +97,16 @@ class FsspecFileSystem(FileSystem):
         except FileNotFoundError:
             return []
         here = path.strip("/")
-        infos = [_file_info(e) for e in entries if str(e["name"]).strip("/") != here]
+        infos = [
+            FileInfo(
+                name=posixpath.basename(str(entry["name"]).rstrip("/")),
+                is_directory=entry["type"] == "directory",
+                size=int(entry.get("size") or 0) if entry["type"] != "directory" else 0,
+                modified_ms=_modified_ms(entry),
+            )
+            for entry in entries
+            if str(entry["name"]).strip("/") != here
+        ]
         if not infos and any(e["type"] == "file" for e in entries):
             raise NotADirectoryError(path)
         return infos
@@ -130,16 +139,6 @@ class FileOfRanges(OpenFile):
 
     def close(self) -> None:
         pass  # nothing is open between two reads
-
-
-def _file_info(entry: Mapping[str, Any]) -> FileInfo:
-    is_directory = entry["type"] == "directory"
-    return FileInfo(
-        name=posixpath.basename(str(entry["name"]).rstrip("/")),
-        is_directory=is_directory,
-        size=0 if is_directory else int(entry.get("size") or 0),
-        modified_ms=_modified_ms(entry),
-    )
 
 
 def _modified_ms(entry: Mapping[str, Any]) -> int:

@@ -46,7 +46,13 @@ class Location:
     def parse(cls, uri: str) -> Location:
         """Parse a URI or a local path; the latter is taken literally, ``%2F`` stays as it is."""
         if uri.startswith("dbfs:/"):
-            return cls(LOCAL, LOCAL, "", _volume(uri))
+            path = trim("/" + uri[len("dbfs:") :].lstrip("/"))
+            if not path.startswith(_VOLUMES):
+                raise InvalidOptionError(
+                    f"{uri} can only be reached from Spark's JVM. Give the URI of the storage "
+                    "(s3://, abfss://, gs://), or of a volume: /Volumes/catalog/schema/volume/…"
+                )
+            return cls(LOCAL, LOCAL, "", path)
         scheme, separator, rest = uri.partition("://")
         if not separator:
             path = uri[len("file:") :] if uri.startswith("file:/") else posixpath.abspath(uri)
@@ -82,14 +88,3 @@ def trim(path: str) -> str:
 def without_secrets(uri: str) -> str:
     """Return a URI without user, password and query, where people put credentials."""
     return _SECRETS.sub("", uri) if "://" in uri else uri
-
-
-def _volume(uri: str) -> str:
-    """Return the local path of a volume of Databricks."""
-    path = trim("/" + uri[len("dbfs:") :].lstrip("/"))
-    if not path.startswith(_VOLUMES):
-        raise InvalidOptionError(
-            f"{uri} can only be reached from Spark's JVM. Give the storage's own URI (s3://, "
-            "abfss://, gs://), or a path in a volume: /Volumes/catalog/schema/volume/…"
-        )
-    return path
