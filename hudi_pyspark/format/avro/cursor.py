@@ -100,10 +100,6 @@ class Cursor:
         self.position = begin + width
         return begin
 
-    def read_octets(self, field: str) -> npt.NDArray[np.uint8]:
-        """Return the next byte of each row."""
-        return self.source.octets[self.advance(1, field)]
-
     def read_varints(self, field: str) -> Int64s:
         """Return the next zig-zag number of each row."""
         begin = self.position

@@ -7,9 +7,9 @@ in Python per record or per value. Runs of records are short enough for the proc
 
 from __future__ import annotations
 
-import functools
 import struct
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -35,6 +35,7 @@ from hudi_pyspark.format.avro.schema import (
     AvroReference,
     AvroType,
     AvroUnion,
+    LogicalType,
     Primitive,
     arrow_field,
 )
@@ -42,7 +43,6 @@ from hudi_pyspark.format.avro.values import (
     BooleanReader,
     BytesDecimalReader,
     EnumReader,
-    FixedWidthReader,
     FloatReader,
     LengthPrefixedReader,
     NullReader,
@@ -52,7 +52,7 @@ from hudi_pyspark.format.avro.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hudi_pyspark.format.avro.cursor import Int64s
 
@@ -60,13 +60,16 @@ RUN_RECORDS: Final = 16_384  # decoded at a time: their bytes and positions stay
 RUN_BYTES: Final = 1 << 25  # of a run, unless a single record is larger
 
 _RECORD_LENGTH: Final = struct.Struct(">i")
-_FIXED_WIDTH: Final[dict[Primitive, tuple[type[FixedWidthReader], int]]] = {
-    Primitive.NULL: (NullReader, 0),
-    Primitive.BOOLEAN: (BooleanReader, 1),
-    Primitive.FLOAT: (FloatReader, 4),
-    Primitive.DOUBLE: (FloatReader, 8),
+_PRIMITIVE_READERS: Final[Mapping[Primitive, Callable[[AvroType, str], ValueReader]]] = {
+    Primitive.NULL: partial(NullReader, width=0),
+    Primitive.BOOLEAN: partial(BooleanReader, width=1),
+    Primitive.INT: partial(VarintReader, bits=32),
+    Primitive.LONG: partial(VarintReader, bits=64),
+    Primitive.FLOAT: partial(FloatReader, width=4),
+    Primitive.DOUBLE: partial(FloatReader, width=8),
+    Primitive.BYTES: LengthPrefixedReader,
+    Primitive.STRING: LengthPrefixedReader,
 }
-_VARINT_BITS: Final = {Primitive.INT: 32, Primitive.LONG: 64}
 
 
 def decode_records(
@@ -86,7 +89,13 @@ def decode_records(
     """
     buffer = data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
-    _check_spans(buffer.size, starts, ends)
+    bad = (starts < 0) | (ends < starts) | (ends > buffer.size)
+    if bad.any():
+        record = int(bad.argmax())
+        problem = (
+            f"expected bytes within [0, {buffer.size}), found [{starts[record]}, {ends[record]})"
+        )
+        raise CorruptAvroError(problem, record, "")
     reader = _reader_of(schema, None if columns is None else tuple(columns))
     batches = [
         reader.read(_open(buffer, starts, ends, first, last)) for first, last in _runs(starts, ends)
@@ -159,15 +168,7 @@ class _TopLevelReader:
 
 
 # Blocks are many and often small, their schemas few: building readers would cost more than reading.
-_reader_of = functools.lru_cache(maxsize=64)(_TopLevelReader)
-
-
-def _check_spans(size: int, starts: Int64s, ends: Int64s) -> None:
-    bad = (starts < 0) | (ends < starts) | (ends > size)
-    if bad.any():
-        record = int(bad.argmax())
-        span = f"[{starts[record]}, {ends[record]})"
-        raise CorruptAvroError(f"expected bytes within [0, {size}), found {span}", record, "")
+_reader_of = lru_cache(maxsize=64)(_TopLevelReader)
 
 
 def _runs(starts: Int64s, ends: Int64s) -> Iterator[tuple[int, int]]:
@@ -199,16 +200,20 @@ def _reader(avro: AvroType, field: str) -> ValueReader:
     """Return the reader of a type; ``field`` is its dotted name."""
     reader: ValueReader
     match avro:
-        case AvroPrimitive():
-            reader = _primitive_reader(avro, field)
+        case AvroPrimitive(Primitive.BYTES, LogicalType()):
+            reader = BytesDecimalReader(avro, field)
+        case AvroPrimitive(primitive):
+            reader = _PRIMITIVE_READERS[primitive](avro, field)
         case AvroFixed():
             reader = fixed_reader(avro, field)
         case AvroEnum():
             reader = EnumReader(avro, field)
         case AvroArray(item):
             reader = ListReader(avro, field, _reader(item, f"{field}.element"))
-        case AvroMap():
-            reader = ListReader(avro, field, _entry_reader(avro, field))
+        case AvroMap(value):
+            key = AvroField("key", AvroPrimitive(Primitive.STRING))
+            entry = AvroRecord("", (key, AvroField("value", value)))
+            reader = ListReader(avro, field, _reader(entry, field))
         case AvroUnion():
             reader = _union_reader(avro, field)
         case AvroRecord():
@@ -217,23 +222,6 @@ def _reader(avro: AvroType, field: str) -> ValueReader:
         case AvroReference(name):
             raise UnsupportedTypeError(f"column {field!r} has the type '{name}, in itself'")
     return reader
-
-
-def _primitive_reader(avro: AvroPrimitive, field: str) -> ValueReader:
-    if avro.kind in _FIXED_WIDTH:
-        reader, width = _FIXED_WIDTH[avro.kind]
-        return reader(avro, field, width=width)
-    if avro.kind in _VARINT_BITS:
-        return VarintReader(avro, field, bits=_VARINT_BITS[avro.kind])
-    if avro.kind is Primitive.BYTES and avro.logical is not None:
-        return BytesDecimalReader(avro, field)
-    return LengthPrefixedReader(avro, field)
-
-
-def _entry_reader(avro: AvroMap, field: str) -> ValueReader:
-    key = AvroField("key", AvroPrimitive(Primitive.STRING))
-    value = AvroField("value", avro.value)
-    return _reader(AvroRecord("", (key, value)), field)
 
 
 def _union_reader(avro: AvroUnion, field: str) -> ValueReader:

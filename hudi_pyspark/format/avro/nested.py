@@ -201,14 +201,10 @@ class ListReader(ValueReader):
     def _find_in_block(self, block: Cursor, counts: Int64s) -> _Places:
         """Return where the items of each row's block begin, and move past them."""
         width = self.item.fixed_width
-        if width is None:
-            return self._search_block(block, counts)
-        begin = block.advance(counts * width, self.field)
-        rows = np.repeat(np.arange(len(counts)), counts)
-        ordinals = _count_up(counts)
-        return rows, ordinals, begin[rows] + width * ordinals
-
-    def _search_block(self, block: Cursor, counts: Int64s) -> _Places:
+        if width is not None:
+            begin = block.advance(counts * width, self.field)
+            rows, ordinals = np.repeat(np.arange(len(counts)), counts), _count_up(counts)
+            return rows, ordinals, begin[rows] + width * ordinals
         found: list[_Places] = []
         rows = np.flatnonzero(counts)
         ordinal = 0
@@ -223,7 +219,8 @@ class ListReader(ValueReader):
         missing, begins = self._walk_rows(rest, counts[rows] - ordinal)
         block.resume(rows, rest)
         found.append(_places(rows, missing, ordinal, begins))
-        return _join(found)
+        rows, ordinals, begins = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return rows, ordinals, begins
 
     def _walk_rows(self, cursor: Cursor, counts: Int64s | None) -> tuple[Int64s, Int64s]:
         """Step over the next ``counts`` items of each row, or over all of its blocks if None.
@@ -314,11 +311,6 @@ def _count_up(counts: Int64s) -> Int64s:
 def _places(rows: Int64s, counts: Int64s, first_ordinal: int, begins: Int64s) -> _Places:
     """Return the places of ``counts[i]`` items of ``rows[i]``, numbered from ``first_ordinal``."""
     return np.repeat(rows, counts), first_ordinal + _count_up(counts), begins
-
-
-def _join(found: list[_Places]) -> _Places:
-    rows, ordinals, begins = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return rows, ordinals, begins
 
 
 def _spread(array: pa.Array, present: Flags) -> pa.Array:

@@ -86,7 +86,7 @@ class BooleanReader(FixedWidthReader):
     """boolean: one byte, 0 or 1."""
 
     def read(self, cursor: Cursor) -> pa.Array:
-        flags = cursor.read_octets(self.field)
+        flags = cursor.source.octets[cursor.advance(1, self.field)]
         found = flags.astype(np.int64)
         cursor.refuse(flags > 1, self.field, "expected a boolean (0 or 1)", found)
         bits = np.packbits(flags, bitorder="little")
