@@ -20,18 +20,10 @@ _MOST_INFLATED = 8 << 20  # bytes of a chunk; ORC's writers stay below 256 KB
 
 
 @dataclass(frozen=True, slots=True)
-class StripeSpan:
-    """Where the footer of a stripe lies, in bytes from the start of the file."""
-
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
 class OrcFooter:
     """The parts of an ORC footer that reading timestamps takes."""
 
-    stripe_footers: tuple[StripeSpan, ...]
+    stripe_footers: tuple[tuple[int, int], ...]  # offset and size of each, in bytes
     # Column id to the first and the last timestamp, milliseconds; columns without any are absent.
     timestamp_bounds: Mapping[int, tuple[int, int]]
 
@@ -46,7 +38,7 @@ def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
         for column, of_column in enumerate(statistics)
         if (known := _bounds(dict(_fields(of_column.get(_TIMESTAMP_STATISTICS, b"")))))
     }
-    return OrcFooter(tuple(map(_stripe_span, stripes)), bounds)
+    return OrcFooter(tuple(map(_footer_span, stripes)), bounds)
 
 
 def parse_writer_zone(stored: bytes, compression: str) -> str:
@@ -63,14 +55,14 @@ def _fields(message: int | bytes | memoryview) -> list[tuple[int, int | memoryvi
     return list(parse_message(memoryview(message)))
 
 
-def _stripe_span(stripe: Mapping[int, int | memoryview]) -> StripeSpan:
+def _footer_span(stripe: Mapping[int, int | memoryview]) -> tuple[int, int]:
     # Offset of the stripe, lengths of its index, of its data and of its footer.
     values = (stripe.get(number, 0) for number in (1, 2, 3, 4))
     numbers = [value for value in values if isinstance(value, int)]
     if len(numbers) < 4:
         raise ProtobufError("expected the lengths of a stripe, found bytes", 0)
     offset, index, data, footer = numbers
-    return StripeSpan(offset + index + data, footer)
+    return offset + index + data, footer
 
 
 def _bounds(statistics: Mapping[int, int | memoryview]) -> tuple[int, int] | None:

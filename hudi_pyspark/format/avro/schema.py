@@ -331,7 +331,15 @@ class _Parser:
 
     def type_of(self, schema: JsonValue, *, namespace: str, path: str) -> AvroType:
         """Return the type that ``schema`` describes inside a type of some namespace."""
-        avro = self._type_of(schema, namespace, path)
+        avro: AvroType
+        if isinstance(schema, str):
+            avro = self._reference(schema, namespace, path)
+        elif isinstance(schema, list):
+            avro = self._union(schema, namespace, path)
+        elif isinstance(schema, dict):
+            avro = self._object(schema, namespace, path)
+        else:
+            raise CorruptAvroError(f"expected an Avro type, found {schema!r}", 0, path)
         extents = [self.extents[id(part)] for part in parts_of(avro)]
         parts = 1 + sum(parts for parts, _ in extents)
         depth = 1 + max((depth for _, depth in extents), default=0)
@@ -342,15 +350,6 @@ class _Parser:
             )
         self.extents[id(avro)] = parts, depth
         return avro
-
-    def _type_of(self, schema: JsonValue, namespace: str, path: str) -> AvroType:
-        if isinstance(schema, str):
-            return self._reference(schema, namespace, path)
-        if isinstance(schema, list):
-            return self._union(schema, namespace, path)
-        if not isinstance(schema, dict):
-            raise CorruptAvroError(f"expected an Avro type, found {schema!r}", 0, path)
-        return self._object(schema, namespace, path)
 
     def _object(self, schema: dict[str, JsonValue], namespace: str, path: str) -> AvroType:
         parsed: AvroType

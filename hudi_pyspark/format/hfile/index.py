@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.format.hfile.block import HFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 Place = tuple[int, int]  # offset and size of a block, its header and checksums included
 
@@ -59,17 +59,15 @@ class BlockIndex:
 
     def blocks_of_keys(self, keys: Sequence[bytes]) -> list[Place]:
         """Return all blocks that may hold one of some keys."""
-        touched = {i for bounds, wanted in self._searches(keys) for i in _touched(bounds, wanted)}
-        return [self.places[i] for i in sorted(touched)]
-
-    def _searches(self, wanted: Sequence[bytes]) -> Iterator[tuple[list[bytes], list[bytes]]]:
-        """Yield bounds and wanted keys, both sorted, in each order that the file may have."""
         # Both orders agree unless both texts contain characters from U+E000 on.
+        touched: set[int] = set()
         if self._is_sorted:
-            yield self.keys, sorted(wanted)
-            wanted = list(filter(_AMBIGUOUS.search, wanted))
-        if self._is_utf16_sorted and wanted:
-            yield self._as_utf16, sorted(text.translate(_AS_UTF16) for text in wanted)
+            touched.update(_touched(self.keys, sorted(keys)))
+            keys = list(filter(_AMBIGUOUS.search, keys))
+        if self._is_utf16_sorted and keys:
+            as_utf16 = sorted(key.translate(_AS_UTF16) for key in keys)
+            touched.update(_touched(self._as_utf16, as_utf16))
+        return [self.places[i] for i in sorted(touched)]
 
 
 def parse_root_index(

@@ -191,7 +191,9 @@ class HFileReader:
 
     def find(self, keys: Keys) -> HFile:
         """Read all entries of some keys, in file order, from the blocks that may hold them."""
-        wanted = _encoded(keys)
+        is_arrow = isinstance(keys, pa.Array | pa.ChunkedArray)
+        encoded = (keys if is_arrow else pa.array(keys, pa.binary())).cast(pa.binary())
+        wanted = sorted(pc.drop_null(pc.unique(encoded)).to_pylist())
         values = pa.array(wanted, pa.binary())
         blocks = self._fetch(self._data_places(wanted), DATA_MAGIC)
         parts = [
@@ -218,16 +220,13 @@ class HFileReader:
         for level in range(self.trailer.index_levels - 1, 0, -1):
             if not places:
                 break
-            self._load_indexes(places, _LEAF_MAGIC if level == 1 else _INTERMEDIATE_MAGIC)
+            missing = [place for place in places if place[0] not in self._lower_indexes]
+            for block in self._fetch(missing, _LEAF_MAGIC if level == 1 else _INTERMEDIATE_MAGIC):
+                content = block.content(self.trailer.codec, self._path)
+                self._lower_indexes[block.offset] = parse_lower_index(content, block.offset)
             indexes = [self._lower_indexes[offset] for offset, _ in places]
             places = BlockIndex.merge(indexes, places[0][0]).blocks_of_keys(keys)
         return places
-
-    def _load_indexes(self, places: Sequence[Place], magic: bytes) -> None:
-        missing = [place for place in places if place[0] not in self._lower_indexes]
-        for block in self._fetch(missing, magic):
-            content = block.content(self.trailer.codec, self._path)
-            self._lower_indexes[block.offset] = parse_lower_index(content, block.offset)
 
     def _fetch(self, places: Sequence[Place], magic: bytes) -> Iterator[Block]:
         """Yield the blocks at some offsets and of some sizes, ascending, neighbours by one read."""
@@ -291,9 +290,3 @@ def _runs(places: Sequence[Place]) -> Iterator[list[Place]]:
         run.append((offset, size))
     if run:
         yield run
-
-
-def _encoded(keys: Keys) -> list[bytes]:
-    """Return the keys in UTF-8, each once, ascending."""
-    given = keys if isinstance(keys, pa.Array | pa.ChunkedArray) else pa.array(keys, pa.binary())
-    return sorted(pc.drop_null(pc.unique(given.cast(pa.binary()))).to_pylist())

@@ -86,7 +86,12 @@ def decode_deletes(block: LogBlock) -> DeleteRecords:
     if block.native_extension == "parquet":
         table = _decode_parquet(block, block_schema(block), None, None)
     else:
-        table = _decode_hfile_deletes(block)
+        hfile = _read_hfile(block)
+        try:
+            schema = parse_schema(str(hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
+            table = decode_hfile_records(hfile, schema, None)
+        except (CorruptAvroError, UnicodeDecodeError) as error:
+            raise _corrupt(block, f"the deletes cannot be decoded: {error}") from error
     names = [name for name in table.schema.names if name != _RECORD_KEY]
     if len(names) == table.num_columns:
         raise _corrupt(block, f"expected a column {_RECORD_KEY}, found {', '.join(names)}")
@@ -94,15 +99,6 @@ def decode_deletes(block: LogBlock) -> DeleteRecords:
     if not pa.types.is_string(columns[_RECORD_KEY].type):
         raise _corrupt(block, f"expected record keys as text, found {columns[_RECORD_KEY].type}")
     return DeleteRecords.of_columns(columns[_RECORD_KEY], [columns[name] for name in names])
-
-
-def _decode_hfile_deletes(block: LogBlock) -> pa.Table:
-    hfile = _read_hfile(block)
-    try:
-        schema = parse_schema(str(hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
-        return decode_hfile_records(hfile, schema, None)
-    except (CorruptAvroError, UnicodeDecodeError) as error:
-        raise _corrupt(block, f"the deletes cannot be decoded: {error}") from error
 
 
 def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
@@ -227,16 +223,11 @@ def decode_hfile_records(
 ) -> pa.Table:
     """Decode the ``columns`` of every record of an HFile, in file order."""
     table = decode_records(schema, hfile.values_data, hfile.value_starts, hfile.value_ends, columns)
-    return _restore_keys(table, hfile.keys)
-
-
-def _restore_keys(table: pa.Table, keys: pa.BinaryArray) -> pa.Table:
-    """Fill the blanks of the field that Hudi leaves to the HFile's keys."""
     # Other tables may have a column of that name too: what is not blank stays.
     position = table.schema.get_field_index(_KEY_FIELD)
     if position < 0 or not pa.types.is_string(table.schema.field(position).type):
         return table
     column = table.column(position)
     blank = pc.equal(pc.coalesce(column, pa.scalar("")), "")
-    restored = pc.if_else(blank, keys.cast(pa.string()), column)
+    restored = pc.if_else(blank, hfile.keys.cast(pa.string()), column)
     return table.set_column(position, table.schema.field(position), restored)

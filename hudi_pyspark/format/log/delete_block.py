@@ -93,7 +93,14 @@ class DeleteRecords:
     @classmethod
     def of_columns(cls, keys: pa.StringArray, orderings: Sequence[pa.Array]) -> DeleteRecords:
         """Wrap a native log's columns; an ordering is null where a delete has none."""
-        groups = tuple(map(_group_of_column, orderings))
+        groups = tuple(
+            OrderingGroup(
+                OrderingWrapper.INT if pa.types.is_int32(values.type) else None,
+                pa.array(np.flatnonzero(values.is_valid())),
+                values.drop_null(),
+            )
+            for values in orderings
+        )
         if len(groups) <= 1:
             return cls(keys, groups, None)
         rows = pa.array(np.arange(len(keys)))
@@ -110,12 +117,6 @@ class DeleteRecords:
             is_int = group.wrapper is OrderingWrapper.INT
             by_ordering[group.rows] = pc.not_equal(group.values, 0) if is_int else True
         return pa.array(~by_ordering)
-
-
-def _group_of_column(values: pa.Array) -> OrderingGroup:
-    rows = pa.array(np.flatnonzero(values.is_valid()))
-    wrapper = OrderingWrapper.INT if pa.types.is_int32(values.type) else None
-    return OrderingGroup(wrapper, rows, values.drop_null())
 
 
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:

@@ -145,18 +145,15 @@ class _KryoReader:
         if marker == _NULL:
             return None
         if marker == _NAMED_CLASS:
-            return self._read_class_name()
+            number = self.read_varint()
+            if number > len(self.class_names):
+                raise self.corrupt(f"expected a class name met before, found number {number}")
+            if number == len(self.class_names):
+                self.class_names.append(self.read_string())
+            return self.class_names[number]
         if marker - _FIRST_REGISTERED >= len(_REGISTERED):
             raise self.corrupt(f"expected a known class, found number {marker}")
         return _REGISTERED[marker - _FIRST_REGISTERED]
-
-    def _read_class_name(self) -> str:
-        number = self.read_varint()
-        if number > len(self.class_names):
-            raise self.corrupt(f"expected a class name met before, found number {number}")
-        if number == len(self.class_names):
-            self.class_names.append(self.read_string())
-        return self.class_names[number]
 
     def read_shared(self, read: Callable[[_KryoReader], T]) -> T | None:
         """Read a value that may be null, new, or the number of an object met before."""
@@ -178,8 +175,14 @@ class _KryoReader:
     def read_string(self) -> str:
         """Read ASCII up to a byte with the high bit set, or a length and UTF-16 units as UTF-8."""
         if self.position < len(self.payload) and self.payload[self.position] < 0x80:
-            return self._read_ascii()
-        length = self._read_string_length()
+            octets = bytearray()
+            while not octets or octets[-1] < 0x80:
+                octets += self.read_bytes(1)
+            octets[-1] &= 0x7F
+            return octets.decode("ascii")
+        # The number of UTF-16 units plus 1, 0 for null: six bits, then seven in each byte.
+        first = self.read_bytes(1)[0]
+        length = first & 0x3F | (self.read_varint() << 6 if first & 0x40 else 0)
         if length == 0:
             raise self.corrupt("expected a string, found null")
         start = self.position
@@ -193,18 +196,6 @@ class _KryoReader:
             return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError as error:
             raise self.corrupt(f"expected text, found invalid bytes ({error})") from error
-
-    def _read_ascii(self) -> str:
-        octets = bytearray()
-        while not octets or octets[-1] < 0x80:
-            octets += self.read_bytes(1)
-        octets[-1] &= 0x7F
-        return octets.decode("ascii")
-
-    def _read_string_length(self) -> int:
-        """Read the number of UTF-16 units plus 1, 0 for null: six bits, then seven in each byte."""
-        first = self.read_bytes(1)[0]
-        return first & 0x3F | (self.read_varint() << 6 if first & 0x40 else 0)
 
     def read_varint(self) -> int:
         """Read an unsigned number: seven bits a byte, low ones first; a ninth byte has eight."""

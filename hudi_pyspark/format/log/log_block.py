@@ -240,15 +240,25 @@ def _parse_block(file: BytesSource, offset: int, end: int, path: str) -> LogBloc
     version = cursor.read_int("format version")
     if version != 1:
         raise CorruptLogBlockError(f"expected log format version 1, found {version}", path, offset)
-    block_type = _block_type(cursor, offset)
-    header = cursor.read_map("header")
-    content_length = cursor.read_long("content length")
+    ordinal = cursor.read_int("block type")
+    block_type = _BLOCK_TYPES.get(ordinal)
+    if block_type is None:
+        known = ", ".join(f"{known} {kind.name}" for known, kind in _BLOCK_TYPES.items())
+        problem = f"expected a block type of {known}; found {ordinal}"
+        raise CorruptLogBlockError(problem, path, offset)
+    stored_header = cursor.read_map("header")
+    header = {_HEADER_KEYS[key]: text for key, text in stored_header.items() if key in _HEADER_KEYS}
+    content_length = _LONG.unpack(cursor.read_bytes(_LONG.size, "content length"))[0]
     content_offset = cursor.skip(content_length, "content")
     cursor.read_map("footer")  # always empty: no release defines a key of it
     cursor.expect_end()
-    block = LogBlock(
+    command = header.get(HeaderKey.COMMAND_BLOCK_TYPE)
+    if block_type is LogBlockType.COMMAND_BLOCK and command != _ROLLBACK_COMMAND:
+        problem = f"expected command '{_ROLLBACK_COMMAND}' (rollback), found {command!r}"
+        raise CorruptLogBlockError(problem, path, offset)
+    return LogBlock(
         block_type=block_type,
-        header={_HEADER_KEYS[key]: text for key, text in header.items() if key in _HEADER_KEYS},
+        header=header,
         content_offset=content_offset,
         content_length=content_length,
         offset=offset,
@@ -256,27 +266,6 @@ def _parse_block(file: BytesSource, offset: int, end: int, path: str) -> LogBloc
         path=path,
         file=file,
     )
-    _expect_known_command(block)
-    return block
-
-
-def _block_type(cursor: _Cursor, offset: int) -> LogBlockType:
-    ordinal = cursor.read_int("block type")
-    block_type = _BLOCK_TYPES.get(ordinal)
-    if block_type is None:
-        known = ", ".join(f"{known} {kind.name}" for known, kind in _BLOCK_TYPES.items())
-        problem = f"expected a block type of {known}; found {ordinal}"
-        raise CorruptLogBlockError(problem, cursor.path, offset)
-    return block_type
-
-
-def _expect_known_command(block: LogBlock) -> None:
-    if block.block_type is not LogBlockType.COMMAND_BLOCK:
-        return
-    command = block.header.get(HeaderKey.COMMAND_BLOCK_TYPE)
-    if command != _ROLLBACK_COMMAND:
-        problem = f"expected command '{_ROLLBACK_COMMAND}' (rollback), found {command!r}"
-        raise CorruptLogBlockError(problem, block.path, block.offset)
 
 
 class _Cursor:
@@ -302,10 +291,6 @@ class _Cursor:
 
     def read_int(self, what: str) -> int:
         value: int = _INT.unpack(self.read_bytes(_INT.size, what))[0]
-        return value
-
-    def read_long(self, what: str) -> int:
-        value: int = _LONG.unpack(self.read_bytes(_LONG.size, what))[0]
         return value
 
     def read_map(self, what: str) -> dict[int, str]:

@@ -118,23 +118,18 @@ def _parse_bitmap32(reader: _OctetReader, most: int) -> Ordinals:
 
 def _parse_container(reader: _OctetReader, size: int, *, is_run: bool) -> Ordinals:
     """Parse the low 16 bits of `size` values."""
-    if is_run:
-        return _parse_runs(reader, size)
+    if is_run:  # pairs of a first value and the number of values that follow it
+        runs = reader.read_array(2 * reader.read_int(2), "<u2").astype(np.int64).reshape(-1, 2)
+        firsts, lengths = runs[:, 0], runs[:, 1] + 1
+        _check_size(size, int(lengths.sum()))
+        before = np.cumsum(lengths) - lengths
+        return np.repeat(firsts - before, lengths) + np.arange(size)
     if size <= _ARRAY_LIMIT:
         return reader.read_array(size, "<u2").astype(np.int64)
     bits = np.unpackbits(reader.read_array(_BITMAP_BYTES, "u1"), bitorder="little")
     values = np.flatnonzero(bits).astype(np.int64)
     _check_size(size, len(values))
     return values
-
-
-def _parse_runs(reader: _OctetReader, size: int) -> Ordinals:
-    """Parse pairs of a first value and the number of values that follow it."""
-    runs = reader.read_array(2 * reader.read_int(2), "<u2").astype(np.int64).reshape(-1, 2)
-    firsts, lengths = runs[:, 0], runs[:, 1] + 1
-    _check_size(size, int(lengths.sum()))
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(firsts - before, lengths) + np.arange(size)
 
 
 def _check_size(expected: int, found: int) -> None:

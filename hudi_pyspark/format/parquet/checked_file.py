@@ -28,7 +28,16 @@ def open_parquet(
     # pyarrow.ArrowInvalid, OSError or UnicodeDecodeError where the footer contradicts itself.
     file = pq.ParquetFile(source, **options)
     if file.num_row_groups:
-        _check_names(file.schema, file.metadata.row_group(0))
+        row_group = file.metadata.row_group(0)
+        if row_group.num_columns != len(file.schema):
+            raise pa.ArrowInvalid(
+                f"the schema has {len(file.schema)} columns, the first row group "
+                f"{row_group.num_columns}"
+            )
+        for index in range(row_group.num_columns):
+            name, stored = file.schema.column(index).path, row_group.column(index).path_in_schema
+            if name != stored:
+                raise pa.ArrowInvalid(f"column {name!r} of the schema is stored as {stored!r}")
     check_row_count(file.metadata, range(file.num_row_groups), file.metadata.num_rows)
     if not verify_checksums or _is_gzip(file.metadata):
         return file
@@ -56,17 +65,6 @@ def chunk_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Sta
     chunk = metadata.row_group(group).column(leaf)
     is_typed = chunk.physical_type == metadata.schema.column(leaf).physical_type
     return chunk.statistics if is_typed else None
-
-
-def _check_names(schema: pq.ParquetSchema, row_group: pq.RowGroupMetaData) -> None:
-    if row_group.num_columns != len(schema):
-        raise pa.ArrowInvalid(
-            f"the schema has {len(schema)} columns, the first row group {row_group.num_columns}"
-        )
-    for index in range(row_group.num_columns):
-        name, stored = schema.column(index).path, row_group.column(index).path_in_schema
-        if name != stored:
-            raise pa.ArrowInvalid(f"column {name!r} of the schema is stored as {stored!r}")
 
 
 def _is_gzip(metadata: pq.FileMetaData) -> bool:

@@ -116,13 +116,13 @@ class Instant:
         # The inflight file of a commit, and no other, leaves its action out of the name.
         if (word, suffix) == ("inflight", None):
             word, suffix = "commit", "inflight"
-        elif (word, suffix) == ("commit", "inflight"):
+        if word not in _ACTIONS or (word, suffix) == (Action.SAVEPOINT, "requested"):
             raise NotAnInstant(file_name)
-        action = _ACTIONS.get(word)
         state = InstantState.COMPLETED if suffix is None else _PENDING_STATES[suffix]
-        if action is None or not _is_named(action, state, completion_time, layout):
+        instant = cls(requested_time, _ACTIONS[word], state, completion_time)
+        if instant.file_name(layout) != file_name:  # which another layout may use
             raise NotAnInstant(file_name)
-        return cls(requested_time, action, state, completion_time)
+        return instant
 
     def file_name(self, layout: int) -> str:
         """Return the name that Hudi gives this instant's file; `parse` inverts it."""
@@ -152,19 +152,6 @@ class Instant:
     def is_completed(self) -> bool:
         """Whether the action is done."""
         return self.state is InstantState.COMPLETED
-
-
-def _is_named(
-    action: Action, state: InstantState, completion_time: str | None, layout: int
-) -> bool:
-    """Decide whether the layout has file names of that kind."""
-    if action is Action.CLUSTERING and layout < 2:
-        return False
-    if state is InstantState.COMPLETED:
-        return action not in _COMPLETES_AS and (layout >= 2 or completion_time is None)
-    if action is Action.SAVEPOINT and state is InstantState.REQUESTED:
-        return False
-    return completion_time is None
 
 
 def moment_of(text: str | None) -> datetime | None:

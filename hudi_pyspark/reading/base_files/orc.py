@@ -83,8 +83,8 @@ class _WriterClock:
         footer = parse_orc_footer(stored, source.compression)
         _check_range(source.schema, schema.names, footer, path)
         zones = tuple(
-            parse_writer_zone(_read_at(file, span.offset, span.size), source.compression)
-            for span in footer.stripe_footers
+            parse_writer_zone(_read_at(file, offset, size), source.compression)
+            for offset, size in footer.stripe_footers
         )
         for zone in sorted(set(zones) - _UTC):
             _check_known(zone, path)
