@@ -11,31 +11,15 @@ import pyarrow as pa
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 
 
-def java_double_text(array: pa.Array) -> pa.Array:
-    """Convert a float64 array to the text of ``Double.toString``, for columns that became text."""
-    texts = [None if v is None else _java_text(v, _double_digits(v)) for v in array.to_pylist()]
+def java_text(array: pa.Array) -> pa.Array:
+    """Convert a float64 or float32 array to text, for columns that became text."""
+    is_double = pa.types.is_float64(array.type)
+    values = array.to_pylist()
+    texts = [None if v is None else _java_text(v, is_double=is_double) for v in values]
     return pa.array(texts, pa.string())
 
 
-def java_float_text(array: pa.Array) -> pa.Array:
-    """Convert a float32 array to the text of ``Float.toString``."""
-    texts = [None if v is None else _java_text(v, _float_digits(v)) for v in array.to_pylist()]
-    return pa.array(texts, pa.string())
-
-
-def _double_digits(value: float) -> str:
-    # Java prints two digits at least, and of two digits the nearest: 4.9E-324, Python's 5e-324.
-    nearest = f"{value:.1e}"
-    return nearest if float(nearest) == value else repr(value)
-
-
-def _float_digits(value: float) -> str:
-    nearest = f"{value:.1e}"
-    is_exact = float(np.float32(nearest)) == value
-    return nearest if is_exact else np.format_float_scientific(np.float32(value))
-
-
-def _java_text(value: float, shortest: str) -> str:
+def _java_text(value: float, *, is_double: bool) -> str:
     """Format the shortest decimal digits that identify a value as Java does."""
     if math.isnan(value):
         return "NaN"
@@ -44,6 +28,13 @@ def _java_text(value: float, shortest: str) -> str:
     if value == 0:
         return "-0.0" if math.copysign(1, value) < 0 else "0.0"
     sign = "-" if value < 0 else ""
+    # Java prints two digits at least, and of two digits the nearest: 4.9E-324, Python's 5e-324.
+    nearest = f"{value:.1e}"
+    if is_double:
+        shortest = nearest if float(nearest) == value else repr(value)
+    else:
+        is_exact = float(np.float32(nearest)) == value
+        shortest = nearest if is_exact else np.format_float_scientific(np.float32(value))
     digits, exponent = _digits(shortest.lstrip("-"))
     if _PLAIN_FROM <= abs(value) < _PLAIN_TO:
         return sign + _plain(digits, exponent)

@@ -34,19 +34,12 @@ def json_text(values: pa.Array) -> pa.Array:
 
 def _number(values: pa.Array) -> pa.Array:
     """Print numbers as Python does; those that JSON lacks become text, in Spark's words."""
-    numbers = map(json.dumps, _float_values(values))
-    texts = [f'"{text}"' if text in _NOT_FINITE else text for text in numbers]
-    return pc.if_else(
-        pc.is_null(values), pa.scalar(None, pa.string()), pa.array(texts, pa.string())
-    )
-
-
-def _float_values(values: pa.Array) -> list[float]:
     if pa.types.is_float32(values.type):
         # Shortest digits that identify the float, not those of the double it widens to.
         values = values.cast(pa.string()).cast(pa.float64())
-    numbers: list[float] = pc.fill_null(values, 0.0).to_pylist()
-    return numbers
+    numbers = map(json.dumps, values.to_pylist())
+    texts = [f'"{text}"' if text in _NOT_FINITE else text for text in numbers]
+    return pa.array(texts, pa.string())
 
 
 def _decimal(values: pa.Array) -> pa.Array:
@@ -100,11 +93,6 @@ def _struct(values: pa.StructArray) -> pa.Array:
     return pc.if_else(pc.is_null(values), pa.scalar(None, pa.string()), text)
 
 
-def _list(values: pa.ListArray) -> pa.Array:
-    texts = json_text(values.flatten())
-    return _joined(values, texts, "[", "]")
-
-
 def _map(values: pa.MapArray) -> pa.Array:
     entries = values.cast(
         pa.list_(pa.struct([("key", values.type.key_type), ("value", values.type.item_type)]))
@@ -134,5 +122,5 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
     (pa.types.is_binary, _binary),
     (pa.types.is_struct, _struct),
     (pa.types.is_map, _map),
-    (pa.types.is_list, _list),
+    (pa.types.is_list, lambda values: _joined(values, json_text(values.flatten()), "[", "]")),
 )

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, repeat
-from hudi_pyspark.columns.java_text import java_double_text, java_float_text
+from hudi_pyspark.columns.java_text import java_text
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
 
@@ -77,8 +77,12 @@ def _promote_nested(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_map(target) and pa.types.is_map(kind):
         return _promote_map(array, target)
     if _is_list(target) and _is_list(kind):
-        return _promote_list(array, target)
-    return _promote_scalar(array, target)
+        array = without_offset(array.cast(pa.list_(kind.value_field)))
+        return _with_items(array, _promote(array.values, target.value_type), target)
+    for is_stored, is_target, convert in _SCALAR_RULES:
+        if is_stored(kind) and is_target(target):
+            return convert(array, target)
+    raise _NoPromotion("no rule of schema evolution")
 
 
 def _promote_struct(array: pa.StructArray, target: pa.StructType) -> pa.Array:
@@ -91,11 +95,6 @@ def _promote_struct(array: pa.StructArray, target: pa.StructType) -> pa.Array:
             children.append(_promote(pc.struct_field(array, [index]), field.type))
     mask = pc.is_null(array) if array.null_count else None
     return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
-
-
-def _promote_list(array: pa.Array, target: pa.ListType) -> pa.Array:
-    array = without_offset(array.cast(pa.list_(array.type.value_field)))
-    return _with_items(array, _promote(array.values, target.value_type), target)
 
 
 def _promote_map(array: pa.MapArray, target: pa.MapType) -> pa.Array:
@@ -121,13 +120,6 @@ def without_offset(array: pa.Array) -> pa.Array:
 
 
 _is_list = any_of(pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-
-
-def _promote_scalar(array: pa.Array, target: pa.DataType) -> pa.Array:
-    for is_stored, is_target, convert in _SCALAR_RULES:
-        if is_stored(array.type) and is_target(target):
-            return convert(array, target)
-    raise _NoPromotion("no rule of schema evolution")
 
 
 def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -202,8 +194,11 @@ _SCALAR_RULES = (
     (pa.types.is_boolean, pa.types.is_string, pc.cast),
     (pa.types.is_date, pa.types.is_string, pc.cast),
     (pa.types.is_decimal, pa.types.is_string, pc.cast),
-    (pa.types.is_float64, pa.types.is_string, lambda array, _: java_double_text(array)),
-    (pa.types.is_float32, pa.types.is_string, lambda array, _: java_float_text(array)),
+    (
+        any_of(pa.types.is_float32, pa.types.is_float64),
+        pa.types.is_string,
+        lambda array, _: java_text(array),
+    ),
 )
 
 

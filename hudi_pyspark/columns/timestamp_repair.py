@@ -10,7 +10,6 @@ Source: ``SchemaRepair`` and ``HoodieSchemaRepair`` of Apache Hudi; golden cases
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -61,7 +60,10 @@ def is_as_declared(stored: pa.DataType, wanted: pa.Field) -> bool:
 
 def repaired_type(stored: pa.DataType, wanted: pa.Field, *, in_avro: bool = False) -> pa.DataType:
     """Return the type that a file's values really have; the same where the file's is right."""
-    repaired = partial(_repaired_field, in_avro=in_avro)
+
+    def repaired(field: pa.Field, wanted: pa.Field) -> pa.Field:
+        return field.with_type(repaired_type(field.type, wanted, in_avro=in_avro))
+
     target = wanted.type
     if pa.types.is_struct(stored) and pa.types.is_struct(target):
         places = ((field, target.get_field_index(field.name)) for field in stored)
@@ -78,10 +80,6 @@ def repaired_type(stored: pa.DataType, wanted: pa.Field, *, in_avro: bool = Fals
         # In log blocks Apache Hudi relabels local timestamps, too.
         is_wrong = in_avro or (None not in (stored.tz, target.tz) and stored.tz != INT96_ZONE)
     return pa.timestamp(unit, target.tz) if is_wrong else stored
-
-
-def _repaired_field(field: pa.Field, wanted: pa.Field, *, in_avro: bool) -> pa.Field:
-    return field.with_type(repaired_type(field.type, wanted, in_avro=in_avro))
 
 
 def _is_repairable(field: pa.Field) -> bool:

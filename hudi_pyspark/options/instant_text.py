@@ -41,9 +41,10 @@ def parse_instant(text: str) -> str:
     return digits + millis
 
 
-def check_as_of_text(text: str) -> None:
-    """Check the text of an instant of time travel, which may have the zone of a datetime."""
+def parse_as_of(text: str) -> str:
+    """Check an instant, maybe with a zone, and return it as it is: its meaning is the table's."""
     parse_instant(_ZONED.sub(r"\1", text))
+    return text
 
 
 def parse_range_instant(text: str) -> str:

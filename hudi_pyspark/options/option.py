@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.options.instant_text import check_as_of_text, parse_range_instant
+from hudi_pyspark.options.instant_text import parse_as_of, parse_range_instant
 from hudi_pyspark.options.values import Index
 
 if TYPE_CHECKING:
@@ -95,6 +95,9 @@ def _words(
     meanings: Mapping[str, _T], default: _T, error: type[InvalidOptionError] = InvalidOptionError
 ) -> Kind[_T]:
     """Make the kind of some words, in any case, by what they mean."""
+    same: dict[_T, list[str]] = {}
+    for word, meaning in meanings.items():
+        same.setdefault(meaning, []).append(f"`{word}`")
 
     def parse(name: str, value: object) -> _T:
         text = as_text(value)
@@ -103,9 +106,6 @@ def _words(
             raise error(f"{name} is {text!r}; known: {', '.join(meanings)}")
         return meanings[word]
 
-    same: dict[_T, list[str]] = {}
-    for word, meaning in meanings.items():
-        same.setdefault(meaning, []).append(f"`{word}`")
     return Kind(", ".join(map(" or ".join, same.values())), parse, default)
 
 
@@ -165,12 +165,6 @@ def _parse_indexes(name: str, value: object) -> frozenset[Index]:
     return frozenset(known[item] for item in names)
 
 
-def _parse_as_of(_name: str, value: object) -> str:
-    """Check an instant and return it as the user wrote it; its meaning depends on the table."""
-    check_as_of_text(as_text(value))
-    return as_text(value)
-
-
 def _parse_start(given: str) -> str:
     start = given.lower() or "earliest"
     return start if start in ("earliest", "latest") else parse_range_instant(given)
@@ -185,6 +179,8 @@ INDEXES = Kind(
     _parse_indexes,
     frozenset(Index),
 )
-INSTANT: Kind[str | None] = Kind("an instant, see below", _parse_as_of, None)
+INSTANT: Kind[str | None] = Kind(
+    "an instant, see below", lambda _name, value: parse_as_of(as_text(value)), None
+)
 RANGE_INSTANT = text("an instant, digits of any length, `earliest`", parse_range_instant)
 START = text("`earliest`, `latest`, an instant", _parse_start, "earliest")

@@ -85,11 +85,6 @@ class TableOptions:
         text("`timeline`, `commits`, …"),
     )
 
-    @classmethod
-    def parse(cls, options: Mapping[str, object]) -> TableOptions:
-        """Take the options that name a table among others, by name in any case."""
-        return GivenOptions.of(options).parse(cls)
-
 
 @dataclass(frozen=True, slots=True)
 class IncrementalOptions:

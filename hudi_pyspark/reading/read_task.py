@@ -27,7 +27,7 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CdcTask, ChangeSource, cdc_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.tasks import ReadTask, ScanTask
@@ -60,33 +60,23 @@ def _lost_file(storage: Storage) -> MissingFileError | None:
 
 def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
     """Yield the change rows of a task, in the schema of `cdc_schema`."""
-    read = {
-        ChangeSource.CDC_LOG: _read_cdc_log,
-        ChangeSource.BASE_FILE_INSERT: _read_inserts,
-        ChangeSource.BASE_FILE_DELETE: _read_deletes,
-        ChangeSource.REPLACED: _read_deletes,
-        ChangeSource.LOG_FILE: _read_log_changes,
-    }[task.source]
-    for table in read(task, storage):
+    changes: Iterable[pa.Table]
+    match task.source:
+        case ChangeSource.CDC_LOG:
+            changes = _read_cdc_log(task, storage)
+        case ChangeSource.BASE_FILE_INSERT:
+            inserted = _slice_rows(task.after, storage)
+            changes = (_changes(task, "i", None, table) for table in inserted)
+        case ChangeSource.BASE_FILE_DELETE | ChangeSource.REPLACED:
+            deleted = _slice_rows(task.before, storage)
+            changes = (_changes(task, "d", table, None) for table in deleted)
+        case ChangeSource.LOG_FILE:
+            # The log records are merged with the slice as it was.
+            assert task.after is not None  # a log file was written
+            merged = changes_of_log(task.after, storage, _slice_rows(task.before, storage))
+            changes = (_changes(task, *change) for change in merged)
+    for table in changes:
         yield matching(task.predicate, table)
-
-
-def _read_inserts(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
-    for table in _slice_rows(task.after, storage):
-        yield _changes(task, "i", None, table)
-
-
-def _read_deletes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
-    for table in _slice_rows(task.before, storage):
-        yield _changes(task, "d", table, None)
-
-
-def _read_log_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
-    """Merge a commit's log records with the slice as it was, and yield each row that changed."""
-    assert task.after is not None  # a log file was written
-    before = _slice_rows(task.before, storage)
-    for operation, old, new in changes_of_log(task.after, storage, before):
-        yield _changes(task, operation, old, new)
 
 
 def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:

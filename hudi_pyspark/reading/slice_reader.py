@@ -82,7 +82,9 @@ def changes_of_log(
     task: ScanTask, storage: Storage, before: Iterable[pa.Table]
 ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
     """List the changes that the log files of a task make to a slice; see `changed_rows`."""
-    with closing(_load_log(task, storage)) as log:
+    with closing(LogFiles(storage)) as files:
+        log = load_log_records(task, read_live_blocks(task, storage, files))
+    with closing(log):
         rule, merger = task.shared.rule, task.shared.merger
         yield from log.merge(before, partial(changed_rows, rule=rule, merger=merger))
 
@@ -122,11 +124,6 @@ def _load_sides(task: ScanTask, storage: Storage) -> _MergeSides:
         return _load_merge_sides(task, blocks, storage)
 
 
-def _load_log(task: ScanTask, storage: Storage) -> LoadedLog:
-    with closing(LogFiles(storage)) as files:
-        return load_log_records(task, read_live_blocks(task, storage, files))
-
-
 def _lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     """Decide whether a range's files have partial updates, and not the values these leave alone."""
     return task.merged_slice is not None and any(
@@ -148,11 +145,14 @@ def _load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Stora
         # Positions identify one of several rows with the same key, and keys do not. Where no key
         # occurs twice, both identify the same row.
         rows = list(read_base_rows(task, storage))
-        if not _has_duplicates(rows):
+        keys = [key for table in rows for key in table.column(RECORD_KEY_COLUMN).to_pylist()]
+        if len(set(keys)) == len(keys):
             return _MergeSides(load_log_records(task, blocks, by_position=False), rows, task)
         task = replace(task, shared=replace(task.shared, record_keys=None))
     if _needs_no_keys(task, blocks):
-        without_keys = _without_keys(task)
+        columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
+        working = pa.schema(columns or [_ONLY_NULLS])
+        without_keys = replace(task, shared=replace(task.shared, working=working, key_fields=()))
         log = load_log_records(without_keys, blocks)
         if log.by_position:
             return _MergeSides(log, read_base_rows(without_keys, storage), task)
@@ -179,12 +179,6 @@ def _may_use_positions(task: ScanTask) -> bool:
     return task.settings.use_record_positions and not task.shared.rule.folds_base_rows
 
 
-def _has_duplicates(tables: Sequence[pa.Table]) -> bool:
-    """Decide whether two of the rows have the same record key."""
-    keys = [key for table in tables for key in table.column(RECORD_KEY_COLUMN).to_pylist()]
-    return len(set(keys)) < len(keys)
-
-
 def _needs_no_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     """Decide, by the headers of the log blocks, whether record keys need not be read."""
     wanted = [*task.shared.result.names, *top_level_columns(task.predicate, task.working)]
@@ -195,12 +189,6 @@ def _needs_no_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
         and RECORD_KEY_COLUMN not in wanted
         and _has_positions(task, blocks, all)
     )
-
-
-def _without_keys(task: ScanTask) -> ScanTask:
-    columns = [field for field in task.working if field.name != RECORD_KEY_COLUMN]
-    working = pa.schema(columns or [_ONLY_NULLS])
-    return replace(task, shared=replace(task.shared, working=working, key_fields=()))
 
 
 def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[LogBlock]:

@@ -259,9 +259,15 @@ def _read_history_bodies(
 
 def _history_files(storage: Storage, folder: str) -> list[str]:
     """Return paths of the Parquet files that the current manifest names; [] without one."""
-    version = _history_version(storage, folder)
-    if version is None:
-        return []
+    try:
+        version = int(storage.read_bytes(f"{folder}/{_VERSION_FILE}"))
+    except (FileNotFoundError, ValueError):
+        # Then it is the one with the largest number.
+        matches = (_MANIFEST_FILE.fullmatch(f.name) for f in storage.list_directory(folder))
+        numbers = [int(match[1]) for match in matches if match]
+        if not numbers:
+            return []
+        version = max(numbers)
     path = f"{folder}/manifest_{version}"
     try:
         manifest = read_body(storage.read_bytes(path), path=path)
@@ -272,15 +278,6 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
         return [
             f"{folder}/{required(file, 'fileName', str)}" for file in records(manifest, "files")
         ]
-
-
-def _history_version(storage: Storage, folder: str) -> int | None:
-    """Return the number of the current manifest: by ``_version_``, else the largest there is."""
-    try:
-        return int(storage.read_bytes(f"{folder}/{_VERSION_FILE}"))
-    except (FileNotFoundError, ValueError):
-        matches = (_MANIFEST_FILE.fullmatch(f.name) for f in storage.list_directory(folder))
-        return max((int(match[1]) for match in matches if match), default=None)
 
 
 def _read_history_rows(

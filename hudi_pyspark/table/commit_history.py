@@ -93,12 +93,8 @@ class CommitHistory:
         """Return when a commit completed, from timeline or archive; None if it is unknown."""
         completed_at = self._completion_times.get(requested_time)
         # Committed, but not on the active timeline: archived. A savepoint's commit may be older.
-        if completed_at is None and requested_time in self.committed:
-            return self._archived_completion_time(requested_time)
-        return completed_at
-
-    def _archived_completion_time(self, requested_time: str) -> str | None:
-        """Return when an archived commit completed; loads the archive from there on, or all."""
+        if completed_at is not None or requested_time not in self.committed:
+            return completed_at
         if self._archived_since is None:
             archived = self.archived_between(since=requested_time)
             self._archived_since = requested_time, _completion_times_of(archived)
@@ -204,24 +200,19 @@ def check_as_of(history: CommitHistory, as_of: str) -> None:
             f"{incomplete.action} that has not completed, so the answer could still change. "
             "Ask for an earlier instant, or let the writer finish or roll back"
         )
-    earliest = _earliest_retained(history)
-    if earliest and as_of < earliest:
+    cleans = [i for i in history.timeline.completed if i.action is Action.CLEAN]
+    if not cleans:
+        return
+    path = instant_path(cleans[-1], history.config)
+    clean = parse_clean_metadata(read_instant(history.storage, path), path=path)
+    first_commit = history.commits[0].requested_time if history.commits else ""
+    earliest = clean.earliest_commit_to_retain or first_commit
+    if as_of < earliest:
         raise TimeTravelError(
             f"as.of.instant {as_of} is before {earliest}, the earliest commit that the "
             "cleaner kept: its files may be gone. Ask for that instant or a later one, or "
             "raise the cleaner's retention (hoodie.cleaner.commits.retained)"
         )
-
-
-def _earliest_retained(history: CommitHistory) -> str:
-    """Return the earliest instant whose files the cleaner has kept; "" if it never ran."""
-    cleans = [i for i in history.timeline.completed if i.action is Action.CLEAN]
-    if not cleans:
-        return ""
-    path = instant_path(cleans[-1], history.config)
-    clean = parse_clean_metadata(read_instant(history.storage, path), path=path)
-    first_commit = history.commits[0].requested_time if history.commits else ""
-    return clean.earliest_commit_to_retain or first_commit
 
 
 _T = TypeVar("_T")

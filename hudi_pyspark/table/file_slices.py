@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import MissingFileError
@@ -104,18 +105,16 @@ class FileSlices:
         """Return slices as `checked` does, even if files are missing."""
         recorded = self.groups.listing.recorded_commits()
         slices = list(make())
-        is_relisted = [self._relist(file_slice) for file_slice in slices if file_slice.lacks_files]
+        is_relisted = [
+            self.groups.relist(file_slice.partition_path, path)
+            for file_slice in slices
+            if file_slice.lacks_files
+            for path, _ in islice(self.missing_files(file_slice), 1)
+        ]
         # The metadata table may also turn out to be unreadable: its word on commits was not good.
         if any(is_relisted) or self.groups.listing.recorded_commits() != recorded:
             return list(make())
         return slices
-
-    def _relist(self, file_slice: FileSlice) -> bool:
-        """List a slice's partition anew if a file is missing; whether that may change the slice."""
-        missing = next(self.missing_files(file_slice), None)
-        if missing is None:
-            return False
-        return self.groups.relist(file_slice.partition_path, missing[0])
 
     def all(self) -> list[FileSlice]:
         """Return every slice that was or will be part of the table, by partition and file id."""

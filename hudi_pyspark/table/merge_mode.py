@@ -160,13 +160,8 @@ def _own_name(payload_class: str) -> str:
 
 
 def _mode(config: TableConfig, payload: str) -> RecordMergeMode:
-    if config.version < 8:
-        # The payload class wins over the strategy: Hudi 0.15 writes the event-time strategy for
-        # every payload class. Without either, Hudi 1.x falls back to DefaultHoodieRecordPayload.
-        if payload or not config.merge_strategy_id:
-            return _MODE_OF_PAYLOAD.get(payload or DEFAULT_PAYLOAD, RecordMergeMode.CUSTOM)
-        return _MODE_OF_STRATEGY.get(config.merge_strategy_id, RecordMergeMode.CUSTOM)
-    if config.merge_mode:
+    is_old = config.version < 8
+    if config.merge_mode and not is_old:
         try:
             return RecordMergeMode(config.merge_mode)
         except ValueError:
@@ -174,15 +169,13 @@ def _mode(config: TableConfig, payload: str) -> RecordMergeMode:
             raise CorruptTableError(
                 f"hoodie.record.merge.mode is {config.merge_mode!r}; known: {known}"
             ) from None
-    return _inferred_mode(config, payload)
-
-
-def _inferred_mode(config: TableConfig, payload: str) -> RecordMergeMode:
-    """Return the mode a writer would have stored, for a table of version 8 or 9 without one."""
-    if config.merge_strategy_id:
+    # Up to version 7 the payload class wins over the strategy: Hudi 0.15 writes the event-time
+    # strategy for every payload class. Without either, Hudi 1.x falls back to
+    # DefaultHoodieRecordPayload. Later versions have the mode that a writer would have stored.
+    if config.merge_strategy_id and not (is_old and payload):
         return _MODE_OF_STRATEGY.get(config.merge_strategy_id, RecordMergeMode.CUSTOM)
-    if payload:
-        return _MODE_OF_PAYLOAD.get(payload, RecordMergeMode.CUSTOM)
+    if payload or is_old:
+        return _MODE_OF_PAYLOAD.get(payload or DEFAULT_PAYLOAD, RecordMergeMode.CUSTOM)
     if config.ordering_fields:
         return RecordMergeMode.EVENT_TIME_ORDERING
     return RecordMergeMode.COMMIT_TIME_ORDERING

@@ -25,7 +25,7 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from hudi_pyspark.format.bytes_source import BytesSource
     from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
@@ -111,16 +111,12 @@ def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
     if not view.config.populate_meta_fields:
         return pa.schema(data)
     names = list(META_COLUMNS)
-    if OPERATION_COLUMN in schema.names or _files_have_operation(view):
-        names.append(OPERATION_COLUMN)
-    return pa.schema([pa.field(name, pa.string()) for name in names] + data)
-
-
-def _files_have_operation(view: TableView) -> bool:
     # hoodie.allow.operation.metadata.field leaves no trace in properties or commits: only the
     # files show whether the column exists (golden table v9_mor_operation_field).
-    schema = view.data_file_schema
-    return schema is not None and OPERATION_COLUMN in schema.names
+    stored = schema if OPERATION_COLUMN in schema.names else view.data_file_schema
+    if stored is not None and OPERATION_COLUMN in stored.names:
+        names.append(OPERATION_COLUMN)
+    return pa.schema([pa.field(name, pa.string()) for name in names] + data)
 
 
 def _with_dropped_partition_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
@@ -167,8 +163,10 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
         if text:
             schema = parse_internal_schema(text, path=instant_path(commit, view.config))
             versions[schema.version_id] = schema
-    for schema in _history(view):
-        versions[schema.version_id] = schema
+    if completed := _history_files(view):
+        path = f"{SCHEMA_FOLDER}/{max(completed)}"
+        for schema in parse_schema_history(view.storage.read_bytes(path), path=path):
+            versions[schema.version_id] = schema
     return tuple(versions[version_id] for version_id in sorted(versions))
 
 
@@ -177,14 +175,6 @@ def _history_files(view: TableView) -> list[str]:
     names = [file.name for file in view.storage.list_directory(SCHEMA_FOLDER)]
     matches = [match for name in names if (match := _HISTORY_FILE.fullmatch(name))]
     return [match.group(0) for match in matches if match.group(1) in view.committed]
-
-
-def _history(view: TableView) -> tuple[InternalSchema, ...]:
-    completed = _history_files(view)
-    if not completed:
-        return ()
-    path = f"{SCHEMA_FOLDER}/{max(completed)}"
-    return parse_schema_history(view.storage.read_bytes(path), path=path)
 
 
 _AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
@@ -200,19 +190,15 @@ def newest_data_file_schema(
     """Return the columns of the newest readable data file, meta columns included, or None."""
     deletes: list[WriteStat] = []  # of files that have no rows, and no schema
     for time in sorted(commit_metadata, reverse=True):
-        for stat in _cheapest_first(stat for _, stat in commit_metadata[time].all_stats()):
+        stats = [stat for _, stat in commit_metadata[time].all_stats() if stat.path]
+        # Of base files the footer is enough, so they come before log files, and both by size.
+        for stat in sorted(stats, key=lambda s: (is_log_file_name(s.file_name), s.file_size)):
             if stat.num_deletes and not stat.num_writes:
                 deletes.append(stat)
             elif (schema := _file_schema(storage, stat)) is not None:
                 return schema
     schemas = (_file_schema(storage, stat) for stat in deletes)
     return next((schema for schema in schemas if schema is not None), None)
-
-
-def _cheapest_first(stats: Iterable[WriteStat]) -> list[WriteStat]:
-    """Sort base files, whose footer is enough, before log files, and both by size."""
-    written = (s for s in stats if s.path)
-    return sorted(written, key=lambda s: (is_log_file_name(s.file_name), s.file_size))
 
 
 def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
@@ -226,7 +212,8 @@ def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
             with storage.open_input(path) as file, failures_of(file):
                 return _footer_schema(read_schema(file))
         if path.endswith(".hfile"):
-            return _hfile_schema(storage.read_bytes(path), path)
+            text = read_hfile(storage.read_bytes(path), path=path).file_info.get(SCHEMA_INFO)
+            return arrow_schema(parse_schema(str(text, "utf-8"))) if text else None
     except (StorageError, MemoryError):
         raise  # a guess would make a failure of the storage change the columns
     except (OSError, HudiError, pa.ArrowException, ValueError):  # ValueError: of HFiles and UTF-8
@@ -250,8 +237,3 @@ def _footer_schema(schema: pa.Schema) -> pa.Schema:
     texts = (str(metadata[key], "utf-8") for key in _AVRO_SCHEMA_KEYS if key in metadata)
     text = next(texts, "")
     return arrow_schema(parse_schema(text)) if text else schema.remove_metadata()
-
-
-def _hfile_schema(data: bytes, path: str) -> pa.Schema | None:
-    text = read_hfile(data, path=path).file_info.get(SCHEMA_INFO)
-    return arrow_schema(parse_schema(str(text, "utf-8"))) if text else None

@@ -3,7 +3,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.columns.java_text import java_double_text, java_float_text
+from hudi_pyspark.columns.java_text import java_text
 
 # As the documentation of java.lang.Double and java.lang.Float has them, or follows from its rules:
 # shortest digits that identify the value, at least one after the point, "E" outside [10^-3, 10^7).
@@ -59,14 +59,14 @@ FLOATS = [
 
 @pytest.mark.parametrize(("value", "text"), DOUBLES, ids=[text for _, text in DOUBLES])
 def test_double_reads_as_in_java(value, text):
-    assert java_double_text(pa.array([value, None])).to_pylist() == [text, None]
+    assert java_text(pa.array([value, None])).to_pylist() == [text, None]
 
 
 @pytest.mark.parametrize(("value", "text"), FLOATS, ids=[text for _, text in FLOATS])
 def test_float_reads_as_in_java(value, text):
-    assert java_float_text(pa.array([value, None], pa.float32())).to_pylist() == [text, None]
+    assert java_text(pa.array([value, None], pa.float32())).to_pylist() == [text, None]
 
 
 def test_nothing_stays_nothing():
-    assert java_double_text(pa.array([], pa.float64())).type == pa.string()
-    assert java_float_text(pa.array([], pa.float32())).equals(pa.array([], pa.string()))
+    assert java_text(pa.array([], pa.float64())).type == pa.string()
+    assert java_text(pa.array([], pa.float32())).equals(pa.array([], pa.string()))

@@ -191,9 +191,9 @@ class HFileReader:
 
     def find(self, keys: Keys) -> HFile:
         """Read all entries of some keys, in file order, from the blocks that may hold them."""
-        is_arrow = isinstance(keys, pa.Array | pa.ChunkedArray)
-        encoded = (keys if is_arrow else pa.array(keys, pa.binary())).cast(pa.binary())
-        wanted = sorted(pc.drop_null(pc.unique(encoded)).to_pylist())
+        if not isinstance(keys, pa.Array | pa.ChunkedArray):
+            keys = pa.array(keys, pa.binary())
+        wanted = sorted(pc.drop_null(pc.unique(keys.cast(pa.binary()))).to_pylist())
         values = pa.array(wanted, pa.binary())
         blocks = self._fetch(self._data_places(wanted), DATA_MAGIC)
         parts = [

@@ -14,7 +14,7 @@ from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
 from hudi_pyspark.storage.remote_file import failures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import IO
 
     from hudi_pyspark.format.orc_footer import OrcFooter
@@ -37,30 +37,27 @@ def read_orc_file(
             source = orc.ORCFile(file)
             wanted = [name for name in columns if name in source.schema.names]
             if not wanted:
-                yield from _rows_without_columns(source.nrows, batch_rows)
+                for start in range(0, source.nrows, batch_rows):
+                    rows = pa.nulls(min(batch_rows, source.nrows - start))
+                    yield pa.table({"": rows}).select([])
                 return
             target = pa.schema([source.schema.field(name) for name in wanted])
             clock = _WriterClock.load(source, file, target, place)
-            rows = 0
+            row_count = 0
             for stripe in range(source.nstripes):
                 batch = source.read_stripe(stripe, columns=wanted)
-                rows += batch.num_rows
+                row_count += batch.num_rows
                 table = pa.Table.from_batches([batch]).select(wanted)
                 table = clock.to_instants(table, stripe).cast(clock.schema)
                 for start in range(0, table.num_rows, batch_rows):
                     yield table.slice(start, batch_rows)
-            if rows != source.nrows:
-                raise pa.ArrowInvalid(f"expected {source.nrows} rows, found {rows} in the stripes")
+            if row_count != source.nrows:
+                problem = f"expected {source.nrows} rows, found {row_count} in the stripes"
+                raise pa.ArrowInvalid(problem)
     except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise CorruptBaseFileError(place, f"not readable as ORC: {error}") from error
-
-
-def _rows_without_columns(count: int, batch_rows: int) -> Iterator[pa.Table]:
-    for start in range(0, count, batch_rows):
-        rows = pa.nulls(min(batch_rows, count - start))
-        yield pa.table({"": rows}).select([])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ class _WriterClock:
         cls, source: orc.ORCFile, file: pa.NativeFile | IO[bytes], schema: pa.Schema, path: str
     ) -> _WriterClock:
         """Read the zones, and refuse timestamps that Arrow's reader would garble."""
-        if not any(_holds_timestamp(field.type) for field in schema):
+        if not any(_holds(field.type, pa.types.is_timestamp) for field in schema):
             return cls(schema, (), path)
         end = source.file_length - 1 - source.file_postscript_length
         stored = _read_at(file, end - source.file_footer_length, source.file_footer_length)
@@ -99,7 +96,7 @@ class _WriterClock:
             if _is_wall_clock(field.type):
                 column = self._instants(table.column(index), field.name, zone)
                 table = table.set_column(index, field.name, column)
-            elif _holds_wall_clock(field.type):
+            elif _holds(field.type, _is_wall_clock):
                 raise UnsupportedTypeError(
                     f"{self.path}: column {field.name!r} holds timestamps inside {field.type}, "
                     f"written in the time zone {zone}; nested timestamps are covered in UTC only"
@@ -161,13 +158,9 @@ def _children(kind: pa.DataType) -> list[pa.DataType]:
     return [kind.field(index).type for index in range(kind.num_fields)]
 
 
-def _holds_timestamp(kind: pa.DataType) -> bool:
-    return pa.types.is_timestamp(kind) or any(map(_holds_timestamp, _children(kind)))
+def _holds(kind: pa.DataType, test: Callable[[pa.DataType], bool]) -> bool:
+    return test(kind) or any(_holds(child, test) for child in _children(kind))
 
 
 def _is_wall_clock(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is None
-
-
-def _holds_wall_clock(kind: pa.DataType) -> bool:
-    return _is_wall_clock(kind) or any(map(_holds_wall_clock, _children(kind)))

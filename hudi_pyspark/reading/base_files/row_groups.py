@@ -50,7 +50,10 @@ class RowGroupFilter:
             return []
         if self.predicate is None or self.types is None:
             return groups
-        columns = _columns_by_path(file)
+        # Dotted paths of the leaf columns to their ordinals; without paths that two of them share.
+        paths = [file.schema.column(i).path for i in range(len(file.schema))]
+        counts = Counter(paths)
+        columns = {path: i for i, path in enumerate(paths) if counts[path] == 1}
         return [g for g in groups if self._may_match(self.predicate, file, g, columns)]
 
     def keys_in(self, schema: pa.Schema) -> pa.Array | None:
@@ -64,7 +67,11 @@ class RowGroupFilter:
         """Decide whether one of the record keys may be in the file."""
         assert self.record_keys is not None  # the caller has checked
         footer = metadata.metadata or {}
-        keys = _keys_in_range(self.record_keys, footer)
+        keys: Sequence[str] = self.record_keys
+        first, last = footer.get(_FIRST_KEY, b""), footer.get(_LAST_KEY, b"")
+        # Only ASCII keys are left out: Java does not sort other strings by bytes.
+        if first and last and first.isascii() and last.isascii():
+            keys = [key for key in keys if not key.isascii() or first <= key.encode() <= last]
         if _BLOOM_FILTER not in footer or not keys:
             return bool(keys)
         kind = footer.get(_BLOOM_FILTER_KIND, b"SIMPLE").decode()
@@ -102,22 +109,6 @@ class RowGroupFilter:
             return self.stored_names[name]
         stored = self.stored_names.get(head)
         return f"{stored}{dot}{rest}" if stored is not None else None
-
-
-def _keys_in_range(keys: Sequence[str], footer: Mapping[bytes, bytes]) -> list[str]:
-    """Return the record keys between the first and the last one of a file, as Hudi wrote them."""
-    # Only ASCII keys are left out: Java does not sort other strings by bytes.
-    first, last = footer.get(_FIRST_KEY, b""), footer.get(_LAST_KEY, b"")
-    if not (first and last and first.isascii() and last.isascii()):
-        return list(keys)
-    return [key for key in keys if not key.isascii() or first <= key.encode() <= last]
-
-
-def _columns_by_path(file: pq.ParquetFile) -> dict[str, int]:
-    """Map dotted paths to ordinals of the leaf columns; without paths that two of them share."""
-    paths = [file.schema.column(i).path for i in range(len(file.schema))]
-    counts = Counter(paths)
-    return {path: i for i, path in enumerate(paths) if counts[path] == 1}
 
 
 def _middle(row_group: pq.RowGroupMetaData) -> int:

@@ -99,13 +99,17 @@ class LogDecoder:
             return self._decode_deletes(block)
         instant = block.instant_time or ""
         stored = stored_columns(self.schema_on_read, self.columns, instant)
-        decoded = decode_data_block(block, list(stored.values()), self._only_rows())
+        wanted = self.wanted_keys
+        only = OnlyRows(RECORD_KEY_COLUMN, wanted) if wanted is not None else None
+        decoded = decode_data_block(block, list(stored.values()), only)
         if self.schema_on_read is not None:
             decoded = self.schema_on_read.rename(decoded, stored, instant)
         in_avro = block.block_type is LogBlockType.AVRO_DATA_BLOCK
         decoded = repair_timestamps(decoded, self._repairable, in_avro=in_avro)
         rows = conform(decoded, self.schema, self.constants, source=_place(block))
-        rows = self._with_wanted_keys(with_record_key(rows, self.key_fields))
+        rows = with_record_key(rows, self.key_fields)
+        if wanted is not None:
+            rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=wanted))
         keys, length = self._keys(block, rows), rows.num_rows
         marks = Marks(
             is_delete=deleting_rows(rows, self.rule),
@@ -119,11 +123,8 @@ class LogDecoder:
 
     def concatenate(self, parts: Sequence[LogRecords]) -> LogRecords:
         """Join the records of all parts, which may be none, in their order."""
-        return LogRecords.concat([self._no_records(), *parts])
-
-    def _no_records(self) -> LogRecords:
         rows = self.schema.empty_table()
-        return LogRecords(
+        no_records = LogRecords(
             rows=rows,
             row=np.empty(0, np.int64),
             keys=pa.nulls(0, pa.string()),
@@ -131,6 +132,7 @@ class LogDecoder:
             marks=Marks.of_rows(comparable_ordering(rows, self.rule.ordering_fields)),
             column_sets=self.column_sets,
         )
+        return LogRecords.concat([no_records, *parts])
 
     def _decode_deletes(self, block: LogBlock) -> LogRecords:
         records = decode_deletes(block)
@@ -188,16 +190,6 @@ class LogDecoder:
             if positions is not None and len(positions) == length:
                 return positions
         return None
-
-    def _only_rows(self) -> OnlyRows | None:
-        if self.wanted_keys is None:
-            return None
-        return OnlyRows(RECORD_KEY_COLUMN, self.wanted_keys)
-
-    def _with_wanted_keys(self, rows: pa.Table) -> pa.Table:
-        if self.wanted_keys is None:
-            return rows
-        return rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=self.wanted_keys))
 
 
 def _place(block: LogBlock) -> str:
@@ -271,20 +263,16 @@ def _microseconds(values: pa.Array) -> pa.Array:
 
 def _scatter(values: pa.Array, group: OrderingGroup, kind: pa.DataType) -> pa.Array:
     """Put a group's values at its rows; values that do not fit the type become null."""
-    converted = _to_column_type(group.values, kind)
-    if converted is None:
+    converted = group.values
+    try:
+        if pa.types.is_date32(kind) and pa.types.is_int32(converted.type):
+            converted = converted.cast(kind)
+        elif pa.types.is_timestamp(kind) and pa.types.is_int64(converted.type):
+            converted = converted.cast(pa.timestamp("us")).cast(kind)
+        else:
+            converted = pc.cast(converted, kind, safe=not pa.types.is_floating(kind))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return values
     mask = np.zeros(len(values), np.bool_)
     mask[np.asarray(group.rows)] = True
     return pc.replace_with_mask(values, pa.array(mask), converted)
-
-
-def _to_column_type(values: pa.Array, kind: pa.DataType) -> pa.Array | None:
-    try:
-        if pa.types.is_date32(kind) and pa.types.is_int32(values.type):
-            return values.cast(kind)
-        if pa.types.is_timestamp(kind) and pa.types.is_int64(values.type):
-            return values.cast(pa.timestamp("us")).cast(kind)
-        return pc.cast(values, kind, safe=not pa.types.is_floating(kind))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None

@@ -54,9 +54,10 @@ class OrderingValues:
         older = np.zeros(self.length, np.bool_)
         tied = np.ones(self.length, np.bool_)
         for mine, theirs in zip(self.fields, other.fields, strict=True):
-            smaller, equal = _compare(mine, theirs)
+            mine_null, theirs_null = is_null(mine), is_null(theirs)
+            smaller = is_true(pc.less(mine, theirs)) | (mine_null & ~theirs_null)
             older |= tied & smaller
-            tied &= equal
+            tied &= is_true(pc.equal(mine, theirs)) | (mine_null & theirs_null)
         return older
 
 
@@ -118,11 +119,3 @@ def _combine_ranks(first: Rows, second: Rows) -> Rows:
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(changes)
     return ranks
-
-
-def _compare(left: pa.Array, right: pa.Array) -> tuple[Mask, Mask]:
-    """Return masks of the rows where the left value is smaller, and where both are equal."""
-    left_null, right_null = is_null(left), is_null(right)
-    smaller = is_true(pc.less(left, right))
-    equal = is_true(pc.equal(left, right))
-    return smaller | (left_null & ~right_null), equal | (left_null & right_null)

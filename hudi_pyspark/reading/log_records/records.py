@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array, field_array
-from hudi_pyspark.columns.java_text import java_double_text, java_float_text
+from hudi_pyspark.columns.java_text import java_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -286,10 +287,7 @@ def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
         pc.binary_join_element_wise(f"{name}:", _part(text), "")
         for name, text in zip(key_fields, texts, strict=True)
     ]
-    unnamed = pc.and_kleene(_is_unnamed(texts[0]), _is_unnamed(texts[1]))
-    for text in texts[2:]:
-        unnamed = pc.and_kleene(unnamed, _is_unnamed(text))
-    _check_named(unnamed, key_fields)
+    _check_named(reduce(pc.and_kleene, map(_is_unnamed, texts)), key_fields)
     return as_one_array(pc.binary_join_element_wise(*parts, ","))
 
 
@@ -310,10 +308,8 @@ def _check_named(unnamed: pa.Array, key_fields: Sequence[str]) -> None:
 def _java_text(values: pa.Array) -> pa.Array:
     """Print values as Hudi's key generators print Spark's internal values."""
     kind = values.type
-    if pa.types.is_float64(kind):
-        return java_double_text(values)
-    if pa.types.is_float32(kind):
-        return java_float_text(values)
+    if pa.types.is_float64(kind) or pa.types.is_float32(kind):
+        return java_text(values)
     if pa.types.is_date32(kind):
         return values.cast(pa.int32()).cast(pa.string())
     if pa.types.is_timestamp(kind):

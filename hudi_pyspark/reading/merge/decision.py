@@ -18,9 +18,9 @@ from hudi_pyspark.reading.log_records.ordering import OrderingValues
 from hudi_pyspark.reading.log_records.records import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from hudi_pyspark.columns.arrays import Mask, Rows
+    from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.reading.log_records.records import ColumnSets, SetNumbers
 
 UNAVAILABLE_VALUE = "hoodie.write.partial.update.unavailable.value"
@@ -52,12 +52,13 @@ class Decision:
         """Return the merged record of each pair."""
         pairs = Records.concat([older, newer])
         count = len(older)
-        winner = np.arange(count) + count * self.newer_wins
-        merged = pairs.take(winner)
+        merged = pairs.take(np.arange(count) + count * self.newer_wins)
         rows = merged.rows
-        if self.filled:
-            loser = np.arange(count) + count * ~self.newer_wins
-            rows = _fill(pairs.rows, rows, self.filled, winner, loser)
+        for name, filled in self.filled.items():
+            source = np.arange(count) + count * (self.newer_wins ^ filled)
+            column = pairs.rows.column(name).take(pa.array(source))
+            place = rows.schema.get_field_index(name)
+            rows = rows.set_column(place, rows.schema.field(place), column)
         has_row = merged.has_row
         if self.without_row is not None:
             has_row = has_row & ~self.without_row
@@ -80,18 +81,6 @@ class Decision:
         return OrderingValues(tuple(fields), count)
 
 
-def _fill(
-    pairs: pa.Table, merged: pa.Table, filled: Mapping[str, Mask], winner: Rows, loser: Rows
-) -> pa.Table:
-    columns = [
-        pairs.column(name).take(pa.array(np.where(filled[name], loser, winner)))
-        if name in filled
-        else merged.column(name)
-        for name in merged.schema.names
-    ]
-    return pa.Table.from_arrays(columns, schema=merged.schema)
-
-
 def fill_missing_columns(
     older: Records, newer: Records, decision: Decision, sets: ColumnSets
 ) -> Decision:
@@ -108,25 +97,31 @@ def fill_missing_columns(
     return replace(decision, filled=filled, columns=np.where(alive, union, decision.columns))
 
 
-def fill_defaults(older: Records, newer: Records, decision: Decision) -> Decision:
-    """Fill the nulls of the winner (``IGNORE_DEFAULTS``)."""
-    return _fill_where(older, newer, decision, is_null)
-
-
-def fill_unavailable(older: Records, newer: Records, decision: Decision, marker: str) -> Decision:
-    """Fill text of the winner that equals the marker (``FILL_UNAVAILABLE``)."""
-    # Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast).
-    return _fill_where(older, newer, decision, lambda column: _text_equals(column, marker))
-
-
 def fill_by_mode(
     older: Records, newer: Records, decision: Decision, mode: str, properties: Mapping[str, str]
 ) -> Decision:
     """Apply ``hoodie.table.partial.update.mode``, one of `PARTIAL_UPDATE_MODES`."""
-    if mode == "IGNORE_DEFAULTS":
-        return fill_defaults(older, newer, decision)
+    # IGNORE_DEFAULTS fills the nulls of the winner, FILL_UNAVAILABLE its text that equals a marker.
+    # Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast).
     marker = properties.get(UNAVAILABLE_VALUE, DEBEZIUM_UNAVAILABLE)
-    return fill_unavailable(older, newer, decision, marker)
+
+    def is_open(column: pa.ChunkedArray) -> Mask:
+        if mode == "IGNORE_DEFAULTS":
+            return is_null(column)
+        if pa.types.is_string(column.type):
+            return equals_marker(column, marker)
+        return np.zeros(len(column), np.bool_)
+
+    alive = _both_rows(older, newer)
+    filled = dict(decision.filled)
+    for name in older.rows.schema.names:
+        winner_is_open = np.where(
+            decision.newer_wins, is_open(newer.rows.column(name)), is_open(older.rows.column(name))
+        )
+        mask = alive & winner_is_open
+        if mask.any():
+            filled[name] = mask | filled.get(name, mask)
+    return replace(decision, filled=filled)
 
 
 def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
@@ -141,27 +136,6 @@ def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
     return is_true(equal)
 
 
-def _text_equals(column: pa.ChunkedArray, marker: str) -> Mask:
-    if pa.types.is_string(column.type):
-        return equals_marker(column, marker)
-    return np.zeros(len(column), np.bool_)
-
-
 def _both_rows(older: Records, newer: Records) -> Mask:
     deletes = older.marks.is_delete | newer.marks.is_delete
     return older.has_row & newer.has_row & ~deletes
-
-
-def _fill_where(
-    older: Records, newer: Records, decision: Decision, is_open: Callable[[pa.ChunkedArray], Mask]
-) -> Decision:
-    alive = _both_rows(older, newer)
-    filled = dict(decision.filled)
-    for name in older.rows.schema.names:
-        winner_is_open = np.where(
-            decision.newer_wins, is_open(newer.rows.column(name)), is_open(older.rows.column(name))
-        )
-        mask = alive & winner_is_open
-        if mask.any():
-            filled[name] = mask | filled.get(name, mask)
-    return replace(decision, filled=filled)

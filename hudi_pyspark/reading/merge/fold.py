@@ -39,7 +39,8 @@ def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = No
     # user's merger.
     codes, keys, positions = _identify(log)
     if not winners_take_values(log, rule):
-        winners = _find_winners(codes, log, rule)
+        by_arrival = rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING
+        winners = _last_of_each(codes) if by_arrival else _newest_of_each(codes, log)
         row, marks = log.row[winners], log.marks.take(winners)
         return replace(log, row=row, keys=keys, positions=positions, marks=marks)
     if rule.needs_fold and len(log.column_sets):
@@ -102,13 +103,6 @@ def _identify(log: LogRecords) -> tuple[Rows, pa.Array, Rows | None]:
         return codes.astype(np.int64), pa.nulls(len(positions), pa.string()), positions
     encoded = pc.dictionary_encode(log.keys)
     return np.asarray(encoded.indices).astype(np.int64), encoded.dictionary, None
-
-
-def _find_winners(codes: Rows, log: LogRecords, rule: MergeRule) -> Rows:
-    """Return, for each code from 0 on, the record that is newer than all others."""
-    if rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING:
-        return _last_of_each(codes)
-    return _newest_of_each(codes, log)
 
 
 def _last_of_each(codes: Rows) -> Rows:

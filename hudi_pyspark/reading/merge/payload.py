@@ -258,18 +258,19 @@ def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: Mer
     taken = pa.array(pairs)
     returned = merger.merge(older.rows.take(taken), newer.rows.take(taken))
     _check_returned(returned, older.rows.schema, len(pairs))
-    rows = _in_types(returned.select(names), older.rows.schema)
+    try:
+        rows = returned.select(names).cast(older.rows.schema)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InvalidOptionError(
+            f"the payload merger must return columns in the types that it gets: {error}"
+        ) from error
     merged = Records.of_rows(rows, comparable_ordering(rows, rule.ordering_fields))
-    merged = replace(merged, marks=replace(merged.marks, is_delete=_deleted(returned)))
+    if DELETED_COLUMN in returned.schema.names:
+        is_delete = is_true(returned.column(DELETED_COLUMN))
+        merged = replace(merged, marks=replace(merged.marks, is_delete=is_delete))
     source = np.arange(len(older))
     source[pairs] = len(older) + np.arange(len(pairs))
     return Records.concat([others, merged]).take(source)
-
-
-def _deleted(merged: pa.Table) -> Mask:
-    if DELETED_COLUMN not in merged.schema.names:
-        return np.zeros(merged.num_rows, np.bool_)
-    return is_true(merged.column(DELETED_COLUMN))
 
 
 def _check_returned(merged: pa.Table, schema: pa.Schema, length: int) -> None:
@@ -286,12 +287,3 @@ def _check_returned(merged: pa.Table, schema: pa.Schema, length: int) -> None:
         raise InvalidOptionError(
             f"the payload merger must return all columns that it gets; missing: {missing}"
         )
-
-
-def _in_types(merged: pa.Table, schema: pa.Schema) -> pa.Table:
-    try:
-        return merged.cast(schema)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InvalidOptionError(
-            f"the payload merger must return columns in the types that it gets: {error}"
-        ) from error
