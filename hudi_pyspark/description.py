@@ -42,13 +42,17 @@ class Description:
 
     def rows(self) -> tuple[tuple[str, str], ...]:
         """Return labels and texts, in the order in which they are shown."""
+        last_commit = "none"
+        if self.last_commit:
+            commits = counted(self.commits, "commit")
+            last_commit = f"{self.last_commit} ({self.last_action}), of {commits}"
         return (
             ("path", self.path),
             ("type", f"{self.table_type}, table version {self.version}"),
             ("record key", ", ".join(self.record_key_fields) or "not named"),
             ("ordering", ", ".join(self.ordering_fields) or "none"),
             ("partitions", ", ".join(self.partition_fields) or "none"),
-            ("last commit", self._last_commit()),
+            ("last commit", last_commit),
             ("size", self._size()),
         )
 
@@ -59,11 +63,6 @@ class Description:
     def __str__(self) -> str:
         lines = [f"  {label:<12}{text}" for label, text in self.rows()]
         return "\n".join([f"HudiTable {self.name}", *lines])
-
-    def _last_commit(self) -> str:
-        if not self.last_commit:
-            return "none"
-        return f"{self.last_commit} ({self.last_action}), of {counted(self.commits, 'commit')}"
 
     def _size(self) -> str:
         if not self.commits:

@@ -17,10 +17,6 @@ from hudi_pyspark.errors import SchemaEvolutionError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    Rows = npt.NDArray[np.int64]
-
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 
 
@@ -28,32 +24,29 @@ def diff_snapshots(
     before: pa.Table, after: pa.Table, keys: Sequence[str], compared: Sequence[str]
 ) -> pa.Table:
     """Compare two snapshots row by row."""
-    schema = _common_schema(before.schema, after.schema, [*keys, *compared])
+    names = dict.fromkeys([*keys, *compared])
+    owners = [after if name in after.column_names else before for name in names]
+    schema = pa.schema([owner.schema.field(n) for n, owner in zip(names, owners, strict=True)])
     # Scans return rows in any order; the answer is in the order of the keys.
     order = [(name, "ascending") for name in keys]
     old, new = (_conform(side, schema).sort_by(order) for side in (before, after))
-    old_rows, new_rows, deleted, inserted = _match(_texts(old, keys), _texts(new, keys), old, new)
-    was, now = old.take(old_rows), new.take(new_rows)
+    old_keys, new_keys = _texts(old, keys), _texts(new, keys)
+    repeated = pa.concat_arrays([_repeated(old_keys), _repeated(new_keys)])
+    old_keys = _identities(old, old_keys, repeated)
+    new_keys = _identities(new, new_keys, repeated)
+    places = pc.index_in(new_keys, value_set=old_keys)
+    was, now = old.take(places.drop_null()), new.filter(places.is_valid())
     differs = {name: differing_values(was.column(name), now.column(name)) for name in compared}
-    is_changed = np.logical_or.reduce([*differs.values(), np.zeros(len(old_rows), np.bool_)])
+    is_changed = np.logical_or.reduce([*differs.values(), np.zeros(now.num_rows, np.bool_)])
     updated = np.flatnonzero(is_changed)
     changed = [[name for name in compared if differs[name][row]] for row in updated]
     part = partial(_part, keys=keys, compared=compared)
     parts = [
         part(UPDATE, before=was.take(updated), after=now.take(updated), changed=changed),
-        part(INSERT, after=new.take(inserted)),
-        part(DELETE, before=old.take(deleted)),
+        part(INSERT, after=new.filter(places.is_null())),
+        part(DELETE, before=old.filter(pc.invert(pc.is_in(old_keys, value_set=new_keys)))),
     ]
     return pa.concat_tables(parts)
-
-
-def _common_schema(before: pa.Schema, after: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    return pa.schema(
-        [
-            pa.field(name, (after if name in after.names else before).field(name).type)
-            for name in dict.fromkeys(names)
-        ]
-    )
 
 
 def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -73,58 +66,24 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _match(
-    old_keys: pa.Array, new_keys: pa.Array, old: pa.Table, new: pa.Table
-) -> tuple[Rows, Rows, Rows, Rows]:
-    """Return the rows of both snapshots in pairs, deleted old rows, and inserted new rows."""
-    repeated = pa.concat_arrays([_repeated(old_keys), _repeated(new_keys)])
-    old_repeats, new_repeats = _is_in(old_keys, repeated), _is_in(new_keys, repeated)
-    old_places = pc.index_in(new_keys, value_set=old_keys)
-    is_new = np.asarray(pc.is_null(old_places))
-    is_pair = ~is_new & ~new_repeats
-    pairs = np.flatnonzero(is_pair)
-    is_deleted = ~_is_in(old_keys, new_keys) & ~old_repeats
-    old_only, new_only = _without_equals(
-        old, new, np.flatnonzero(old_repeats), np.flatnonzero(new_repeats)
-    )
-    return (
-        np.asarray(old_places.fill_null(0), np.int64)[pairs],
-        pairs,
-        np.sort(np.concatenate([np.flatnonzero(is_deleted), old_only])),
-        np.sort(np.concatenate([np.flatnonzero(is_new & ~new_repeats), new_only])),
-    )
+def _identities(table: pa.Table, keys: pa.Array, repeated: pa.Array) -> pa.Array:
+    """Return keys that are unique: where they are repeated, a row is only itself.
 
-
-def _without_equals(
-    old: pa.Table, new: pa.Table, old_rows: Rows, new_rows: Rows
-) -> tuple[Rows, Rows]:
-    """Return which rows of repeated keys have no equal row in the other snapshot."""
-    old_texts = _texts(old.take(old_rows), old.column_names).to_pylist()
-    new_texts = _texts(new.take(new_rows), new.column_names).to_pylist()
-    return (
-        _without_texts(old_rows, old_texts, Counter(new_texts)),
-        _without_texts(new_rows, new_texts, Counter(old_texts)),
-    )
-
-
-def _without_texts(rows: Rows, texts: Sequence[str], others: Counter[str]) -> Rows:
-    kept = []
-    for row, text in zip(rows, texts, strict=True):
-        if others[text]:
-            others[text] -= 1
-        else:
-            kept.append(row)
-    return np.asarray(kept, np.int64)
+    Of equal rows with one key, the first is that of the other snapshot's first, and so on.
+    """
+    is_repeated = pc.is_in(keys, value_set=repeated)
+    seen: Counter[str] = Counter()
+    unique = []
+    for text in _texts(table.filter(is_repeated), table.column_names).to_pylist():
+        seen[text] += 1
+        unique.append(f"{seen[text]} {text}")  # no key begins with a digit
+    return pc.replace_with_mask(keys, is_repeated, pa.array(unique, pa.string()))
 
 
 def _repeated(keys: pa.Array) -> pa.Array:
     counted = keys.value_counts()
     values: pa.Array = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
     return values
-
-
-def _is_in(keys: pa.Array, wanted: pa.Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(pc.is_in(keys, value_set=wanted))
 
 
 def _texts(table: pa.Table, names: Sequence[str]) -> pa.Array:

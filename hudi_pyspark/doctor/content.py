@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.timestamp_repair import mislabelled_columns, repairable_columns
 from hudi_pyspark.description import counted
-from hudi_pyspark.doctor.finding import Finding, Severity, reason_of
+from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, reason_of
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError, UnsupportedTableError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block, decode_deletes
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 LOGS = "log files"
 BASES = "base files"
 _BATCH_ROWS = 65_536
-_RESTORE = (
-    "Restore the file from a copy of the table; `hudi-py log blocks` shows which parts are readable"
-)
+_RESTORE = f"{RESTORE}; `hudi-py log blocks` shows which parts are readable"
 
 
 def check_logs(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from hudi_pyspark.description import counted
-from hudi_pyspark.doctor.finding import Finding, Severity
+from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, is_partition_marker
 from hudi_pyspark.format.log.log_file import frame_log_file
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 FILES = "files"
 SIZES = "sizes"
-RESTORE = "Restore the file from a copy of the table"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _T = TypeVar("_T")
+RESTORE = "Restore the file from a copy of the table"
 RESTORE_PROPERTIES = (
     "Unless a writer of Apache Hudi set this, the file was edited or is damaged: compare it with "
     f"{PROPERTIES_FILE}.backup or a copy of the table, and restore it"

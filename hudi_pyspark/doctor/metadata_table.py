@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.doctor.files import RESTORE
-from hudi_pyspark.doctor.finding import Finding, Severity
+from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, differences
 from hudi_pyspark.planning.metadata_table.table import MetadataTable

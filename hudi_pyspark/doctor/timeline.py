@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.description import counted
-from hudi_pyspark.doctor.finding import RESTORE_PROPERTIES, Finding, Severity, reason_of
+from hudi_pyspark.doctor.finding import RESTORE, RESTORE_PROPERTIES, Finding, Severity, reason_of
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
 from hudi_pyspark.format.timeline.instant_metadata import (
@@ -123,7 +123,8 @@ def _decoded(view: TableView, instant: Instant) -> CommitMetadata | set[str] | F
         if metadata == CommitMetadata():
             raise CorruptTableError("the file is empty")
     except (HudiError, OSError) as error:
-        return _undecodable(view, instant, error)
+        what = f"the completed {instant.action} cannot be decoded: {reason_of(error)}"
+        return Finding(Severity.PROBLEM, CHECK, instant_path(instant, view.config), what, RESTORE)
     return metadata
 
 
@@ -137,13 +138,3 @@ def _removed_by(view: TableView, instant: Instant) -> set[str]:
         return set()
     partitions = _REMOVING[instant.action](body, path=path).partitions
     return {path_in(p.partition_path, name) for p in partitions for name in p.deleted_files}
-
-
-def _undecodable(view: TableView, instant: Instant, error: Exception) -> Finding:
-    return Finding(
-        Severity.PROBLEM,
-        CHECK,
-        instant_path(instant, view.config),
-        f"the completed {instant.action} cannot be decoded: {reason_of(error)}",
-        "Restore the file from a copy of the table",
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
@@ -72,20 +71,16 @@ def _indexed_rows(view: TableView) -> dict[str, list[dict[str, object]]]:
     return rows
 
 
-def _footer(storage: Storage, path: str) -> pq.FileMetaData:
+def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
+    """Yield one row per leaf column; null where a row group has no statistics."""
     try:
         with storage.open_input(path) as file:
-            return open_parquet(file, verify_checksums=False).metadata
+            metadata = open_parquet(file, verify_checksums=False).metadata
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         problem = f"cannot be read as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
-
-
-def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
-    """Yield one row per leaf column; null where a row group has no statistics."""
-    metadata = _footer(storage, path)
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     for number in range(metadata.num_columns):
         chunks = [group.column(number) for group in groups]

@@ -51,7 +51,15 @@ def file_slices(
     current = view.file_slices(as_of, check_files=False)
     if as_of is not None:
         committed = committed_by_path(known_commits(view, archived=False))
-        current = [_without_later_logs(s, as_of, committed) for s in current]
+        # Without the log files of later commits, which a read keeps to skip their blocks.
+        current = [
+            s.with_logs(
+                log
+                for log in s.log_files
+                if log.path not in committed or committed[log.path].first_committed_by <= as_of
+            )
+            for s in current
+        ]
     if older:
         latest = _paths_of(*current)
         for file_slice in view.slices.all():
@@ -63,17 +71,6 @@ def file_slices(
     current.reverse()
     while current:
         yield {**_slice_row(current.pop()), "is_latest": True}
-
-
-def _without_later_logs(
-    file_slice: FileSlice, as_of: str, committed: Mapping[str, CommittedFile]
-) -> FileSlice:
-    """Remove the log files of later commits; a read keeps them and skips their blocks."""
-    return file_slice.with_logs(
-        log
-        for log in file_slice.log_files
-        if log.path not in committed or committed[log.path].first_committed_by <= as_of
-    )
 
 
 def _is_stored(file_slice: FileSlice) -> bool:

@@ -36,13 +36,17 @@ _KEY = pa.schema([(RECORD_KEY_COLUMN, pa.string())])
 @with_columns("metadata_partition, file_id, key, type, value")
 def metadata_records(view: TableView, partition: str | None) -> Iterator[dict[str, object]]:
     """Yield one row per key; see `Inspection.metadata_records`."""
+
+    def text(value: object) -> str:
+        return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
     for record in load_metadata(view, partition):
         yield {
             "metadata_partition": record.metadata_partition,
             "file_id": record.file_id,
             "key": record.key,
             "type": record.type_name,
-            "value": json.dumps(record.value, default=_json_value, ensure_ascii=False),
+            "value": json.dumps(record.value, default=text, ensure_ascii=False),
         }
 
 
@@ -62,10 +66,6 @@ def metadata_validation(view: TableView, sample: int) -> Rows:
         sample=sample,
     )
     return map(asdict, found)
-
-
-def _json_value(value: object) -> str:
-    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
