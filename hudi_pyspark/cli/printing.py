@@ -8,7 +8,7 @@ import pydoc
 import re
 import sys
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +26,7 @@ from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.description import byte_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # A terminal would obey these, and a line break would split a row.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -43,6 +43,7 @@ _STYLES = {
     "delete": "red",
     "broken": "bold red",
 }
+_NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
 NOTHING = "-"
 
 Output = Literal["table", "json", "csv"]
@@ -57,8 +58,7 @@ def show(
         lines = json_lines(table)  # one JSON array, a row a line
         emit("[\n" + ",\n".join(lines) + "\n]\n" if lines else "[]\n")
     elif output == "csv":
-        write_csv_header(table.schema, sys.stdout.buffer)
-        write_csv_rows(table, sys.stdout.buffer)
+        sys.stdout.buffer.write(csv_of(table))
     else:
         _print_cells(table.select(list(brief)) if brief else table, null)
     sys.stdout.flush()
@@ -110,19 +110,11 @@ def json_lines(table: pa.Table) -> list[str]:
     return lines
 
 
-def write_csv_header(schema: pa.Schema, sink: IO[bytes] | pa.NativeFile) -> None:
-    """Write the line of column names."""
-    sink.write(_csv(schema.empty_table(), is_header=True))
+def csv_of(table: pa.Table, *, has_header: bool = True) -> bytes:
+    """Return rows as CSV: null is an empty field, an empty string a quoted one.
 
-
-def write_csv_rows(table: pa.Table, sink: IO[bytes] | pa.NativeFile) -> None:
-    """Write rows; null is an empty field, an empty string a quoted one, nested values are JSON."""
-    if table.num_rows:
-        sink.write(_csv(table, is_header=False))
-
-
-def _csv(table: pa.Table, *, is_header: bool) -> bytes:
-    """Return CSV, with the columns that it cannot have as text."""
+    What pyarrow does not write as CSV is text: nested values are JSON.
+    """
     columns = [
         pa.chunked_array(map(_texts, column.chunks), pa.string())
         if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_timestamp(kind)
@@ -130,7 +122,7 @@ def _csv(table: pa.Table, *, is_header: bool) -> bytes:
         for column, kind in zip(table.columns, table.schema.types, strict=True)
     ]
     buffer = pa.BufferOutputStream()
-    options = pa_csv.WriteOptions(include_header=is_header)
+    options = pa_csv.WriteOptions(include_header=has_header)
     pa_csv.write_csv(pa.table(columns, names=table.column_names), buffer, options)
     content: bytes = buffer.getvalue().to_pybytes()
     return content
@@ -176,8 +168,8 @@ def _console() -> Console:
 
 def _print_cells(table: pa.Table, null: str) -> None:
     columns = [
-        Column(name, tuple(_cells(name, table.column(name), null)), _is_number(field.type))
-        for name, field in zip(table.column_names, table.schema, strict=True)
+        Column(name, tuple(_cells(name, column, null)), any(test(column.type) for test in _NUMBERS))
+        for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     console = _console()
     if not console.is_terminal:
@@ -219,11 +211,6 @@ def _cells(name: str, column: pa.ChunkedArray, null: str) -> list[str]:
         return [null if text is None else printable(text) for text in column.to_pylist()]
     texts = [text for chunk in column.chunks for text in _texts(chunk).to_pylist()]
     return [null if text is None else text for text in texts]
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-    return any(test(kind) for test in tests)
 
 
 def _rows(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
@@ -292,17 +279,17 @@ def track(items: Sequence[_T], description: str) -> Iterable[_T]:
     )
 
 
-@contextmanager
-def counting(description: str, unit: str) -> Iterator[Callable[[int], None]]:
-    """Show a growing number, for work of unknown length."""
+def count_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches, and show how many rows have been read."""
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TextColumn("{task.completed:,.0f} " + unit),
+        TextColumn("Reading {task.completed:,.0f} rows"),
         TimeElapsedColumn(),
     )
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with bar:
-        task = bar.add_task(description, total=None)
-        yield lambda count: bar.advance(task, count)
+        task = bar.add_task("", total=None)
+        for batch in batches:
+            yield batch
+            bar.advance(task, batch.num_rows)

@@ -29,14 +29,13 @@ from hudi_pyspark.cli.arguments import (
 )
 from hudi_pyspark.cli.printing import (
     Output,
-    counting,
+    count_rows,
+    csv_of,
     emit,
     json_lines,
     say,
     say_aside,
     show,
-    write_csv_header,
-    write_csv_rows,
 )
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.hudi_table import HudiTable
@@ -139,7 +138,7 @@ def scan(
     if explain:
         emit(f"{checked.explain()}\n")
     elif to is None:
-        table = pa.Table.from_batches(_with_progress(checked), schema=checked.schema)
+        table = pa.Table.from_batches(count_rows(checked.to_batches()), schema=checked.schema)
         _show_rows(table, output, hides_meta=columns is None and not meta and output == "table")
     else:
         _export(checked, to, file, overwrite=overwrite)
@@ -208,13 +207,6 @@ def _change_lines(changes: pa.Table) -> pa.Table:
     return named.append_column("columns", pa.array(lines, pa.string()))
 
 
-def _with_progress(scan: Scan) -> Iterator[pa.RecordBatch]:
-    with counting("Reading", "rows") as count:
-        for batch in scan.to_batches():
-            yield batch
-            count(batch.num_rows)
-
-
 def _show_rows(table: pa.Table, output: Output, *, hides_meta: bool) -> None:
     hidden = META_COLUMNS if hides_meta else ()
     shown = table.select([name for name in table.column_names if name not in hidden])
@@ -227,8 +219,8 @@ def _export(scan: Scan, file_format: FileFormat, place: str, *, overwrite: bool)
     with _opened(place, overwrite=overwrite) as sink:
         rows = 0
         with _writing(file_format, scan.schema, sink) as write:
-            for batch in _with_progress(scan):
-                write(batch)
+            for batch in count_rows(scan.to_batches()):
+                write(pa.Table.from_batches([batch]))
                 rows += batch.num_rows
     if place != STANDARD_OUTPUT:
         say_aside(f"{rows} rows written to {place}")
@@ -259,15 +251,13 @@ def _opened(place: str, *, overwrite: bool) -> Iterator[IO[bytes] | pa.NativeFil
 @contextmanager
 def _writing(
     file_format: FileFormat, schema: pa.Schema, sink: IO[bytes] | pa.NativeFile
-) -> Iterator[Callable[[pa.RecordBatch], object]]:
-    """Yield a function that writes a batch."""
+) -> Iterator[Callable[[pa.Table], object]]:
+    """Yield a function that writes rows."""
     if file_format == "parquet":
         with pq.ParquetWriter(sink, schema) as writer:
-            yield writer.write_batch
+            yield writer.write_table
     elif file_format == "csv":
-        write_csv_header(schema, sink)
-        yield lambda batch: write_csv_rows(pa.Table.from_batches([batch]), sink)
+        sink.write(csv_of(schema.empty_table()))
+        yield lambda rows: sink.write(csv_of(rows, has_header=False))
     else:
-        yield lambda batch: sink.write(
-            "".join(f"{line}\n" for line in json_lines(pa.Table.from_batches([batch]))).encode()
-        )
+        yield lambda rows: sink.write("".join(f"{line}\n" for line in json_lines(rows)).encode())

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_pyspark.cli.printing import write_csv_header, write_csv_rows
+from hudi_pyspark.cli.printing import csv_of
 from tests.cli.command import COMMAND, environment, hudi_py, in_process
 from tests.conftest import GOLDEN
 from tests.damage import damage_column, unpack
@@ -137,8 +137,7 @@ def test_nested_values_are_json_within_csv(golden_table):
 def test_null_and_empty_text_differ_in_csv():
     sink = io.BytesIO()
     rows = pa.table({"a": pa.array(["", None, 'x"y\n'])})
-    write_csv_header(rows.schema, sink)
-    write_csv_rows(rows, sink)
+    sink.write(csv_of(rows))
     assert sink.getvalue() == b'"a"\n""\n\n"x""y\n"\n'
 
 
