@@ -38,16 +38,15 @@ def check_logs(
 ) -> Iterator[Finding]:
     """Split every log file into its blocks, and on request decode every record."""
     paths = [path for path, name in stored.data_files.items() if isinstance(name, LogFileName)]
-    timestamps = None
+    columns = pa.schema([])
     if deep and paths:
-        columns = pa.schema([])
         with suppress(UnsupportedTableError):  # nothing was committed yet
             columns = resolve_schema(view)
-        timestamps = _Timestamps(columns)
+    timestamps = _Timestamps(columns)
     has_problem, blocks = False, 0
     for path in track(paths, "Reading log files"):
         size = _committed_bytes(view, committed, stored, path)
-        for result in _check_log(view.storage, path, size, timestamps):
+        for result in _check_log(view.storage, path, size, timestamps if deep else None):
             if isinstance(result, LogBlock):
                 blocks += 1
                 continue
@@ -55,14 +54,9 @@ def check_logs(
             yield result
     if paths and not has_problem:
         how = "all records decoded" if deep else "whole"
-        yield Finding(
-            Severity.OK,
-            LOGS,
-            "",
-            f"{counted(blocks, 'block')} in {counted(len(paths), 'log file')}: {how}",
-        )
-    if timestamps is not None:
-        yield from timestamps.findings(LOGS)
+        message = f"{counted(blocks, 'block')} in {counted(len(paths), 'log file')}: {how}"
+        yield Finding(Severity.OK, LOGS, "", message)
+    yield from timestamps.findings(LOGS)
 
 
 def _committed_bytes(

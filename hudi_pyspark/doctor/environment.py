@@ -63,13 +63,10 @@ def examine_environment(
 ) -> Iterator[Finding]:
     """Check that a machine can read tables."""
     yield _check_python(machine)
-    for package, floor in NEEDED.items():
-        yield _check_package(machine, package, floor, is_needed=True)
-    for package, floor in OPTIONAL.items():
-        if machine.version_of(package) is not None:
-            yield _check_package(machine, package, floor, is_needed=False)
-    if settings is None:
-        settings = spark_settings(machine.env)
+    for package, floor in {**NEEDED, **OPTIONAL}.items():
+        if package in NEEDED or machine.version_of(package) is not None:
+            yield _check_package(machine, package, floor)
+    settings = spark_settings(machine.env) if settings is None else settings
     if machine.version_of("databricks-connect") is not None:  # has a pyspark of its own
         yield _check_pruning(machine, {**settings, _API_MODE: "connect"})
         return
@@ -88,41 +85,35 @@ def examine_environment(
 
 def spark_settings(env: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of a new session that files and the environment define."""
-    folder = env.get("SPARK_CONF_DIR") or (
-        str(Path(env["SPARK_HOME"], "conf")) if env.get("SPARK_HOME") else ""
-    )
+    home, folder = env.get("SPARK_HOME"), env.get("SPARK_CONF_DIR")
+    file = Path(folder or Path(home or "", "conf"), "spark-defaults.conf")
     settings: dict[str, str] = {}
-    file = Path(folder, "spark-defaults.conf") if folder else None
-    if file is not None and file.is_file():
+    if (folder or home) and file.is_file():
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             match = re.fullmatch(r"\s*([^#\s=:]+)\s*[\s=:]\s*(.*?)\s*", line)
             if match:
                 settings[match[1]] = match[2]
     arguments = shlex.split(env.get("PYSPARK_SUBMIT_ARGS", ""))
-    for flag, argument in pairwise(arguments):
-        if flag in ("--conf", "-c") and "=" in argument:
-            key, _, value = argument.partition("=")
-            settings[key] = value
-    return settings
+    given = (argument for flag, argument in pairwise(arguments) if flag in ("--conf", "-c"))
+    return settings | dict(argument.split("=", 1) for argument in given if "=" in argument)
 
 
 def _check_python(machine: Machine) -> Finding:
-    version = ".".join(map(str, machine.python))
+    version, oldest = (".".join(map(str, numbers)) for numbers in (machine.python, OLDEST_PYTHON))
     if machine.python[:2] >= OLDEST_PYTHON:
         return Finding(Severity.OK, PYTHON, "", f"Python {version}")
-    oldest = ".".join(map(str, OLDEST_PYTHON))
     message = f"Python {version}; {oldest} is the lowest supported version"
     return Finding(Severity.PROBLEM, PYTHON, "", message, "Use a newer Python")
 
 
-def _check_package(machine: Machine, package: str, floor: str, *, is_needed: bool) -> Finding:
+def _check_package(machine: Machine, package: str, floor: str) -> Finding:
     version = machine.version_of(package)
     install = f"pip install '{package}>={floor}'"
     if version is None:
         return Finding(Severity.PROBLEM, PACKAGES, package, "not installed", install)
     if _numbers(version) >= _numbers(floor):
         return Finding(Severity.OK, PACKAGES, package, version)
-    severity = Severity.PROBLEM if is_needed else Severity.WARNING
+    severity = Severity.PROBLEM if package in NEEDED else Severity.WARNING
     message = f"{version}; {floor} is the lowest supported version"
     return Finding(severity, PACKAGES, package, message, install)
 
@@ -152,8 +143,8 @@ def _check_java(machine: Machine) -> Finding:
 
 def _check_worker_python(machine: Machine, settings: Mapping[str, str]) -> Finding:
     """Check the Python with which Spark starts the planner and the workers of a Python source."""
-    python = settings.get(_WORKER_PYTHON) or machine.env.get("PYSPARK_PYTHON") or "python3"
     name = "PYSPARK_PYTHON"
+    python = settings.get(_WORKER_PYTHON) or machine.env.get(name) or "python3"
     origin = "PYSPARK_PYTHON is not set, so workers start python3 of the PATH"
     if python != "python3":
         origin = f"workers start {python}"

@@ -16,7 +16,7 @@ from hudi_pyspark.table.config import PROPERTIES_FILE
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
@@ -65,17 +65,12 @@ def examine(
     if not files:
         return
     stored = collect_stored_files(view, committed)
-    checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
-        (FILES, lambda: check_files(view, committed, stored)),
-        (SIZES, lambda: check_sizes(view, committed, stored)),
-        (LOGS, lambda: check_logs(view, committed, stored, track, deep=deep)),
-        (BASES, lambda: check_base_files(view, committed, stored, track, deep=deep)),
-        (METADATA_TABLE, lambda: check_metadata_table(view, committed, stored)),
-    )
-    for name, check in checks:
-        if not contents and name in (LOGS, BASES):
-            continue
-        yield from _guarded(name, check())
+    yield from _guarded(FILES, check_files(view, committed, stored))
+    yield from _guarded(SIZES, check_sizes(view, committed, stored))
+    if contents:
+        yield from _guarded(LOGS, check_logs(view, committed, stored, track, deep=deep))
+        yield from _guarded(BASES, check_base_files(view, committed, stored, track, deep=deep))
+    yield from _guarded(METADATA_TABLE, check_metadata_table(view, committed, stored))
 
 
 def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -97,12 +92,8 @@ def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]
             "An update of the properties was interrupted. Let a writer of Apache Hudi recover "
             "them, or copy the backup over the file",
         )
-    yield Finding(
-        Severity.OK,
-        PROPERTIES,
-        "hoodie.table.version",
-        f"table version {config.version}, {config.table_type.value}: supported",
-    )
+    message = f"table version {config.version}, {config.table_type.value}: supported"
+    yield Finding(Severity.OK, PROPERTIES, "hoodie.table.version", message)
     yield _checksum(config)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,7 +53,14 @@ def check_files(
 ) -> Iterator[Finding]:
     """Find committed files that are missing, and files that no commit names."""
     findings = [*_missing(view, committed, stored), *_missing_sources(view)]
-    findings += [*_unknown(view, stored), *_unmarked(stored)]
+    message = (
+        "the partition has files but no .hoodie_partition_metadata: readers that list folders do "
+        "not find it. This package does, since commits name it"
+    )
+    advice = "Copy the marker file of another partition of the same depth into it"
+    unmarked = (path or "." for path in stored.unmarked)
+    findings += _unknown(view, stored)
+    findings += [Finding(Severity.WARNING, FILES, path, message, advice) for path in unmarked]
     yield from findings
     if not any(finding.severity is Severity.PROBLEM for finding in findings):
         count = len(stored.data_files)
@@ -146,13 +152,9 @@ def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
             "no commit names it: a failed or repeated attempt of a write left it. Readers skip it",
             "Nothing needs to be done; the file only takes space",
         )
-    names_by_path = {
-        path: path.rpartition("/")[2] for path in stored.sizes.keys() - stored.data_files
-    }
+    others = {path: path.rpartition("/")[2] for path in stored.sizes.keys() - stored.data_files}
     foreign = sorted(
-        path
-        for path, name in names_by_path.items()
-        if not is_partition_marker(name) and name[0] not in "._"
+        p for p, name in others.items() if not is_partition_marker(name) and name[0] not in "._"
     )
     if foreign:
         names = ", ".join(foreign[:3]) + (", …" if len(foreign) > 3 else "")
@@ -160,34 +162,20 @@ def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, FILES, "", message)
 
 
-def _unmarked(stored: StoredFiles) -> Iterator[Finding]:
-    for partition in stored.unmarked:
-        yield Finding(
-            Severity.WARNING,
-            FILES,
-            partition or ".",
-            "the partition has files but no .hoodie_partition_metadata: readers that list folders "
-            "do not find it. This package does, since commits name it",
-            "Copy the marker file of another partition of the same depth into it",
-        )
-
-
 def check_sizes(
     view: TableView, committed: TimelineFiles, stored: StoredFiles
 ) -> Iterator[Finding]:
     """Compare the sizes on the storage with those in commits."""
-    counts: Counter[Severity] = Counter()
-    for path, written in sorted(committed.written.items()):
-        if path not in stored.sizes or not written.size:
-            continue
-        finding = _judge_size(view, path, written.size, stored.sizes[path])
-        counts[finding.severity if finding is not None else Severity.OK] += 1
-        if finding is not None:
-            yield finding
-    if counts and not counts[Severity.PROBLEM]:
-        message = f"{counted(counts.total(), 'file')} of the size that commits recorded"
-        if counts[Severity.WARNING]:
-            message = f"none of {counts.total()} files is shorter than its commit recorded"
+    sized = {
+        p: w.size for p, w in sorted(committed.written.items()) if p in stored.sizes and w.size
+    }
+    judged = [_judge_size(view, path, size, stored.sizes[path]) for path, size in sized.items()]
+    findings = [finding for finding in judged if finding is not None]
+    yield from findings
+    if sized and all(finding.severity is Severity.WARNING for finding in findings):
+        message = f"{counted(len(sized), 'file')} of the size that commits recorded"
+        if findings:
+            message = f"none of {len(sized)} files is shorter than its commit recorded"
         yield Finding(Severity.OK, SIZES, "", message)
     yield from _long_logs(view)
 
