@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,11 +9,12 @@ import pyarrow as pa
 from hudi_pyspark.columns.timestamp_repair import mislabelled_columns, repairable_columns
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, reason_of
-from hudi_pyspark.errors import CorruptLogBlockError, HudiError, UnsupportedTableError
+from hudi_pyspark.errors import CorruptLogBlockError, HudiError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
+from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.reading.base_files.base_file import read_base_file
 from hudi_pyspark.table.schema import resolve_schema
 
@@ -38,11 +38,7 @@ def check_logs(
 ) -> Iterator[Finding]:
     """Split every log file into its blocks, and on request decode every record."""
     paths = [path for path, name in stored.data_files.items() if isinstance(name, LogFileName)]
-    columns = pa.schema([])
-    if deep and paths:
-        with suppress(UnsupportedTableError):  # nothing was committed yet
-            columns = resolve_schema(view)
-    timestamps = _Timestamps(columns)
+    timestamps = _Timestamps(known_schema(view) if deep and paths else pa.schema([]))
     has_problem, blocks = False, 0
     for path in track(paths, "Reading log files"):
         size = _committed_bytes(view, committed, stored, path)

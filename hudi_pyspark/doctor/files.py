@@ -166,9 +166,8 @@ def check_sizes(
     view: TableView, committed: TimelineFiles, stored: StoredFiles
 ) -> Iterator[Finding]:
     """Compare the sizes on the storage with those in commits."""
-    sized = {
-        p: w.size for p, w in sorted(committed.written.items()) if p in stored.sizes and w.size
-    }
+    files = sorted(committed.written.items())
+    sized = {path: file.size for path, file in files if path in stored.sizes and file.size}
     judged = [_judge_size(view, path, size, stored.sizes[path]) for path, size in sized.items()]
     findings = [finding for finding in judged if finding is not None]
     yield from findings

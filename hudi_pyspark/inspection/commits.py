@@ -6,8 +6,10 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.columns.type_text import type_text
-from hudi_pyspark.errors import InvalidInstantError
+from hudi_pyspark.errors import InvalidInstantError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.file_name import (
     BaseFileName,
@@ -19,6 +21,7 @@ from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.timeline import Rows, instant_row, with_columns
 from hudi_pyspark.table.archive import load_archived_commits
+from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
@@ -155,6 +158,14 @@ def kind_of(name: BaseFileName | LogFileName) -> str:
 def counts_of(stats: Sequence[WriteStat]) -> dict[str, object]:
     """Return the sums of what some files had written into them, by column."""
     return {column: sum(getattr(s, name) for s in stats) for column, name in _COUNTED.items()}
+
+
+def known_schema(view: TableView) -> pa.Schema:
+    """Return the latest schema of a table; without columns if nothing was committed yet."""
+    try:
+        return resolve_schema(view)
+    except UnsupportedTableError:
+        return pa.schema([])
 
 
 @with_columns("key, value")

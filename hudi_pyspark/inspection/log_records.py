@@ -17,12 +17,12 @@ from hudi_pyspark.errors import (
     HudiError,
     InvalidOptionError,
     MissingFileError,
-    UnsupportedTableError,
 )
 from hudi_pyspark.format.file_name import LogFileName, LogKind, NotADataFile
 from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
-from hudi_pyspark.inspection.timeline import schema_of
+from hudi_pyspark.inspection.timeline import Rows, schema_of, table_of
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
 from hudi_pyspark.reading.log_records.decoder import deleting_rows
@@ -32,12 +32,12 @@ from hudi_pyspark.reading.slice_reader import log_decoder
 from hudi_pyspark.table.live_blocks import scan_blocks
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.table.schema import in_microseconds, resolve_schema
+from hudi_pyspark.table.schema import in_microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup
+    from hudi_pyspark.format.log.delete_block import OrderingGroup
     from hudi_pyspark.inspection.log_blocks import DecodedBlock, SalvagedLog
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.merge_mode import MergeRule
@@ -128,13 +128,9 @@ def _slice_of(view: TableView, path: str) -> FileSlice:
 def _record_columns(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
     """Return the table's columns, then those that only the files have."""
     data_blocks = [block for file in files for block in file.blocks if block.rows is not None]
-    try:
-        table = resolve_schema(view)
-    except UnsupportedTableError:  # nothing was committed yet
-        table = pa.schema([])
-    if any(block.block.block_type is LogBlockType.CDC_DATA_BLOCK for block in data_blocks):
-        table = pa.schema([])  # changes have other columns
-    fields = {field.name: field for field in table}
+    # Changes have other columns.
+    is_cdc = any(block.block.block_type is LogBlockType.CDC_DATA_BLOCK for block in data_blocks)
+    fields = {} if is_cdc else {field.name: field for field in known_schema(view)}
     for block in data_blocks:
         for field in block.rows.schema if block.rows is not None else ():
             fields.setdefault(field.name, in_microseconds(field))
@@ -204,20 +200,9 @@ def _ordering(rows: pa.Table, rule: MergeRule, count: int) -> pa.Array:
 def _delete_rows(block: DecodedBlock, fields: int) -> pa.Table:
     deletes, count = block.deletes, block.record_count or 0
     assert deletes is not None
-    return pa.table(
-        {
-            **_block_columns(block, "delete"),
-            "key": deletes.record_keys,
-            "is_delete": pa.array([True] * count, pa.bool_()),
-            "ordering": _delete_ordering(deletes, count, fields),
-        }
-    )
-
-
-def _delete_ordering(deletes: DeleteRecords, count: int, fields: int) -> pa.Array:
-    values: list[list[str | None] | None] = [None] * count
+    ordering: list[list[str | None] | None] = [None] * count
     for row, text in _ordering_texts(deletes.ordering):
-        values[row] = [text]
+        ordering[row] = [text]
     if deletes.array_ordering is not None:
         width = max(fields, len(deletes.array_ordering.fields))
         several: dict[int, list[str | None]] = {
@@ -228,8 +213,13 @@ def _delete_ordering(deletes: DeleteRecords, count: int, fields: int) -> pa.Arra
                 if row in several:
                     several[row][number] = text
         for row, texts in several.items():
-            values[row] = texts
-    return pa.array(values, pa.list_(pa.string()))
+            ordering[row] = texts
+    columns = {
+        "key": deletes.record_keys,
+        "is_delete": pa.array([True] * count, pa.bool_()),
+        "ordering": pa.array(ordering, pa.list_(pa.string())),
+    }
+    return pa.table({**_block_columns(block, "delete"), **columns})
 
 
 def _ordering_texts(groups: Iterable[OrderingGroup]) -> Iterator[tuple[int, str]]:
@@ -239,25 +229,24 @@ def _ordering_texts(groups: Iterable[OrderingGroup]) -> Iterator[tuple[int, str]
 
 
 def _damage_rows(file: SalvagedLog) -> pa.Table:
-    places: list[dict[str, object]] = [
+    damaged: list[dict[str, object]] = [
         {
             "path": file.path,
-            "block": damaged.number,
-            "offset": damaged.block.offset,
-            "instant_time": damaged.block.instant_time,
-            "problem": damaged.problem,
+            "block": salvaged.number,
+            "offset": salvaged.block.offset,
+            "instant_time": salvaged.block.instant_time,
+            "problem": salvaged.problem,
         }
-        for damaged in file.blocks
-        if damaged.problem
+        for salvaged in file.blocks
+        if salvaged.problem
     ]
     if file.problem:
-        places.append({"path": file.path, "offset": file.size, "problem": file.problem})
-    return _damage(places)
+        damaged.append({"path": file.path, "offset": file.size, "problem": file.problem})
+    return _damage(damaged)
 
 
-def _damage(places: Iterable[Mapping[str, object]]) -> pa.Table:
-    rows = [{**place, "kind": "damage"} for place in places]
-    return pa.Table.from_pylist(rows, schema=_LEADING_COLUMNS)
+def _damage(places: Rows) -> pa.Table:
+    return table_of(({**place, "kind": "damage"} for place in places), _LEADING_COLUMNS)
 
 
 def _block_columns(salvaged: DecodedBlock, kind: str) -> dict[str, pa.Array]:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.inspection.commits import file_kind
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.inspection.commits import file_kind, known_schema
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, file_slices, files
 from hudi_pyspark.inspection.timeline import Rows, schema_of, table_of, with_columns
 from hudi_pyspark.table.partition import partition_scalars
-from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,11 +163,7 @@ def _rows(slices: pa.Table, committed: Mapping[str, CommittedFile]) -> dict[str,
 
 def _value_types(view: TableView) -> dict[str, pa.DataType]:
     """Return the types of the partition columns; text where folder names are formatted times."""
-    config = view.config
-    try:
-        schema = resolve_schema(view)
-    except UnsupportedTableError:  # nothing has been written yet
-        schema = pa.schema([])
+    config, schema = view.config, known_schema(view)
     return {
         name: schema.field(name).type
         if name in schema.names and name not in config.timestamp_partition_fields

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.inspection.columns import INDEX, column_statistics
-from hudi_pyspark.inspection.commits import commits, known_commits
+from hudi_pyspark.inspection.commits import commits, known_commits, known_schema
 from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
 from hudi_pyspark.inspection.timeline import timeline
@@ -20,7 +20,6 @@ from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.records import FILES
 from hudi_pyspark.plot.charts import timeline_marks
 from hudi_pyspark.table.meta_columns import META_COLUMNS
-from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -94,11 +93,8 @@ class Facts:
     @cached_property
     def schema(self) -> pa.Schema:
         """The table's columns, without meta columns; none before the first commit."""
-        try:
-            schema = resolve_schema(self.view)
-        except UnsupportedTableError:
-            return pa.schema([])
-        return pa.schema([field for field in schema if field.name not in META_COLUMNS])
+        columns = known_schema(self.view)
+        return pa.schema([field for field in columns if field.name not in META_COLUMNS])
 
     @cached_property
     def sampled_slices(self) -> pa.Table:
