@@ -194,6 +194,15 @@ STREAM = (
     ".queryName('s').trigger(availableNow=True).start().awaitTermination(90), "
     "spark.table('s').count())"
 )
+# The function runs in a process of the server.
+BATCHES = (
+    "(spark.readStream.format('hudi-py').load(path).select('id').writeStream"
+    ".foreachBatch(lambda batch, number: batch.where('id IS NOT NULL')"
+    ".write.mode('append').parquet(folder + '/batches'))"
+    ".trigger(availableNow=True).start().awaitTermination(90), "
+    "spark.read.parquet(folder + '/batches').columns, "
+    "spark.read.parquet(folder + '/batches').count())"
+)
 REPLACED = (
     "[spark.range(3).selectExpr('id AS ts').createOrReplaceTempView('chosen'), "
     "spark.sql('SELECT max(ts) FROM chosen').first()[0], spark.catalog.dropTempView('chosen')]"
@@ -228,7 +237,7 @@ CACHED = {
     for name, cache in CACHES.items()
 }
 OTHERS = (
-    cached(), NESTED, EXPLAINED, WRITTEN, SQL_WRITTEN, STREAM, FETCHED, CHECKPOINT,
+    cached(), NESTED, EXPLAINED, WRITTEN, SQL_WRITTEN, STREAM, BATCHES, FETCHED, CHECKPOINT,
     VIEW_OF_HINTS, HIDDEN, REPLACED, OTHER_SESSION, COMPRESSED, *CACHED.values(), OFF,
 )  # fmt: skip
 
@@ -278,6 +287,7 @@ def test_view_on_the_server_has_all_rows(answers):
         (WRITTEN, [None, 18]),
         (SQL_WRITTEN, [18, 0, 36]),
         (STREAM, [True, 18]),
+        (BATCHES, [True, ["id"], 18]),
         (FETCHED, [18, 17]),
         (CHECKPOINT, [18]),
     ],
