@@ -25,7 +25,7 @@ COORDINATES = f"org.apache.hudi:{BUNDLE}:{HUDI_VERSION}"
 SPARK_ONLY = frozenset({"three_columns", "join"})  # what Spark makes of columns and joins
 SQL_ONLY: frozenset[str] = frozenset()
 PYSPARK = "pyspark==3.5.*"
-GET_JAR = ["dependency:get", f"-Dartifact={COORDINATES}", "-Dtransitive=false", "-q"]
+S3A = ("org.apache.hadoop:hadoop-aws:3.3.4", "com.amazonaws:aws-java-sdk-bundle:1.12.262")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,12 @@ class Workshop:
 
     Args:
         data: folder for the tables and that environment.
+        on_s3: whether Spark 3.5 reads an object store.
     """
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, *, on_s3: bool = False) -> None:
         self.data = data
+        self._on_s3 = on_s3
 
     def peer(self, name: str) -> Peer:
         """Return the engine with a name.
@@ -85,7 +87,8 @@ class Workshop:
 
     def _hudi_jvm(self) -> Peer:
         title = f"Apache Hudi {HUDI_VERSION}, Spark 3.5"
-        arguments = ("hudi-jvm", str(self.jar))
+        jars = [self.jar, *(_from_maven(name) for name in S3A if self._on_s3)]
+        arguments = ("hudi-jvm", ",".join(map(str, jars)))
         command = self._command(self.old_spark, *arguments)
         return Peer("hudi-jvm", title, command, self.spark_env, has_sql=True)
 
@@ -175,20 +178,7 @@ class Workshop:
     def jar(self) -> Path:
         """Apache Hudi's bundle, from Maven's cache or from Maven Central."""
         given = os.environ.get("HUDI_JAR")
-        cached = (
-            f".m2/repository/org/apache/hudi/{BUNDLE}/{HUDI_VERSION}/{BUNDLE}-{HUDI_VERSION}.jar"
-        )
-        jar = Path(given) if given else Path.home() / cached
-        maven = shutil.which("mvn")
-        if not jar.exists() and maven and not given:
-            print(f"Getting {COORDINATES} with Maven ...", flush=True)
-            subprocess.run([maven, *GET_JAR], check=False)
-        if not jar.exists():
-            raise Missing(
-                f"{jar} is missing. Run: mvn {' '.join(GET_JAR)}   (or set HUDI_JAR to a copy of "
-                f"{BUNDLE}-{HUDI_VERSION}.jar from Maven Central)"
-            )
-        return jar
+        return Path(given) if given else _from_maven(COORDINATES)
 
     @cached_property
     def old_spark(self) -> str:
@@ -251,3 +241,21 @@ class Workshop:
             command = [generator, "parquet", "-s", f"{scale:g}", "--output-dir", str(folder)]
             subprocess.run(command, check=True)
         return folder
+
+
+def _from_maven(coordinates: str) -> Path:
+    """Return a jar from Maven's cache, where Maven puts it if it is not there."""
+    group, name, version = coordinates.split(":")
+    folder = Path.home() / ".m2/repository" / group.replace(".", "/") / name / version
+    jar = folder / f"{name}-{version}.jar"
+    get = ["dependency:get", f"-Dartifact={coordinates}", "-Dtransitive=false", "-q"]
+    maven = shutil.which("mvn")
+    if not jar.exists() and maven:
+        print(f"Getting {coordinates} with Maven ...", flush=True)
+        subprocess.run([maven, *get], check=False)
+    if not jar.exists():
+        raise Missing(
+            f"{jar} is missing. Run: mvn {' '.join(get)}   (or copy it from Maven Central; "
+            f"HUDI_JAR names a copy of {BUNDLE}-{HUDI_VERSION}.jar)"
+        )
+    return jar

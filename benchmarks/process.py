@@ -16,6 +16,7 @@ from benchmarks.peers import PROJECT, Peer
 from benchmarks.usage import Usage, watched
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from benchmarks.queries import Query
@@ -33,9 +34,10 @@ class EngineProcess:
     Args:
         peer: the engine.
         log: file for its standard error.
+        env: more variables of its environment.
     """
 
-    def __init__(self, peer: Peer, log: Path) -> None:
+    def __init__(self, peer: Peer, log: Path, env: Mapping[str, str]) -> None:
         self.peer = peer
         self._log = log
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +46,7 @@ class EngineProcess:
                 peer.command,
                 cwd=PROJECT,
                 # Let the first import compile a checkout, since installed packages are compiled.
-                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **peer.env},
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **peer.env, **env},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -38,6 +38,8 @@ class Measured:
     driver: int = 0  # peak bytes of the engine's process and its JVM
     workers: int = 0  # peak bytes of its Python workers
     total: int = 0  # peak bytes of both at the same moment
+    requests: int = 0  # of the last round, to an object store
+    received: int = 0  # bytes of objects that these returned
     answer: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     start_seconds: tuple[float, ...] = ()  # of new processes, until they accept queries
@@ -151,6 +153,9 @@ def markdown(run: Run) -> str:
         lines += [_heading(table), "", seconds_table(table, run.engines, attrgetter("median")), ""]
         lines += ["The same in seconds of processor time, of all processes of an engine:", ""]
         lines += [seconds_table(table, run.engines, attrgetter("cpu_median")), ""]
+        if any(measured.requests for measured in table.measured):
+            lines += ["Requests of the last round, and MB that they returned:", ""]
+            lines += [requests_table(table, run.engines), ""]
         if FIRST in table.queries:
             lines += ["Peak memory of all rows in a new process, in MB:", ""]
             lines += [memory_table(table, run.engines), ""]
@@ -202,6 +207,17 @@ def _seconds(median: float | None) -> str:
     if median is None:
         return "failed"
     return f"{median:.2f}" if median < 100 else f"{median:.0f}"
+
+
+def requests_table(table: TableResult, engines: Mapping[str, str]) -> str:
+    """Return the requests and megabytes by query and engine."""
+    rows = [["query", *engines.values()]]
+    for query, title in table.queries.items():
+        found = [table.get(name, query) for name in engines]
+        rows.append(
+            [title, *(f"{m.requests}, {m.received / 1e6:.1f}" if m else "-" for m in found)]
+        )
+    return _table(rows)
 
 
 def memory_table(table: TableResult, engines: Mapping[str, str]) -> str:

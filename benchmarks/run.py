@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from benchmarks.chart import draw
+from benchmarks.object_store import ObjectStore, served
 from benchmarks.peers import TPCH, Missing, Peer, Workshop
 from benchmarks.process import EngineFailed, EngineProcess
 from benchmarks.queries import Kind, Query, queries_of
@@ -54,11 +55,15 @@ class Settings:
     rounds: int
     patience: float  # most seconds of a query
     data: Path
+    latency: float  # milliseconds of a request to an object store; 0: local files
+    bandwidth: float  # megabytes per second of that
 
     def to_show(self) -> dict[str, Any]:
         lists = {"tables": self.tables, "engines": self.engines, "queries": self.queries}
         flags = [f"--{name} {','.join(names)}" for name, names in lists.items() if names]
         numbers = [f"--scale {self.scale:g}", f"--rounds {self.rounds}"]
+        if self.latency:
+            numbers += [f"--latency {self.latency:g}", f"--bandwidth {self.bandwidth:g}"]
         command = " ".join(["python -m benchmarks.run", *numbers, *flags])
         return {"scale": self.scale, "rounds": self.rounds, "command": command}
 
@@ -66,8 +71,9 @@ class Settings:
 class Turns:
     """Runs queries on engines one after the other, never two at once."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, store: ObjectStore | None) -> None:
         self._settings = settings
+        self._store = store
         self.versions: dict[str, str] = {}
 
     def warm(self, path: Path, queries: Iterable[Query], peers: list[Peer]) -> list[Measured]:
@@ -95,7 +101,13 @@ class Turns:
                     if peer.name not in running:
                         running[peer.name] = self._start(peer)
                     process = running[peer.name]
+                    before = self._store.counted() if self._store else (0, 0)
                     reply, usage = self._ask(process, path, query, check=number == 0)
+                    after = self._store.counted() if self._store else (0, 0)
+                    requests, size = (b - a for a, b in zip(before, after, strict=True))
+                    results[peer.name] = replace(
+                        results[peer.name], requests=requests, received=size
+                    )
                 except EngineFailed as error:
                     reply, usage = {"error": str(error)}, Usage()
                     running.pop(peer.name, None)
@@ -125,7 +137,8 @@ class Turns:
         return list(results.values())
 
     def _start(self, peer: Peer) -> EngineProcess:
-        process = EngineProcess(peer, self._settings.data / "logs" / f"{peer.name}.log")
+        log = self._settings.data / "logs" / f"{peer.name}.log"
+        process = EngineProcess(peer, log, self._store.env if self._store else {})
         self.versions.update(process.versions)
         return process
 
@@ -165,9 +178,9 @@ def add(measured: Measured, reply: dict[str, Any], usage: Usage, *, is_warm_up: 
     )
 
 
-def runs(settings: Settings) -> Iterator[Run]:
+def runs(settings: Settings, store: ObjectStore | None) -> Iterator[Run]:
     """Yield the results after each table and at the end, since a long run may be interrupted."""
-    workshop = Workshop(settings.data)
+    workshop = Workshop(settings.data, on_s3=store is not None)
     peers: list[Peer] = []
     tables: list[TableResult] = []
     missing: dict[str, str] = {}
@@ -180,7 +193,7 @@ def runs(settings: Settings) -> Iterator[Run]:
     for name in settings.engines:
         with noted(name, missing):
             peers.append(workshop.peer(name))
-    turns = Turns(settings)
+    turns = Turns(settings, store)
     for letter in settings.tables:
         with noted(f"table ({letter})", missing):
             folder = workshop.table(letter, settings.scale)
@@ -249,6 +262,10 @@ def parse_settings(arguments: list[str]) -> tuple[Settings, Path]:
     parser.add_argument("--patience", type=float, default=600, help="seconds for one query")
     parser.add_argument("--data", type=Path, default=default_data, help="keeps tables, Spark 3.5")
     parser.add_argument("--output", type=Path, help="by default DATA/results")
+    parser.add_argument(
+        "--latency", type=float, default=0, help="read by S3, with so many milliseconds a request"
+    )
+    parser.add_argument("--bandwidth", type=float, default=100, help="of S3, in MB per second")
     given = parser.parse_args(arguments)
     known = {FIRST, *(q.name for q in queries_of(TABLES["a"].at(1), {"last_commit_after": ""}))}
     known |= {query.name for query in tpch_queries()}
@@ -272,8 +289,11 @@ def save(run: Run, stem: Path) -> None:
 def main(arguments: list[str]) -> int:
     settings, output = parse_settings(arguments)
     stem = output / f"{''.join(settings.tables)}-{settings.scale:g}"
-    for run in runs(settings):
-        save(run, stem)
+    root = (settings.data / "tables").resolve()
+    on_s3 = served(root, settings.latency, settings.bandwidth) if settings.latency else None
+    with on_s3 or nullcontext() as store:
+        for run in runs(settings, store):
+            save(run, stem)
     print(f"\n{markdown(run)}\n{stem}.md, .json, .png, .svg")
     # Other engines may differ from Apache Hudi: that is reported, but the run does not fail.
     wrong = {engine for table in run.tables for engine, _ in disagreements(table, run.engines)}

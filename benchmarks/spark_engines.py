@@ -11,6 +11,7 @@ import pyspark
 from pyspark.sql import functions as f
 
 from benchmarks.filter_switch import FILTER_OPTION
+from benchmarks.object_store import located
 from benchmarks.queries import CHECKED, GROUPED, JOINED, SUMMED, THREE, Kind, Query
 from benchmarks.spark_session import HUDI_PY, hudi_session, plain_session
 from benchmarks.sql_answer import rows_answer
@@ -68,7 +69,7 @@ class HudiJvm(SparkEngine):
     def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:  # noqa: ARG002
         reader = self.session.read.format("hudi").option(QUERY_TYPE, query.query_type)
         reader = reader.option(BEGIN, query.begin) if query.begin else reader
-        frame = reader.load(path)
+        frame = reader.load(located(path))
         return frame.filter(query.condition.sql) if query.condition else frame
 
 
@@ -83,13 +84,13 @@ class HudiPySpark(SparkEngine):
         reader = reader.option(BEGIN, query.begin) if query.begin else reader
         reader = reader.option("columns", ",".join(columns)) if columns else reader
         if query.condition is None:
-            return reader.load(path)
+            return reader.load(located(path))
         if FILTER_OPTION:
-            return reader.option("filter", query.condition.sql).load(path)
+            return reader.option("filter", query.condition.sql).load(located(path))
         if columns and query.condition.column not in columns:
             named = ",".join((*columns, query.condition.column))
             reader = reader.option("columns", named)
-        return reader.load(path).filter(query.condition.sql)
+        return reader.load(located(path)).filter(query.condition.sql)
 
 
 class HudiPyUser(SparkEngine):
@@ -102,7 +103,9 @@ class HudiPyUser(SparkEngine):
 
     def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:  # noqa: ARG002
         given = {"begin": query.begin} if query.begin else {}
-        frame: DataFrame = self._read(self.session, path, query_type=query.query_type, **given)
+        frame: DataFrame = self._read(
+            self.session, located(path), query_type=query.query_type, **given
+        )
         return frame.filter(query.condition.sql) if query.condition else frame
 
 

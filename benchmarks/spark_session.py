@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from benchmarks.object_store import hadoop_settings
+
 COMMON = {
     "spark.driver.memory": "4g",
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
@@ -36,4 +38,4 @@ def plain_session(more: dict[str, str] | None = None, remote: str = "") -> Spark
 
 
 def hudi_session(jar: str) -> SparkSession:
-    return plain_session({**HUDI, "spark.jars": jar})
+    return plain_session({**HUDI, **hadoop_settings(), "spark.jars": jar})

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.object_store import located
 from benchmarks.sql_answer import rows_answer
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class SqlEngine:
     def run(self, path: str, query: Query) -> dict[str, Any]:
         if self._known != path:
             for table in Path(path).iterdir():
-                self.register(table.name, str(table))
+                self.register(table.name, located(str(table)))
             self._known = path
         return self.rows(query.sql)
 

@@ -163,10 +163,27 @@ def _partition_value(c: Comparison) -> bool:
     def alike(row: Row, change: Callable[[Any], Any]) -> Row:
         return tuple(change(v) if n in places else v for n, v in enumerate(row))
 
+    if _pruned_as_null(c, found, places):
+        return True
     if _moved_in_unclear_folders(c, found, places, is_encoded=is_encoded):
         return True
     missing = Counter(alike(row, theirs) for row in found.missing.elements())
     return missing == Counter(alike(row, shown) for row in found.extra.elements())
+
+
+def _pruned_as_null(c: Comparison, found: Difference, places: set[int]) -> bool:
+    """Whether a condition made Apache Hudi skip rows with an empty value that it has without it.
+
+    It takes the folder that they share with null for null, although it shows them as the file does.
+    """
+    if found.missing or not c.query.filter:
+        return False
+    plain = c.ask_hudi(c.query.with_filter(""))
+    return (
+        isinstance(plain, Answer)
+        and not found.extra - Counter(plain.rows)
+        and all(any(row[place] == "" for place in places) for row in found.extra)
+    )
 
 
 def _moved_in_unclear_folders(
@@ -334,17 +351,32 @@ def _unneeded_file(c: Comparison) -> bool:
     """D27: a file of the range is gone, and the files that are there hold our rows.
 
     The rows of that answer come from the latest files, which other commits may have written.
+    Where they have written partial updates, a row may have values of these and its old commit time.
     Its time travel to the end of the range, where it is not refused, shows our rows, too, except
     for late records of the range, which lose against a record from before it.
     """
     found = c.difference()
     if not found or c.query.kind.value != "incremental" or not c.query.end:
         return False
-    theirs = without_file_name(c, found.missing)
+    ours = without_file_name(c, found.extra)
+    others = Counter(
+        {row: n for row, n in found.missing.items() if without_file_name(c, Counter([row])) - ours}
+    )
     return (
         lacks_files(c)
-        and all_in(theirs, without_file_name(c, found.extra))
+        and (not others or _are_partly_updated(c, others))
         and in_files(c, found.extra - c.rows_at_end())
+    )
+
+
+def _are_partly_updated(c: Comparison, rows: Counter[Row]) -> bool:
+    """Whether the latest rows have these, in file groups with partial updates."""
+    latest = c.ask_hudi(Query(QueryKind.SNAPSHOT, {}))
+    groups = _groups_with_partial_updates(c.path)
+    return (
+        isinstance(latest, Answer)
+        and all_in(rows, Counter(latest.rows))
+        and all(file_id(c.column(row, "_hoodie_file_name")) in groups for row in rows)
     )
 
 
