@@ -250,6 +250,9 @@ class _ChangePlanner:
 
     def _check_cdc_files(self, time: str, partition: str, paths: Sequence[str]) -> None:
         listed = {file.name for file in self.view.listing.files([partition])[partition]}
+        if not listed.issuperset(path.rpartition("/")[2] for path in paths):
+            # Metadata tables that Flink writes lack CDC log files.
+            listed = {file.name for file in self.view.storage.list_directory(partition)}
         for path in paths:
             if path.rpartition("/")[2] not in listed:
                 place = self.view.storage.describe(path)
