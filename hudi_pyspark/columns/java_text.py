@@ -35,20 +35,15 @@ def _java_text(value: float, *, is_double: bool) -> str:
     else:
         is_exact = float(np.float32(nearest)) == value
         shortest = nearest if is_exact else np.format_float_scientific(np.float32(value))
-    digits, exponent = _digits(shortest.lstrip("-"))
+    # Its significant digits, without zeros at the ends, and the exponent of the first of them.
+    mantissa, _, exponent_text = shortest.lstrip("-").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    exponent = int(exponent_text or 0) + len(digits) - len(fraction) - 1
+    digits = digits.rstrip("0")
     if _PLAIN_FROM <= abs(value) < _PLAIN_TO:
         return sign + _plain(digits, exponent)
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
-
-
-def _digits(text: str) -> tuple[str, int]:
-    """Split off significant digits, without zeros at the ends, and the first digit's exponent."""
-    mantissa, _, exponent_text = text.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    exponent = int(exponent_text or 0) + len(whole) - 1
-    digits = whole + fraction
-    leading = len(digits) - len(digits.lstrip("0"))
-    return digits.strip("0"), exponent - leading
 
 
 def _plain(digits: str, exponent: int) -> str:

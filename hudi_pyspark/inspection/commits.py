@@ -18,9 +18,10 @@ from hudi_pyspark.format.file_name import (
     parse_data_file_name,
 )
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
+from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
 from hudi_pyspark.inspection.timeline import Rows, instant_row, with_columns
-from hudi_pyspark.table.archive import load_archived_commits
+from hudi_pyspark.table.archive import load_archived_metadata
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import instant_path
 
@@ -65,7 +66,7 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
         for entry in view.history.archived
         if entry.action in COMMIT_ACTIONS and entry.requested_time not in loaded
     ]
-    bodies = load_archived_commits(view.storage, entries)
+    bodies = load_archived_metadata(view.storage, entries, commit_metadata_of)
     old = [
         KnownCommit(entry.instant, body, is_archived=True)
         for entry, body in zip(entries, bodies, strict=True)

@@ -15,7 +15,7 @@ import struct
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import fastavro
 import pyarrow as pa
@@ -25,20 +25,20 @@ from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
 from hudi_pyspark.format.avro.fastavro_schema import load_schema
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
-from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
 from hudi_pyspark.format.timeline.instant_body import (
     read_body,
     records,
     required,
     undecodable_as_corrupt,
 )
-from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
     from hudi_pyspark.storage import Storage
+
+_T = TypeVar("_T")
 
 _ARCHIVE_FILE = re.compile(r"\.commits_\.archive\.[0-9]+(?:_[0-9-]+)?")
 _MERGE_PLAN = "mergeArchivePlan"
@@ -94,42 +94,50 @@ def load_archive(
     return tuple(unique[key] for key in sorted(unique))
 
 
-def load_archived_commits(
-    storage: Storage, instants: Sequence[ArchivedInstant]
-) -> tuple[CommitMetadata, ...]:
-    """Read what each of these commits, delta commits and replace commits did, in order."""
+def load_archived_metadata(
+    storage: Storage,
+    instants: Sequence[ArchivedInstant],
+    metadata_of: Callable[[Mapping[str, Any]], _T],
+) -> tuple[_T, ...]:
+    """Read what each of these instants did, in order, by the decoder of their action."""
+    # Each archive file is read once, however many of its instants are asked for. An empty body,
+    # as of an instant without content, is decoded as {}.
+    wanted: dict[str, set[tuple[str, str]]] = {}  # path to times and actions
     for instant in instants:
-        if instant.action not in COMMIT_ACTIONS:
-            raise ValueError(f"{instant.action} {instant.requested_time} has no commit metadata")
-    metadata = []
-    for instant, body in zip(instants, load_archived_bodies(storage, instants), strict=True):
-        with undecodable_as_corrupt(instant.path):
-            metadata.append(commit_metadata_of(body))
-    return tuple(metadata)
+        wanted.setdefault(instant.path, set()).add((instant.requested_time, instant.action))
 
+    def read(path: str) -> dict[tuple[str, str, str], Mapping[str, Any]]:
+        keys = wanted[path]
+        if path.endswith(".parquet"):
+            times = [time for time, _ in keys]
+            return {
+                (path, time, action): read_body(body or b"", path=path)
+                for time, action, body in _read_history_rows(
+                    storage, path, _METADATA_COLUMNS, times
+                )
+                if (time, action) in keys
+            }
+        return {
+            (path, entry["commitTime"], entry["actionType"]): next(
+                (entry[field] for field in _BODY_FIELDS if entry.get(field)), {}
+            )
+            for entry in _completed_entries(storage, path, (*_ENTRY_FIELDS, *_BODY_FIELDS))
+            if (entry["commitTime"], entry["actionType"]) in keys
+        }
 
-def load_archived_bodies(
-    storage: Storage, instants: Sequence[ArchivedInstant]
-) -> tuple[Mapping[str, Any], ...]:
-    """Read the decoded content of each instant's completed file, in order; {} if empty."""
-    # Each archive file is read once, however many of its instants are asked for.
-    by_path: dict[str, dict[tuple[str, str], ArchivedInstant]] = {}
-    for instant in instants:
-        by_path.setdefault(instant.path, {})[instant.requested_time, instant.action] = instant
-
-    def read(path: str) -> list[tuple[ArchivedInstant, Mapping[str, Any]]]:
-        read_bodies = _read_history_bodies if path.endswith(".parquet") else _read_archive_bodies
-        return list(read_bodies(storage, path, by_path[path]))
-
-    bodies: dict[ArchivedInstant, Mapping[str, Any]] = {}
+    bodies: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     with ThreadPoolExecutor(_READ_THREADS) as pool:
-        for found in pool.map(read, by_path):
+        for found in pool.map(read, wanted):
             bodies.update(found)
+    metadata = []
     for instant in instants:
-        if instant not in bodies:
+        body = bodies.get((instant.path, instant.requested_time, instant.action))
+        if body is None:
             problem = f"{instant.action} {instant.requested_time} is no longer in this file"
             raise CorruptTimelineError(instant.path, problem)
-    return tuple(bodies[instant] for instant in instants)
+        with undecodable_as_corrupt(instant.path):
+            metadata.append(metadata_of(body))
+    return tuple(metadata)
 
 
 def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
@@ -157,18 +165,17 @@ def load_history_v2(
     storage: Storage, folder: str, since: str = "", until: str = ""
 ) -> Iterator[ArchivedInstant]:
     """Yield the instants of files of the current manifest; metadata columns are not read."""
-    paths = [p for p in _history_files(storage, folder) if _may_have(p, since, until)]
+    paths = [
+        path
+        for path in _history_files(storage, folder)
+        if not (span := _HISTORY_FILE.fullmatch(path))
+        or (since <= span[2] and (not until or span[1] <= until))
+    ]
     read = partial(_read_history_rows, storage, columns=_INSTANT_COLUMNS)
     with ThreadPoolExecutor(_READ_THREADS) as pool:
         for path, rows in zip(paths, pool.map(read, paths), strict=True):
             for time, action, completion_time in rows:
                 yield _archived_instant(time, action, completion_time, path=path)
-
-
-def _may_have(path: str, since: str, until: str) -> bool:
-    """Return whether a file of the history may have instants between two, by its name."""
-    match = _HISTORY_FILE.fullmatch(path)
-    return match is None or (since <= match[2] and (not until or match[1] <= until))
 
 
 def _archived_instant(
@@ -235,26 +242,6 @@ def _schemas(text: str, fields: tuple[str, ...]) -> tuple[Any, Any]:
     if not {"commitTime", "actionType"} <= {field["name"] for field in read_fields}:
         raise ValueError("expected the schema of an archived entry, found another")
     return fastavro.parse_schema(written), fastavro.parse_schema({**written, "fields": read_fields})
-
-
-def _read_archive_bodies(
-    storage: Storage, path: str, wanted: Mapping[tuple[str, str], ArchivedInstant]
-) -> Iterator[tuple[ArchivedInstant, Mapping[str, Any]]]:
-    for entry in _completed_entries(storage, path, (*_ENTRY_FIELDS, *_BODY_FIELDS)):
-        instant = wanted.get((entry["commitTime"], entry["actionType"]))
-        if instant is None:
-            continue
-        yield instant, next((entry[field] for field in _BODY_FIELDS if entry.get(field)), {})
-
-
-def _read_history_bodies(
-    storage: Storage, path: str, wanted: Mapping[tuple[str, str], ArchivedInstant]
-) -> Iterator[tuple[ArchivedInstant, Mapping[str, Any]]]:
-    times = [time for time, _ in wanted]
-    for time, action, body in _read_history_rows(storage, path, _METADATA_COLUMNS, times):
-        instant = wanted.get((time, action))
-        if instant is not None:
-            yield instant, read_body(body or b"", path=path)
 
 
 def _history_files(storage: Storage, folder: str) -> list[str]:

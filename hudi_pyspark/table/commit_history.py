@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hudi_pyspark.errors import TimeTravelError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
-from hudi_pyspark.format.timeline.instant_body import read_body, undecodable_as_corrupt
+from hudi_pyspark.format.timeline.instant_body import body_parser
 from hudi_pyspark.format.timeline.instant_metadata import (
     CommitMetadata,
     clean_metadata_of,
@@ -20,7 +20,7 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     parse_restore_metadata,
     rollback_metadata_of,
 )
-from hudi_pyspark.table.archive import load_archive, load_archived_bodies
+from hudi_pyspark.table.archive import load_archive, load_archived_metadata
 from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path, read_instant
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ class CommitHistory:
     @cached_property
     def commits(self) -> tuple[Instant, ...]:
         """Completed commits, delta commits and replace commits in order of requested time."""
-        return self.timeline.completed_commits(merge_on_read=self.config.is_merge_on_read)
+        commits = self.timeline.commits(merge_on_read=self.config.is_merge_on_read)
+        return tuple(commit for commit in commits if commit.is_completed)
 
     @cached_property
     def committed(self) -> CommittedTimes:
@@ -234,9 +235,10 @@ def known_rollbacks(
 
 def known_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata]]:
     """Yield completed restores of the active timeline with what each did."""
-    for instant in _completed(view, Action.RESTORE):
-        path = instant_path(instant, view.config)
-        yield instant, parse_restore_metadata(read_instant(view.storage, path), path=path)
+    for instant in view.timeline.of_action(Action.RESTORE):
+        if instant.is_completed:
+            path = instant_path(instant, view.config)
+            yield instant, parse_restore_metadata(read_instant(view.storage, path), path=path)
 
 
 def _known(
@@ -246,30 +248,20 @@ def _known(
     *,
     archived: bool,
 ) -> Iterator[tuple[Instant, _T, bool]]:
-    for instant, body, path, is_archived in _bodies(view, action, archived=archived):
-        with undecodable_as_corrupt(path):
-            metadata = metadata_of(body)
-        yield instant, metadata, is_archived
-
-
-def _bodies(
-    view: TableView, action: Action, *, archived: bool
-) -> Iterator[tuple[Instant, Mapping[str, Any], str, bool]]:
-    """Yield instant, decoded body, path, and whether it is archived, archived ones first."""
+    """Yield instant, metadata, and whether it is archived, archived ones first."""
+    active = view.timeline.of_action(action)
     if archived:
-        active = {i.requested_time for i in view.timeline.of_action(action)}
+        times = {instant.requested_time for instant in active}
         entries = [
             entry
             for entry in view.history.archived
-            if entry.action is action and entry.requested_time not in active
+            if entry.action is action and entry.requested_time not in times
         ]
-        bodies = load_archived_bodies(view.storage, entries)
-        for entry, body in zip(entries, bodies, strict=True):
-            yield entry.instant, body, entry.path, True
-    for instant in _completed(view, action):
-        path = instant_path(instant, view.config)
-        yield instant, read_body(read_instant(view.storage, path), path=path), path, False
-
-
-def _completed(view: TableView, action: Action) -> list[Instant]:
-    return [i for i in view.timeline.of_action(action) if i.is_completed]
+        known = load_archived_metadata(view.storage, entries, metadata_of)
+        for entry, metadata in zip(entries, known, strict=True):
+            yield entry.instant, metadata, True
+    for instant in active:
+        if instant.is_completed:
+            path = instant_path(instant, view.config)
+            body = read_instant(view.storage, path)
+            yield instant, body_parser(metadata_of)(body, path=path), False

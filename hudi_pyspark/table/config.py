@@ -121,7 +121,13 @@ class TableConfig:
             database=properties.get("hoodie.database.name", ""),
             version=version,
             table_type=TableType(one_of("hoodie.table.type", [kind.value for kind in TableType])),
-            base_file_format=_base_file_format(properties),
+            # Files with another extension are not seen, so a wrong one would lose rows.
+            base_file_format=one_of(
+                "hoodie.table.base.file.format"
+                if properties.get("hoodie.table.base.file.format")
+                else "hoodie.table.ro.file.format",
+                _BASE_FILE_FORMATS,
+            ),
             base_file_formats_mixed=flag("hoodie.table.multiple.base.file.formats.enable"),
             record_key_fields=_names(properties.get("hoodie.table.recordkey.fields")),
             ordering_fields=_names(
@@ -214,14 +220,6 @@ def _version(properties: Mapping[str, str]) -> int:
     return int(text)
 
 
-def _base_file_format(properties: Mapping[str, str]) -> str:
-    """Return the format; files with another extension are not seen, so a wrong one loses rows."""
-    key = "hoodie.table.base.file.format"
-    if not properties.get(key):
-        key = "hoodie.table.ro.file.format"
-    return _one_of(properties, key, _BASE_FILE_FORMATS)
-
-
 def _one_of(properties: Mapping[str, str], key: str, known: Sequence[str]) -> str:
     """Return a value in upper case; by default the first of those that are known."""
     text = properties.get(key) or known[0]
@@ -264,5 +262,5 @@ def _flag(properties: Mapping[str, str], key: str, *, default: bool = False) -> 
     return text == "true"
 
 
-def _first(properties: Mapping[str, str], *keys: str, default: str = "") -> str:
-    return next((properties[key] for key in keys if properties.get(key)), default)
+def _first(properties: Mapping[str, str], *keys: str) -> str:
+    return next((properties[key] for key in keys if properties.get(key)), "")

@@ -159,7 +159,10 @@ class FileSlices:
 
     def _newest(self, group: FileGroup, until: str) -> FileSlice | None:
         visible = [s for s in group.slices if self._is_visible(s, until)]
-        late = self._logs_of_later_slices(group, until)
+        # Of a commit that was in progress when a compaction was planned, log files belong to the
+        # slice of the compaction, which began later than the commit.
+        later_slices = [s for s in group.slices if s.base_instant_time > until]
+        late = [log for s in later_slices for log in s.log_files if log.instant_time <= until]
         if not visible:
             if not late:
                 return None
@@ -175,18 +178,6 @@ class FileSlices:
             return latest
         previous = visible[-2]
         return previous.with_logs((*previous.log_files, *latest.log_files))
-
-    def _logs_of_later_slices(self, group: FileGroup, until: str) -> list[LogFile]:
-        """Return log files of commits up to an instant, in slices that began later."""
-        # Of a commit that was in progress when a compaction was planned, log files belong to the
-        # slice of the compaction, which began later than the commit.
-        return [
-            log
-            for later in group.slices
-            if later.base_instant_time > until
-            for log in later.log_files
-            if log.instant_time <= until
-        ]
 
     def _base_only(self, group: FileGroup, until: str) -> FileSlice | None:
         planned = self.groups.pending_compaction(group)

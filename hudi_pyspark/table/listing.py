@@ -85,7 +85,6 @@ class DirectoryListing:
         return sorted(partitions if choice is None else choice.choose(partitions))
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
-        """Return the files of some partitions, by partition path."""
         unlisted = [path for path in partition_paths if path not in self._files]
         self._folders += len(unlisted)
         with ThreadPoolExecutor(_LISTING_THREADS) as pool:
@@ -104,7 +103,6 @@ class DirectoryListing:
         return ()
 
     def summary(self) -> str:
-        """Say how many folders have been listed so far."""
         return f"folders of the storage, {self._folders} listed"
 
 

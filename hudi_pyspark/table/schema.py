@@ -54,7 +54,16 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
             "hoodie.table.create.schema is not set. Write to the table first"
         )
     shown = pa.schema([in_microseconds(field) for field in schema])
-    return _with_dropped_partition_columns(_with_meta_columns(shown, view), view)
+    schema = _with_meta_columns(shown, view)
+    if not view.config.drop_partition_columns:
+        return schema
+    dropped = [n for n in view.config.partition_fields if n not in schema.names]
+    if dropped and len(dropped) != len(view.config.partition_fields):
+        raise CorruptTableError(
+            "hoodie.datasource.write.drop.partition.columns is true, but the table schema lacks "
+            f"only some partition columns: {', '.join(dropped)}"
+        )
+    return pa.schema([*schema, *(pa.field(name, pa.string()) for name in dropped)])
 
 
 def _table_columns(text: str) -> pa.Schema:
@@ -117,20 +126,6 @@ def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
     if stored is not None and OPERATION_COLUMN in stored.names:
         names.append(OPERATION_COLUMN)
     return pa.schema([pa.field(name, pa.string()) for name in names] + data)
-
-
-def _with_dropped_partition_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
-    if not view.config.drop_partition_columns:
-        return schema
-    missing = [n for n in view.config.partition_fields if n not in schema.names]
-    if missing and len(missing) != len(view.config.partition_fields):
-        raise CorruptTableError(
-            "hoodie.datasource.write.drop.partition.columns is true, but the table schema lacks "
-            f"only some partition columns: {', '.join(missing)}"
-        )
-    for name in missing:
-        schema = schema.append(pa.field(name, pa.string()))
-    return schema
 
 
 def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema | None:

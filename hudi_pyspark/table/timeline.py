@@ -63,14 +63,6 @@ class Timeline:
         actions = _MERGE_ON_READ_ACTIONS if merge_on_read else _COPY_ON_WRITE_ACTIONS
         return tuple(i for i in self.instants if i.action in actions)
 
-    def completed_commits(self, *, merge_on_read: bool) -> tuple[Instant, ...]:
-        """Return the completed commits, delta commits and replace commits."""
-        return tuple(
-            i
-            for i in self.commits(merge_on_read=merge_on_read)
-            if i.state is InstantState.COMPLETED
-        )
-
     def of_action(self, action: Action) -> tuple[Instant, ...]:
         """Return the instants of one action, in every state."""
         return tuple(i for i in self.instants if i.action is action)

@@ -33,34 +33,30 @@ class TableView:
     """A table as of the moment when its timeline was read, which never happens again."""
 
     # Files that writers add later are invisible, since their instants are not on this timeline.
-    # What most callers ask for is here; `history`, `groups` and `slices` answer everything else.
+    # What most callers ask for is here; `history`, `groups` and `slices` answer all else, and
+    # say what the same properties mean.
 
     history: CommitHistory  # the table's commits, archived ones included
     listing: FileListing
 
     @property
     def storage(self) -> Storage:
-        """Where the table lies."""
         return self.history.storage
 
     @property
     def config(self) -> TableConfig:
-        """The table's properties."""
         return self.history.config
 
     @property
     def timeline(self) -> Timeline:
-        """The table's instants."""
         return self.history.timeline
 
     @cached_property
     def groups(self) -> FileGroups:
-        """The table's file groups."""
         return FileGroups(self.config, self.history, self.listing)
 
     @cached_property
     def slices(self) -> FileSlices:
-        """The table's file slices, by instant."""
         return FileSlices(self.storage, self.config, self.history, self.groups)
 
     def with_listing(self, listing: FileListing) -> TableView:
@@ -69,22 +65,18 @@ class TableView:
 
     @property
     def commits(self) -> tuple[Instant, ...]:
-        """Completed commits, delta commits and replace commits in order of requested time."""
         return self.history.commits
 
     @property
     def committed(self) -> CommittedTimes:
-        """Instants whose log blocks and log files count."""
         return self.history.committed
 
     @property
     def commit_metadata(self) -> LazyMetadata:
-        """Requested time to metadata, for every completed commit of the active timeline."""
         return self.history.commit_metadata
 
     @property
     def last_instant(self) -> str:
-        """Requested time of the newest instant that may start a slice; "" on an empty timeline."""
         return self.slices.last_instant
 
     def file_slices(

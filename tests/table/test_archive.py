@@ -11,8 +11,9 @@ import pytest
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.format.timeline.instant import Action
+from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_commits
+from hudi_pyspark.table.archive import ArchivedInstant, load_archive, load_archived_metadata
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.memory_storage import MemoryStorage
 
@@ -58,6 +59,10 @@ ENTRY = {
 
 def entry(time, action, state="COMPLETED", **metadata):
     return {"commitTime": time, "actionType": action, "actionState": state, **metadata}
+
+
+def commits_of(storage, instants) -> tuple[CommitMetadata, ...]:
+    return load_archived_metadata(storage, instants, commit_metadata_of)
 
 
 def archive_block(*entries):
@@ -202,7 +207,7 @@ class TestArchiveFiles:
             _2=archive_block(entry("003", "commit")),
         )
         instants = load_archive(storage, 1, ARCHIVED)
-        empty, second, first = load_archived_commits(storage, instants[::-1])
+        empty, second, first = commits_of(storage, instants[::-1])
         assert [stat.file_id for stat in first.write_stats["p"]] == ["f-0"]
         assert second.replaced_file_ids == {"p": ("f-0",)}
         assert empty.write_stats == {}
@@ -270,24 +275,19 @@ class TestHistory:
         archived = load_archive(storage, 2, HISTORY)
         assert len(archived) == 3
         with pytest.raises(CorruptTimelineError, match=r"older\.parquet: ValueError"):
-            load_archived_commits(storage, archived[:1])
+            commits_of(storage, archived[:1])
 
     def test_commits_are_read_on_demand(self):
         storage = history()
         first, second, _ = load_archive(storage, 2, HISTORY)
-        found = load_archived_commits(storage, [second, first, second])
+        found = commits_of(storage, [second, first, second])
         assert [[s.file_id for _, s in commit.all_stats()] for commit in found] == [["f-0"]] * 3
-
-    def test_other_actions_have_no_commit_metadata(self):
-        storage = history()
-        with pytest.raises(ValueError, match="clean 003 has no commit metadata"):
-            load_archived_commits(storage, load_archive(storage, 2, HISTORY))
 
     def test_instant_that_left_its_file_is_refused(self):
         archived = load_archive(history(), 2, HISTORY)
         rewritten = history(older_parquet=NEWER)
         with pytest.raises(CorruptTimelineError, match="commit 001 is no longer in this file"):
-            load_archived_commits(rewritten, archived[:1])
+            commits_of(rewritten, archived[:1])
 
     @pytest.mark.parametrize(
         ("replaced", "problem"),
@@ -356,7 +356,7 @@ def test_archived_commits_tell_what_they_wrote(golden_table, case, layout):
     storage = ArrowStorage.parse(str(golden_table(case)))
     archived = load_archive(storage, layout, HISTORY if layout == 2 else ARCHIVED)
     instants = [i for i in archived if i.action != "clean"]
-    for instant, commit in zip(instants, load_archived_commits(storage, instants), strict=True):
+    for instant, commit in zip(instants, commits_of(storage, instants), strict=True):
         stats = list(commit.all_stats())
         assert sorted(partition for partition, _ in stats) == ["amer", "apac", "emea"]
         assert all(instant.requested_time in stat.path or stat.log_files for _, stat in stats)

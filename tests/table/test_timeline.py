@@ -108,12 +108,10 @@ MIXED = timeline(
 def test_commits_of_merge_on_read_are_not_its_table_services():
     found = times(MIXED.commits(merge_on_read=True))
     assert found == ["01", "03", "05", "15", "19", "23", "25"]
-    assert times(MIXED.completed_commits(merge_on_read=True)) == ["01", "03", "05"]
 
 
 def test_commits_of_copy_on_write_are_no_delta_commits():
     assert times(MIXED.commits(merge_on_read=False)) == ["01", "05", "19", "23", "25"]
-    assert times(MIXED.completed_commits(merge_on_read=False)) == ["01", "05"]
 
 
 def test_pending_actions_by_kind():

@@ -41,7 +41,7 @@ from hudi_pyspark.format.timeline.internal_schema import (
     parse_internal_schema,
     parse_schema_history,
 )
-from hudi_pyspark.table.archive import load_archive, load_archived_bodies
+from hudi_pyspark.table.archive import load_archive, load_archived_metadata
 from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.partition import partition_scalars
 from tests.data_file_names import name_of
@@ -235,7 +235,7 @@ def _internal_schema(data: bytes) -> None:
 
 def _archive(data: bytes) -> None:
     storage = MemoryStorage({"archived/.commits_.archive.1_1-0-1": data})
-    load_archived_bodies(storage, load_archive(storage, 1, "archived"))
+    load_archived_metadata(storage, load_archive(storage, 1, "archived"), dict)
 
 
 def _history(data: bytes) -> None:
@@ -244,7 +244,7 @@ def _history(data: bytes) -> None:
     storage = MemoryStorage(
         {"h/_version_": b"1", "h/manifest_1": manifest, "h/1_1_0.parquet": b"PAR1" + file}
     )
-    load_archived_bodies(storage, load_archive(storage, 2, "h"))
+    load_archived_metadata(storage, load_archive(storage, 2, "h"), dict)
 
 
 def _names(data: bytes) -> None:

@@ -115,7 +115,6 @@ class Block:
         return content
 
     def corrupt(self, problem: str) -> HFileError:
-        """Return the error for this block."""
         return HFileError(problem, self.offset)
 
     def _verify(self, kind: int, per_checksum: int, end: int) -> None:

@@ -54,7 +54,6 @@ class OnlyRows:
         return any(re.search(text, content) is not None for text in texts)
 
     def matches(self, table: pa.Table) -> pa.Array:
-        """Return for each row whether it is wanted."""
         return pc.is_in(table.column(self.column), value_set=self.values)
 
 

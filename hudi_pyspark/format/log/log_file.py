@@ -125,7 +125,12 @@ def _parse_header(entries: Mapping[str, str], path: str) -> dict[HeaderKey, str]
     """Return the entries of a footer by header key; unknown ones are left out."""
     named = {key.removeprefix(_ENTRY_PREFIX): value for key, value in entries.items()}
     if _HEADER_ENTRY in entries:
-        named = _parse_json(entries[_HEADER_ENTRY], path)
+        try:
+            named = json.loads(entries[_HEADER_ENTRY])
+        except (ValueError, RecursionError) as error:
+            raise CorruptLogBlockError(f"the header is not JSON: {error}", path, 0) from error
+        if not isinstance(named, dict) or not all(isinstance(v, str) for v in named.values()):
+            raise CorruptLogBlockError("expected a header of texts, found other JSON", path, 0)
     version = named.get("VERSION", "0").strip()
     if not version.isdecimal() or len(version) > _LONGEST_VERSION:
         raise CorruptLogBlockError(f"the header's VERSION is {version!r}", path, 0)
@@ -135,13 +140,3 @@ def _parse_header(entries: Mapping[str, str], path: str) -> dict[HeaderKey, str]
             "Upgrade hudi-pyspark, or read the table with Apache Hudi"
         )
     return {_KEYS[name]: text for name, text in named.items() if name in _KEYS}
-
-
-def _parse_json(text: str, path: str) -> dict[str, str]:
-    try:
-        values: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CorruptLogBlockError(f"the header is not JSON: {error}", path, 0) from error
-    if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
-        raise CorruptLogBlockError("expected a header of texts, found other JSON", path, 0)
-    return values

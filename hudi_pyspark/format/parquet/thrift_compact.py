@@ -53,17 +53,14 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
     """Fields by number, in order, with their types; ThriftError if one is not as asked for."""
 
     def integer(self, number: int) -> int:
-        """Return the integer of a field."""
         value: int = self._value(number, _INTEGERS, "an integer")
         return value
 
     def list(self, number: int) -> ThriftList:
-        """Return the list of a field."""
         value: ThriftList = self._value(number, (ThriftType.LIST, ThriftType.SET), "a list")
         return value
 
     def struct(self, number: int) -> ThriftStruct:
-        """Return the struct of a field."""
         value: ThriftStruct = self._value(number, (ThriftType.STRUCT,), "a struct")
         return value
 

@@ -150,7 +150,6 @@ class Instant:
 
     @property
     def is_completed(self) -> bool:
-        """Whether the action is done."""
         return self.state is InstantState.COMPLETED
 
 

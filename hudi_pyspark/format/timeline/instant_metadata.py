@@ -45,7 +45,6 @@ class WriteStat:
 
     @property
     def file_name(self) -> str:
-        """The last part of the path."""
         return self.path.rpartition("/")[2]
 
 
@@ -137,7 +136,6 @@ class ReplacePlan:
         return self.operation_type is WriteOperationType.CLUSTER
 
     def all_slices(self) -> Iterator[PlannedSlice]:
-        """Yield the slices of all groups."""
         for group in self.input_groups:
             yield from group
 
@@ -169,7 +167,6 @@ class RolledBackPartition:
     partition_path: str
     deleted_files: tuple[str, ...]  # names
     rollback_log_files: tuple[str, ...]  # names of log files to which a rollback block was written
-    failed_log_files: tuple[str, ...]  # names of log files that the failed commit had written
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +241,6 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
                 partition_path=partition_path,
                 deleted_files=_file_names(undone, "successDeleteFiles"),
                 rollback_log_files=_file_names(undone, "rollbackLogFiles"),
-                failed_log_files=_file_names(undone, "logFilesFromFailedCommit"),
             )
             for partition_path, undone in _partitions(record)
         ),

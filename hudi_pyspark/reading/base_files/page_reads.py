@@ -16,11 +16,11 @@ from hudi_pyspark.columns.arrays import is_true
 from hudi_pyspark.format.parquet.checked_file import check_row_count
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
-from hudi_pyspark.storage.remote_file import HOLE, RemoteFile, coalesce, prefetch
+from hudi_pyspark.storage.remote_file import RemoteFile, coalesce, prefetch
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from hudi_pyspark.format.parquet.pages import ColumnPages, Mask, Rows
@@ -131,25 +131,6 @@ def is_among(columns: Sequence[str], leaf: str) -> bool:
     return leaf in columns or leaf.partition(".")[0] in columns
 
 
-class FileParts:
-    """Parts of a file (begins and ends in bytes), read at once where a hole is small."""
-
-    def __init__(self, file: File, spans: Iterable[tuple[int, int]], *, hole: int) -> None:
-        ranges = coalesce(spans, hole=hole)
-        prefetch(file, ranges)
-        self._begins = [begin for begin, _ in ranges]
-        self._blocks = []
-        for begin, end in ranges:
-            file.seek(begin)
-            self._blocks.append(memoryview(file.read(end - begin)))
-
-    def __call__(self, begin: int, end: int) -> memoryview:
-        """Return the bytes between two offsets, which lie within one of the parts."""
-        block = bisect_right(self._begins, begin) - 1
-        start = begin - self._begins[block]
-        return self._blocks[block][start : start + end - begin]
-
-
 class PagedFile:
     """A Parquet file that pyarrow reads, with access to single pages of the same open file."""
 
@@ -199,6 +180,18 @@ class PagedFile:
             leaf: self.footer.pages(group, leaf, indexes(*span)) for leaf, span in spans.items()
         }
 
-    def parts(self, spans: Iterable[tuple[int, int]], *, hole: int = HOLE) -> FileParts:
-        """Read parts of the file; see `FileParts`."""
-        return FileParts(self._file, spans, hole=hole)
+    def parts(self, spans: Iterable[Span]) -> Callable[[int, int], memoryview]:
+        """Read parts of the file, and return the function that takes bytes out of one of them."""
+        # Where a hole between two parts is small, they are read at once.
+        ranges = coalesce(spans)
+        prefetch(self._file, ranges)
+        begins, blocks = [begin for begin, _ in ranges], []
+        for begin, end in ranges:
+            self._file.seek(begin)
+            blocks.append(memoryview(self._file.read(end - begin)))
+
+        def bytes_between(begin: int, end: int) -> memoryview:
+            block = bisect_right(begins, begin) - 1
+            return blocks[block][begin - begins[block] : end - begins[block]]
+
+        return bytes_between

@@ -39,7 +39,6 @@ class OrderingValues:
         return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
 
     def take(self, rows: Rows) -> OrderingValues:
-        """Return the values of some records, in that order."""
         indices = pa.array(rows)
         return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
 

@@ -67,7 +67,6 @@ class Marks:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory."""
         size: int = sum(array.nbytes for array in [*self.arrays(), *self.ordering.fields])
         return size
 
@@ -77,7 +76,6 @@ class Marks:
         return self.is_delete & self.has_default_ordering
 
     def take(self, indices: Rows) -> Marks:
-        """Return the marks of some records, in that order."""
         return Marks(self.ordering.take(indices), *(a[indices] for a in self.arrays()))
 
     def arrays(self) -> list[npt.NDArray[Any]]:
@@ -111,7 +109,6 @@ class Records:
         )
 
     def take(self, indices: Rows) -> Records:
-        """Return some of the records, in that order."""
         rows = self.rows.take(pa.array(indices))
         return Records(rows, self.has_row[indices], self.marks.take(indices))
 
@@ -199,7 +196,6 @@ class LogRecords:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory."""
         arrays = [self.rows, self.row, self.keys, self.marks]
         size: int = sum(array.nbytes for array in arrays)
         return size + (self.positions.nbytes if self.positions is not None else 0)

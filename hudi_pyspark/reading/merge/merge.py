@@ -9,7 +9,6 @@ would beat the base row later (see "Worked consequences" in the tests' oracle).
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from hudi_pyspark.table.merge_mode import RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from hudi_pyspark.columns.arrays import Mask, Rows
     from hudi_pyspark.custom_mergers import PayloadMerger
@@ -50,16 +49,29 @@ def merge(
     ``takes_part`` excludes are left out, but count where log records name row positions.
     """
     if rule.folds_base_rows:
-        fold = partial(fold_log, rule=rule, merger=merger)
-        yield from _fold_with_base(base, log, rule, fold, takes_part, batch_rows=batch_rows)
-        return
-    winners = fold_log(log, rule, merger)
-    matcher = BaseRowMatcher(winners, takes_part)
-    if winners_take_values(log, rule):
-        merge_pair = pair_merge(rule, log.column_sets, merger)
-        yield from _merge_pairs(base, winners, matcher, merge_pair, rule, batch_rows=batch_rows)
+        touched: list[LogRecords] = []
+        yield from _split_off_touched(base, log, rule, touched, takes_part)
+        winners = fold_log(
+            LogRecords.concat([*touched, replace(log, positions=None)]), rule, merger
+        )
+        left = winners.row[~winners.marks.is_delete]
     else:
-        yield from _merge_whole_records(base, winners, matcher, rule, batch_rows=batch_rows)
+        winners = fold_log(log, rule, merger)
+        matcher = BaseRowMatcher(winners, takes_part)
+        if winners_take_values(log, rule):
+            merge_pair = pair_merge(rule, log.column_sets, merger)
+            yield from _merge_pairs(base, matcher, merge_pair, rule)
+            left = matcher.unmet_rows
+        else:
+            left = yield from _merge_whole_records(base, matcher, rule)
+    # In log order, and never all at once, since a slice may have gigabytes.
+    is_left = np.zeros(winners.rows.num_rows, np.bool_)
+    is_left[left] = True
+    for start in range(0, len(is_left), batch_rows):
+        mask = pa.array(is_left[start : start + batch_rows])
+        table = winners.rows.slice(start, batch_rows).filter(mask).combine_chunks()
+        if table.num_rows:
+            yield table
 
 
 def changed_rows(
@@ -83,7 +95,7 @@ def changed_rows(
         yield "d", touched.filter(pa.array(is_delete)), None
         is_update = pa.array(~is_delete & differing_rows(touched, merged.rows))
         yield "u", touched.filter(is_update), merged.rows.filter(is_update)
-    yield "i", None, winners.rows.take(pa.array(_unmet_rows(winners, matcher)))
+    yield "i", None, winners.rows.take(pa.array(matcher.unmet_rows))
 
 
 def unmerged(
@@ -96,45 +108,38 @@ def unmerged(
             yield records.rows.slice(start, batch_rows).combine_chunks()
 
 
-def _fold_with_base(
+def _split_off_touched(
     base: Iterable[pa.Table],
     log: LogRecords,
     rule: MergeRule,
-    fold: Callable[[LogRecords], LogRecords],
+    touched: list[LogRecords],
     takes_part: RowFilter | None,
-    *,
-    batch_rows: int,
 ) -> Iterator[pa.Table]:
-    """Fold base rows and log records together, as Apache Hudi merges the files of an LSM tree."""
-    touched = [LogRecords.of_base_rows(log.rows.schema.empty_table(), rule, log.column_sets)]
-    log = replace(log, positions=None)
+    """Yield the base rows without a log record, and collect the others."""
+    # Apache Hudi merges the files of an LSM tree alike: base rows are the oldest records.
+    touched.append(LogRecords.of_base_rows(log.rows.schema.empty_table(), rule, log.column_sets))
     for table in base:
         rows = table if takes_part is None else table.filter(pa.array(takes_part(table)))
         is_touched = pc.is_in(_record_keys(rows), value_set=log.keys)
-        touched_rows = rows.filter(is_touched)
-        touched.append(LogRecords.of_base_rows(touched_rows, rule, log.column_sets))
+        touched.append(LogRecords.of_base_rows(rows.filter(is_touched), rule, log.column_sets))
         yield rows.filter(pc.invert(is_touched))
-    winners = fold(LogRecords.concat([*touched, log]))
-    is_left = ~winners.marks.is_delete
-    yield from _select_rows(winners.rows, winners.row[is_left], batch_rows)
 
 
 def _merge_whole_records(
-    base: Iterable[pa.Table],
-    winners: LogRecords,
-    matcher: BaseRowMatcher,
-    rule: MergeRule,
-    *,
-    batch_rows: int,
-) -> Iterator[pa.Table]:
-    """Run the second phase where either the base row or the log record stays as it is."""
+    base: Iterable[pa.Table], matcher: BaseRowMatcher, rule: MergeRule
+) -> Generator[pa.Table, None, Rows]:
+    """Run the second phase where either the base row or the log record stays as it is.
+
+    Returns the ordinals of the log rows that are left.
+    """
+    winners = matcher.winners
     is_left = ~winners.marks.is_delete  # and no base row has won against it yet
     for table in base:
         match = matcher.match(table)
         base_wins = _base_wins(match, winners, rule)
         is_left[match.winners[base_wins]] = False
         yield _without(match.table, match.rows[~base_wins])
-    yield from _select_rows(winners.rows, winners.row[is_left], batch_rows)
+    return winners.row[is_left]
 
 
 def _base_wins(match: Match, winners: LogRecords, rule: MergeRule) -> Mask:
@@ -146,35 +151,15 @@ def _base_wins(match: Match, winners: LogRecords, rule: MergeRule) -> Mask:
     return marks.ordering.older_than(base_ordering) & ~marks.is_commit_time_delete
 
 
-def _select_rows(rows: pa.Table, ordinals: Rows, batch_rows: int) -> Iterator[pa.Table]:
-    """Yield some log rows in log order; never all at once, since a slice may have gigabytes."""
-    is_selected = np.zeros(rows.num_rows, np.bool_)
-    is_selected[ordinals] = True
-    for start in range(0, rows.num_rows, batch_rows):
-        mask = pa.array(is_selected[start : start + batch_rows])
-        table = rows.slice(start, batch_rows).filter(mask).combine_chunks()
-        if table.num_rows:
-            yield table
-
-
 def _merge_pairs(
-    base: Iterable[pa.Table],
-    winners: LogRecords,
-    matcher: BaseRowMatcher,
-    merge_pair: PairMerge,
-    rule: MergeRule,
-    *,
-    batch_rows: int,
+    base: Iterable[pa.Table], matcher: BaseRowMatcher, merge_pair: PairMerge, rule: MergeRule
 ) -> Iterator[pa.Table]:
     """Run the second phase where the winner takes values from the loser."""
     for table in base:
         match = matcher.match(table)
         yield _without(match.table, match.rows)
-        _, merged = _merge_match(match, winners, merge_pair, rule)
+        _, merged = _merge_match(match, matcher.winners, merge_pair, rule)
         yield merged.rows.filter(pa.array(~merged.marks.is_delete))
-    left = _unmet_rows(winners, matcher)
-    for start in range(0, len(left), batch_rows):
-        yield winners.rows.take(pa.array(left[start : start + batch_rows]))
 
 
 def _merge_match(
@@ -187,13 +172,6 @@ def _merge_match(
     # Java classes are compared among log records only.
     marks = replace(newer.marks, has_other_class=np.zeros(len(newer), np.bool_))
     return touched, merge_pair(older, replace(newer, marks=marks))
-
-
-def _unmet_rows(winners: LogRecords, matcher: BaseRowMatcher) -> Rows:
-    """Return the ordinals of log rows that have met no base row and are not deletes."""
-    is_row = (winners.row != NO_ROW) & ~winners.marks.is_delete
-    unmet: Rows = winners.row[is_row & ~matcher.is_met]
-    return unmet
 
 
 def _without(table: pa.Table, rows: Rows) -> pa.Table:
@@ -220,17 +198,27 @@ class BaseRowMatcher:
     # which log records have met their row.
 
     def __init__(self, winners: LogRecords, takes_part: RowFilter | None = None) -> None:
-        self._keys = winners.keys
-        self._positions = winners.positions
+        self.winners = winners
         self._takes_part = takes_part
         self._rows_before = 0
-        self.is_met = np.zeros(len(winners), np.bool_)  # per log record, so far
+        self._is_met = np.zeros(len(winners), np.bool_)  # per log record, so far
+
+    @property
+    def unmet_rows(self) -> Rows:
+        """Ordinals of the log rows that have met no base row and are not deletes."""
+        winners = self.winners
+        is_row = (winners.row != NO_ROW) & ~winners.marks.is_delete
+        unmet: Rows = winners.row[is_row & ~self._is_met]
+        return unmet
 
     def match(self, table: pa.Table) -> Match:
         """Match the next base table."""
         # A log record meets one base row only: of duplicate keys in a base file, the first.
-        if self._positions is not None:
-            rows, winners = self._match_positions(self._positions, table.num_rows)
+        if self.winners.positions is not None:
+            first_row, self._rows_before = self._rows_before, self._rows_before + table.num_rows
+            begin, end = np.searchsorted(self.winners.positions, (first_row, self._rows_before))
+            rows = self.winners.positions[begin:end] - first_row
+            winners = np.arange(begin, end)
             if self._takes_part is not None:
                 takes_part = self._takes_part(table)
                 is_left = takes_part[rows]
@@ -240,25 +228,20 @@ class BaseRowMatcher:
             if self._takes_part is not None:
                 table = table.filter(pa.array(self._takes_part(table)))
             rows, winners = self._match_keys(table)
-        is_new = ~self.is_met[winners]
-        self.is_met[winners] = True
+        is_new = ~self._is_met[winners]
+        self._is_met[winners] = True
         return Match(table, rows[is_new], winners[is_new])
-
-    def _match_positions(self, positions: Rows, length: int) -> tuple[Rows, Rows]:
-        first_row, self._rows_before = self._rows_before, self._rows_before + length
-        begin, end = np.searchsorted(positions, (first_row, first_row + length))
-        return positions[begin:end] - first_row, np.arange(begin, end)
 
     def _match_keys(self, table: pa.Table) -> tuple[Rows, Rows]:
         """Return the first row of each log record that the table has, and these records."""
-        keys = _record_keys(table)
+        keys, log_keys = _record_keys(table), self.winners.keys
         # The value set is hashed anew for each table, so use the smaller side: with
         # a million log records that is ten times faster.
-        if len(keys) < len(self._keys):
-            first_rows = _index_in(self._keys, keys)
+        if len(keys) < len(log_keys):
+            first_rows = _index_in(log_keys, keys)
             winners = np.flatnonzero(first_rows != NO_ROW)
             return first_rows[winners], winners
-        indices = _index_in(keys, self._keys)
+        indices = _index_in(keys, log_keys)
         rows = np.flatnonzero(indices != NO_ROW)
         winners, first = np.unique(indices[rows], return_index=True)
         return rows[first], winners

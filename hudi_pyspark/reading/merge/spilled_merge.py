@@ -83,7 +83,6 @@ class LogInMemory:
         base: Iterable[pa.Table],
         merge_pass: Callable[[Iterable[pa.Table], LogRecords], Iterator[_T]],
     ) -> Iterator[_T]:
-        """Merge base rows with the log records; see `LogOnDisk.merge`."""
         return merge_pass(base, self.records)
 
     def close(self) -> None:
@@ -106,16 +105,16 @@ class LogOnDisk:
 
     def add(self, parts: Iterable[LogRecords]) -> bool:
         """Put records into their buckets; False if some lack the position that identifies them."""
-        return all(map(self._add, _group(parts, self.memory.group)))
-
-    def _add(self, parts: Sequence[LogRecords]) -> bool:
-        log = self.decoder.concatenate(parts)
-        if not self.by_position:
-            by_key = replace(log, positions=None)
-            self._buckets.add(by_key.to_spill_table(), key_buckets(log.keys))
-        elif log.positions is not None:
-            self._buckets.add(log.to_spill_table(), log.positions % BUCKETS)
-        return not self.by_position or log.positions is not None or not len(log)
+        for group in _group(parts, self.memory.group):
+            log = self.decoder.concatenate(group)
+            if not self.by_position:
+                by_key = replace(log, positions=None)
+                self._buckets.add(by_key.to_spill_table(), key_buckets(log.keys))
+            elif log.positions is not None:
+                self._buckets.add(log.to_spill_table(), log.positions % BUCKETS)
+            elif len(log):
+                return False
+        return True
 
     def merge(
         self,
@@ -291,7 +290,6 @@ class SpillFile:
         return Span(offset, len(content), table.nbytes)
 
     def read(self, span: Span) -> pa.Table:
-        """Read a table back."""
         self._file.seek(span.offset)
         return pa.ipc.open_stream(self._file.read(span.length)).read_all()
 
@@ -300,7 +298,6 @@ class SpillFile:
         self._file.truncate(0)
 
     def close(self) -> None:
-        """Remove the file."""
         self._file.close()
 
     def _failed(self, error: OSError) -> SpillError:
@@ -319,7 +316,6 @@ class Buckets:
         self._spans: list[list[Span]] = [[] for _ in range(count)]
 
     def add(self, table: pa.Table, buckets: Rows) -> None:
-        """Put rows into their buckets."""
         order = np.argsort(buckets, kind="stable")
         rows = table.take(pa.array(order))
         ends = np.cumsum(np.bincount(buckets, minlength=len(self._spans)))
@@ -328,7 +324,6 @@ class Buckets:
                 spans.append(self._file.write(rows.slice(start, end - start)))
 
     def are_empty(self, buckets: Sequence[int]) -> bool:
-        """Decide whether some buckets are all empty."""
         return not any(self._spans[bucket] for bucket in buckets)
 
     def sizes(self) -> Rows:

@@ -418,7 +418,7 @@ ROLLBACK = {
 }
 ROLLED_BACK = RollbackMetadata(
     (T2,),
-    (RolledBackPartition("p", (BASE,), (LOG_2,), (LOG_1,)),),
+    (RolledBackPartition("p", (BASE,), (LOG_2,)),),
 )
 
 
