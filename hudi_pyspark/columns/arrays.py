@@ -46,7 +46,7 @@ def repeat(value: pa.Scalar, length: int) -> pa.Array:
 
 def any_of(*tests: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
     """Return the test whether a type passes one of several tests."""
-    return lambda kind: any(test(kind) for test in tests)
+    return lambda data_type: any(test(data_type) for test in tests)
 
 
 def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:

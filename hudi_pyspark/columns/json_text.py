@@ -25,9 +25,9 @@ _CONTROL = "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]"
 
 def json_text(values: pa.Array) -> pa.Array:
     """Return the JSON text of each value; ``null`` where it is null."""
-    kind = values.type
+    data_type = values.type
     for fits, convert in _CONVERSIONS:
-        if fits(kind):
+        if fits(data_type):
             return pc.fill_null(convert(values), "null")
     return pc.fill_null(values.cast(pa.string()), "null")
 

@@ -12,22 +12,24 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 
-def narrow_type(kind: pa.DataType, wanted: pa.DataType) -> pa.DataType:
+def narrow_type(data_type: pa.DataType, wanted: pa.DataType) -> pa.DataType:
     """Return a type without nested fields that ``wanted`` lacks; all of a struct if it has none."""
-    if pa.types.is_struct(kind) and pa.types.is_struct(wanted):
+    if pa.types.is_struct(data_type) and pa.types.is_struct(wanted):
         chosen = [
             field.with_type(narrow_type(field.type, wanted.field(field.name).type))
-            for field in kind
+            for field in data_type
             if wanted.get_field_index(field.name) >= 0
         ]
-        return pa.struct(chosen) if chosen else kind
-    if pa.types.is_list(kind) and pa.types.is_list(wanted):
-        item = kind.value_field
+        return pa.struct(chosen) if chosen else data_type
+    if pa.types.is_list(data_type) and pa.types.is_list(wanted):
+        item = data_type.value_field
         return pa.list_(item.with_type(narrow_type(item.type, wanted.value_type)))
-    if pa.types.is_map(kind) and pa.types.is_map(wanted):
-        item = kind.item_field
-        return pa.map_(kind.key_field, item.with_type(narrow_type(item.type, wanted.item_type)))
-    return kind
+    if pa.types.is_map(data_type) and pa.types.is_map(wanted):
+        item = data_type.item_field
+        return pa.map_(
+            data_type.key_field, item.with_type(narrow_type(item.type, wanted.item_type))
+        )
+    return data_type
 
 
 def narrow_fields(
@@ -56,23 +58,23 @@ def leaf_paths(file: pq.ParquetFile, wanted: pa.Schema) -> list[str]:
     return leaves if first == len(file.schema) else list(wanted.names)
 
 
-def _chosen_leaves(kind: pa.DataType, wanted: pa.DataType, first: int) -> Iterator[int]:
+def _chosen_leaves(data_type: pa.DataType, wanted: pa.DataType, first: int) -> Iterator[int]:
     """Yield the ordinals of the leaves, the first of which is given."""
-    if kind.equals(wanted) or not pa.types.is_nested(kind):
-        yield from range(first, first + _count_leaves(kind))
-    elif pa.types.is_struct(kind):
-        for field in kind:
+    if data_type.equals(wanted) or not pa.types.is_nested(data_type):
+        yield from range(first, first + _count_leaves(data_type))
+    elif pa.types.is_struct(data_type):
+        for field in data_type:
             if wanted.get_field_index(field.name) >= 0:
                 yield from _chosen_leaves(field.type, wanted.field(field.name).type, first)
             first += _count_leaves(field.type)
-    elif pa.types.is_map(kind):
-        keys = _count_leaves(kind.key_type)
+    elif pa.types.is_map(data_type):
+        keys = _count_leaves(data_type.key_type)
         yield from range(first, first + keys)
-        yield from _chosen_leaves(kind.item_type, wanted.item_type, first + keys)
+        yield from _chosen_leaves(data_type.item_type, wanted.item_type, first + keys)
     else:
-        yield from _chosen_leaves(kind.value_type, wanted.value_type, first)
+        yield from _chosen_leaves(data_type.value_type, wanted.value_type, first)
 
 
-def _count_leaves(kind: pa.DataType) -> int:
-    children = (kind.field(i).type for i in range(kind.num_fields))
-    return sum(map(_count_leaves, children)) if pa.types.is_nested(kind) else 1
+def _count_leaves(data_type: pa.DataType) -> int:
+    children = (data_type.field(i).type for i in range(data_type.num_fields))
+    return sum(map(_count_leaves, children)) if pa.types.is_nested(data_type) else 1

@@ -60,27 +60,27 @@ class _NoPromotion(TypeError):
 
 def _promote(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Convert an array by Hudi's rules of type promotion."""
-    kind = array.type
-    if kind.equals(target):
+    data_type = array.type
+    if data_type.equals(target):
         return array
-    if pa.types.is_null(kind):
+    if pa.types.is_null(data_type):
         return pa.nulls(len(array), target)
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(data_type):
         return _promote(array.dictionary_decode(), target)
     return _promote_nested(array, target)
 
 
 def _promote_nested(array: pa.Array, target: pa.DataType) -> pa.Array:
-    kind = array.type
-    if pa.types.is_struct(target) and pa.types.is_struct(kind):
+    data_type = array.type
+    if pa.types.is_struct(target) and pa.types.is_struct(data_type):
         return _promote_struct(array, target)
-    if pa.types.is_map(target) and pa.types.is_map(kind):
+    if pa.types.is_map(target) and pa.types.is_map(data_type):
         return _promote_map(array, target)
-    if _is_list(target) and _is_list(kind):
-        array = without_offset(array.cast(pa.list_(kind.value_field)))
+    if _is_list(target) and _is_list(data_type):
+        array = without_offset(array.cast(pa.list_(data_type.value_field)))
         return _with_items(array, _promote(array.values, target.value_type), target)
     for is_stored, is_target, convert in _SCALAR_RULES:
-        if is_stored(kind) and is_target(target):
+        if is_stored(data_type) and is_target(target):
             return convert(array, target)
     raise _NoPromotion("no rule of schema evolution")
 
@@ -150,8 +150,10 @@ _is_bytes = any_of(
 )
 
 
-def _is_local_timestamp(kind: pa.DataType) -> bool:
-    return pa.types.is_timestamp(kind) and kind.tz is None and kind.unit in ("ms", "us")
+def _is_local_timestamp(data_type: pa.DataType) -> bool:
+    return (
+        pa.types.is_timestamp(data_type) and data_type.tz is None and data_type.unit in ("ms", "us")
+    )
 
 
 def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -169,9 +171,9 @@ def _vector(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), values, type=target, mask=mask)
 
 
-def _is_vector(kind: pa.DataType) -> bool:
+def _is_vector(data_type: pa.DataType) -> bool:
     is_element = any_of(pa.types.is_floating, pa.types.is_int8)
-    return pa.types.is_list(kind) and is_element(kind.value_type)
+    return pa.types.is_list(data_type) and is_element(data_type.value_type)
 
 
 # Tests of the stored type and of the target, and the conversion. The first rule that fits is used.

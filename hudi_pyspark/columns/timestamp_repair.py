@@ -32,10 +32,12 @@ def repair_timestamps(
     table: pa.Table, columns: Iterable[pa.Field], *, in_avro: bool = False
 ) -> pa.Table:
     """Return a file's table with its real types, for the table's `repairable_columns`."""
-    for name, kind in mislabelled_columns(table.schema, columns, in_avro=in_avro).items():
+    for name, data_type in mislabelled_columns(table.schema, columns, in_avro=in_avro).items():
         index = table.schema.get_field_index(name)
-        column = pa.chunked_array([part.view(kind) for part in table.column(index).chunks], kind)
-        table = table.set_column(index, table.schema.field(index).with_type(kind), column)
+        column = pa.chunked_array(
+            [part.view(data_type) for part in table.column(index).chunks], data_type
+        )
+        table = table.set_column(index, table.schema.field(index).with_type(data_type), column)
     return table
 
 
@@ -47,9 +49,9 @@ def mislabelled_columns(
     for field in columns:
         if schema.get_field_index(field.name) >= 0:  # and the file has one such column
             stored = schema.field(field.name).type
-            kind = repaired_type(stored, field, in_avro=in_avro)
-            if kind != stored:
-                found[field.name] = kind
+            data_type = repaired_type(stored, field, in_avro=in_avro)
+            if data_type != stored:
+                found[field.name] = data_type
     return found
 
 
@@ -83,7 +85,7 @@ def repaired_type(stored: pa.DataType, wanted: pa.Field, *, in_avro: bool = Fals
 
 
 def _is_repairable(field: pa.Field) -> bool:
-    kind = field.type
-    if pa.types.is_timestamp(kind):
-        return kind.tz is None or counts_milliseconds(field)
-    return any(_is_repairable(kind.field(i)) for i in range(kind.num_fields))
+    data_type = field.type
+    if pa.types.is_timestamp(data_type):
+        return data_type.tz is None or counts_milliseconds(field)
+    return any(_is_repairable(data_type.field(i)) for i in range(data_type.num_fields))

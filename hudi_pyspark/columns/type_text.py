@@ -19,17 +19,17 @@ _SPARK_NAMES = {
 }
 
 
-def type_text(kind: pa.DataType) -> str:
+def type_text(data_type: pa.DataType) -> str:
     """Return the name that Spark has for the type of a column, e.g. ``array<bigint>``."""
-    if pa.types.is_struct(kind) and kind != VARIANT:
-        return f"struct<{','.join(f'{field.name}:{type_text(field.type)}' for field in kind)}>"
-    if pa.types.is_map(kind):
-        return f"map<{type_text(kind.key_type)},{type_text(kind.item_type)}>"
-    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
-        return f"array<{type_text(kind.value_type)}>"
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    name = "binary" if pa.types.is_fixed_size_binary(kind) else str(kind)
-    if pa.types.is_timestamp(kind):
-        name = "timestamp_ntz" if kind.tz is None else "timestamp"
-    return _SPARK_NAMES.get(kind, name)
+    if pa.types.is_struct(data_type) and data_type != VARIANT:
+        return f"struct<{','.join(f'{field.name}:{type_text(field.type)}' for field in data_type)}>"
+    if pa.types.is_map(data_type):
+        return f"map<{type_text(data_type.key_type)},{type_text(data_type.item_type)}>"
+    if pa.types.is_list(data_type) or pa.types.is_fixed_size_list(data_type):
+        return f"array<{type_text(data_type.value_type)}>"
+    if pa.types.is_decimal(data_type):
+        return f"decimal({data_type.precision},{data_type.scale})"
+    name = "binary" if pa.types.is_fixed_size_binary(data_type) else str(data_type)
+    if pa.types.is_timestamp(data_type):
+        name = "timestamp_ntz" if data_type.tz is None else "timestamp"
+    return _SPARK_NAMES.get(data_type, name)

@@ -47,9 +47,11 @@ def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
     return [partition_path] if is_single else partition_path.split("/")
 
 
-def partition_scalar(name: str, folder: str, kind: pa.DataType, config: TableConfig) -> pa.Scalar:
+def partition_scalar(
+    name: str, folder: str, data_type: pa.DataType, config: TableConfig
+) -> pa.Scalar:
     """Return the typed value of one partition column, which has its own folder level."""
-    return _cast(name, _folder_value(name, folder, config), kind, folder)
+    return _cast(name, _folder_value(name, folder, config), data_type, folder)
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:

@@ -72,7 +72,9 @@ def _table_columns(text: str) -> pa.Schema:
     fields = zip(record.fields, arrow_schema(record), strict=True)
     return pa.schema(
         [
-            field if (kind := column_type(avro.type, avro.name)) is None else field.with_type(kind)
+            field
+            if (data_type := column_type(avro.type, avro.name)) is None
+            else field.with_type(data_type)
             for avro, field in fields
         ]
     )
@@ -80,15 +82,15 @@ def _table_columns(text: str) -> pa.Schema:
 
 def in_microseconds(field: pa.Field) -> pa.Field:
     """Return a column with its timestamps in Spark's unit, marked where they are milliseconds."""
-    kind = field.type
-    if pa.types.is_timestamp(kind) and kind.unit == "ms":
-        return field.with_type(pa.timestamp("us", kind.tz)).with_metadata(MILLISECONDS)
-    if pa.types.is_struct(kind):
-        return field.with_type(pa.struct([in_microseconds(part) for part in kind]))
-    if pa.types.is_list(kind):
-        return field.with_type(pa.list_(in_microseconds(kind.value_field)))
-    if pa.types.is_map(kind):
-        return field.with_type(pa.map_(kind.key_field, in_microseconds(kind.item_field)))
+    data_type = field.type
+    if pa.types.is_timestamp(data_type) and data_type.unit == "ms":
+        return field.with_type(pa.timestamp("us", data_type.tz)).with_metadata(MILLISECONDS)
+    if pa.types.is_struct(data_type):
+        return field.with_type(pa.struct([in_microseconds(part) for part in data_type]))
+    if pa.types.is_list(data_type):
+        return field.with_type(pa.list_(in_microseconds(data_type.value_field)))
+    if pa.types.is_map(data_type):
+        return field.with_type(pa.map_(data_type.key_field, in_microseconds(data_type.item_field)))
     return field
 
 

@@ -162,8 +162,8 @@ class _TopLevelReader:
             left = cursor.end - cursor.position
             cursor.refuse(left > 0, "", "expected no bytes after the last field", left)
         # A struct array knows its length without having children, unlike a list of arrays.
-        kind = pa.struct(list(self.schema))
-        rows = pa.Array.from_buffers(kind, count, [None], children=arrays)
+        data_type = pa.struct(list(self.schema))
+        rows = pa.Array.from_buffers(data_type, count, [None], children=arrays)
         return pa.RecordBatch.from_struct_array(rows)
 
 

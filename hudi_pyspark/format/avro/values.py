@@ -245,11 +245,11 @@ def _even_slots(count: int) -> pa.Array:
     return pa.array(np.arange(0, 2 * count, 2, dtype=np.int32))
 
 
-def _slices(cursor: Cursor, begin: Int64s, kind: pa.DataType) -> pa.Array:
+def _slices(cursor: Cursor, begin: Int64s, data_type: pa.DataType) -> pa.Array:
     """Return the bytes from ``begin`` to the cursor, per row, as an array of string or binary."""
     count = len(begin)
     if not count:
-        return pa.array([], kind)
+        return pa.array([], data_type)
     # An Arrow array has no gaps between its values. So the gaps become values too: the slots of an
     # array over the source itself are value, gap, value, gap …, and only the values are taken.
     # Records in any order give gaps of negative length; Arrow checks only the ends of the offsets.
@@ -258,7 +258,7 @@ def _slices(cursor: Cursor, begin: Int64s, kind: pa.DataType) -> pa.Array:
     offsets[1::2] = cursor.position
     offsets[-1] = cursor.source.buffer.size
     buffers = [None, pa.py_buffer(offsets), cursor.source.buffer]
-    slots = pa.Array.from_buffers(kind, 2 * count, buffers)
+    slots = pa.Array.from_buffers(data_type, 2 * count, buffers)
     return pc.take(slots, _even_slots(count), boundscheck=False)
 
 
@@ -323,18 +323,18 @@ def _drop_sign_bytes(cursor: Cursor, begin: Int64s, width: Int64s, field: str) -
 
 
 def _decimals(
-    cursor: Cursor, high: Int64s, low: UInt64s, kind: pa.DataType, field: str
+    cursor: Cursor, high: Int64s, low: UInt64s, data_type: pa.DataType, field: str
 ) -> pa.Array:
     numbers = np.empty((len(low), 2), np.uint64)
     numbers[:, 0] = low
     numbers[:, 1] = high.view(np.uint64)
-    array = pa.Array.from_buffers(kind, len(low), [None, pa.py_buffer(numbers)])
-    problem = f"a decimal has more than {kind.precision} digits"
-    if kind.precision > 18:
+    array = pa.Array.from_buffers(data_type, len(low), [None, pa.py_buffer(numbers)])
+    problem = f"a decimal has more than {data_type.precision} digits"
+    if data_type.precision > 18:
         _validate(array, cursor, field, problem)
         return array
     small = low.view(np.int64)
-    limit = 10**kind.precision
+    limit = 10**data_type.precision
     cursor.refuse((small >= limit) | (small <= -limit) | (high != small >> 63), field, problem)
     return array
 

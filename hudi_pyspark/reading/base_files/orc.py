@@ -147,20 +147,20 @@ def _check_range(schema: pa.Schema, names: Sequence[str], footer: OrcFooter, pat
         column = following
 
 
-def _column_count(kind: pa.DataType) -> int:
+def _column_count(data_type: pa.DataType) -> int:
     """Return the number of columns of the ORC file that make up one column of a type."""
-    return 1 + sum(_column_count(child) for child in _children(kind))
+    return 1 + sum(_column_count(child) for child in _children(data_type))
 
 
-def _children(kind: pa.DataType) -> list[pa.DataType]:
-    if pa.types.is_map(kind):
-        return [kind.key_type, kind.item_type]
-    return [kind.field(index).type for index in range(kind.num_fields)]
+def _children(data_type: pa.DataType) -> list[pa.DataType]:
+    if pa.types.is_map(data_type):
+        return [data_type.key_type, data_type.item_type]
+    return [data_type.field(index).type for index in range(data_type.num_fields)]
 
 
-def _holds(kind: pa.DataType, test: Callable[[pa.DataType], bool]) -> bool:
-    return test(kind) or any(_holds(child, test) for child in _children(kind))
+def _holds(data_type: pa.DataType, test: Callable[[pa.DataType], bool]) -> bool:
+    return test(data_type) or any(_holds(child, test) for child in _children(data_type))
 
 
-def _is_wall_clock(kind: pa.DataType) -> bool:
-    return pa.types.is_timestamp(kind) and kind.tz is None
+def _is_wall_clock(data_type: pa.DataType) -> bool:
+    return pa.types.is_timestamp(data_type) and data_type.tz is None

@@ -85,16 +85,18 @@ def _with_instants(schema: pa.Schema, leaves: pq.ParquetSchema) -> pa.Schema:
     return pa.schema(fields, metadata=schema.metadata)
 
 
-def _instants(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp(kind.unit, kind.tz or INT96_ZONE)
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_instants(field.type)) for field in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_instants(kind.value_type)))
-    if pa.types.is_map(kind):
-        return pa.map_(kind.key_field, kind.item_field.with_type(_instants(kind.item_type)))
-    return kind
+def _instants(data_type: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(data_type):
+        return pa.timestamp(data_type.unit, data_type.tz or INT96_ZONE)
+    if pa.types.is_struct(data_type):
+        return pa.struct([field.with_type(_instants(field.type)) for field in data_type])
+    if pa.types.is_list(data_type):
+        return pa.list_(data_type.value_field.with_type(_instants(data_type.value_type)))
+    if pa.types.is_map(data_type):
+        return pa.map_(
+            data_type.key_field, data_type.item_field.with_type(_instants(data_type.item_type))
+        )
+    return data_type
 
 
 def _rows_at_once(

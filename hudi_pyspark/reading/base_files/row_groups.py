@@ -74,9 +74,9 @@ class RowGroupFilter:
             keys = [key for key in keys if not key.isascii() or first <= key.encode() <= last]
         if _BLOOM_FILTER not in footer or not keys:
             return bool(keys)
-        kind = footer.get(_BLOOM_FILTER_KIND, b"SIMPLE").decode()
+        data_type = footer.get(_BLOOM_FILTER_KIND, b"SIMPLE").decode()
         try:
-            bloom = BloomFilter.parse(footer[_BLOOM_FILTER].decode(), kind)
+            bloom = BloomFilter.parse(footer[_BLOOM_FILTER].decode(), data_type)
         except BloomFilterError:
             return True
         return bool(bloom.may_contain(keys).any())
@@ -121,18 +121,18 @@ def _middle(row_group: pq.RowGroupMetaData) -> int:
     return int(min(starts) + size // 2)
 
 
-def _bounds(statistics: pq.Statistics, rows: int, kind: pa.DataType) -> Bounds:
+def _bounds(statistics: pq.Statistics, rows: int, data_type: pa.DataType) -> Bounds:
     nulls = statistics.null_count if statistics.has_null_count else None
     low = high = None
     if statistics.has_min_max:
         try:
-            low, high = (pa.scalar(v, kind) for v in (statistics.min, statistics.max))
+            low, high = (pa.scalar(v, data_type) for v in (statistics.min, statistics.max))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             low = high = None
     if (
         low is not None
         and high is not None
-        and pa.types.is_floating(kind)
+        and pa.types.is_floating(data_type)
         and isnan(low.as_py() + high.as_py())
     ):
         low = high = None  # parquet-mr marks a NaN like this

@@ -240,17 +240,17 @@ def delete_ordering(
     has_other_class = np.zeros(length, np.bool_)
     fields = []
     for name, groups in zip(names, groups_of_field, strict=False):
-        kind = ordering_field(schema.empty_table(), name).type
-        is_instant = pa.types.is_timestamp(kind) and kind.tz is not None
+        data_type = ordering_field(schema.empty_table(), name).type
+        is_instant = pa.types.is_timestamp(data_type) and data_type.tz is not None
         in_milliseconds = is_instant and counts_milliseconds(find_field(schema, name))
-        values = pa.nulls(length, kind)
+        values = pa.nulls(length, data_type)
         for group in groups:
-            decimal = (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(kind) else ()
-            if group.wrapper is not None and group.wrapper not in _WRAPPERS.get(kind, decimal):
+            decimal = (OrderingWrapper.DECIMAL,) if pa.types.is_decimal(data_type) else ()
+            if group.wrapper is not None and group.wrapper not in _WRAPPERS.get(data_type, decimal):
                 has_other_class[np.asarray(group.rows)] = True
             if in_milliseconds and pa.types.is_int64(group.values.type):
                 group = replace(group, values=_microseconds(group.values))  # noqa: PLW2901
-            values = _scatter(values, group, kind)
+            values = _scatter(values, group, data_type)
         fields.append(comparable(values, name))
     return OrderingValues(tuple(fields), length), has_other_class
 
@@ -261,16 +261,16 @@ def _microseconds(values: pa.Array) -> pa.Array:
     return pc.if_else(is_milliseconds, pc.multiply(values, 1000), values)
 
 
-def _scatter(values: pa.Array, group: OrderingGroup, kind: pa.DataType) -> pa.Array:
+def _scatter(values: pa.Array, group: OrderingGroup, data_type: pa.DataType) -> pa.Array:
     """Put a group's values at its rows; values that do not fit the type become null."""
     converted = group.values
     try:
-        if pa.types.is_date32(kind) and pa.types.is_int32(converted.type):
-            converted = converted.cast(kind)
-        elif pa.types.is_timestamp(kind) and pa.types.is_int64(converted.type):
-            converted = converted.cast(pa.timestamp("us")).cast(kind)
+        if pa.types.is_date32(data_type) and pa.types.is_int32(converted.type):
+            converted = converted.cast(data_type)
+        elif pa.types.is_timestamp(data_type) and pa.types.is_int64(converted.type):
+            converted = converted.cast(pa.timestamp("us")).cast(data_type)
         else:
-            converted = pc.cast(converted, kind, safe=not pa.types.is_floating(kind))
+            converted = pc.cast(converted, data_type, safe=not pa.types.is_floating(data_type))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return values
     mask = np.zeros(len(values), np.bool_)

@@ -74,21 +74,25 @@ def ordering_field(table: pa.Table, name: str) -> pa.Array:
 
 def comparable(values: pa.Array, name: str) -> pa.Array:
     """Return values in a type whose Arrow order is Hudi's order."""
-    kind = values.type
-    if pa.types.is_int32(kind):
-        return pc.fill_null(values, pa.scalar(0, kind)).cast(pa.int64())
-    if pa.types.is_int64(kind) or pa.types.is_string(kind) or pa.types.is_decimal(kind):
+    data_type = values.type
+    if pa.types.is_int32(data_type):
+        return pc.fill_null(values, pa.scalar(0, data_type)).cast(pa.int64())
+    if (
+        pa.types.is_int64(data_type)
+        or pa.types.is_string(data_type)
+        or pa.types.is_decimal(data_type)
+    ):
         return values
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(data_type):
         return values.cast(pa.int64())
-    if pa.types.is_date32(kind):
+    if pa.types.is_date32(data_type):
         return values.cast(pa.int32()).cast(pa.int64())
-    if pa.types.is_boolean(kind):
+    if pa.types.is_boolean(data_type):
         return values.cast(pa.int8()).cast(pa.int64())
-    if pa.types.is_floating(kind):
+    if pa.types.is_floating(data_type):
         return _floating_order(values.cast(pa.float64()))
     raise UnsupportedTableError(
-        f"ordering field {name!r} is of type {kind}, which Apache Hudi cannot order either. "
+        f"ordering field {name!r} is of type {data_type}, which Apache Hudi cannot order either. "
         "Read the base files alone with hoodie.datasource.query.type=read_optimized"
     )
 

@@ -303,11 +303,11 @@ def _check_named(unnamed: pa.Array, key_fields: Sequence[str]) -> None:
 
 def _java_text(values: pa.Array) -> pa.Array:
     """Print values as Hudi's key generators print Spark's internal values."""
-    kind = values.type
-    if pa.types.is_float64(kind) or pa.types.is_float32(kind):
+    data_type = values.type
+    if pa.types.is_float64(data_type) or pa.types.is_float32(data_type):
         return java_text(values)
-    if pa.types.is_date32(kind):
+    if pa.types.is_date32(data_type):
         return values.cast(pa.int32()).cast(pa.string())
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(data_type):
         return values.cast(pa.int64()).cast(pa.string())
     return values.cast(pa.string())

@@ -126,10 +126,10 @@ def fill_by_mode(
 
 def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
     """Return the rows whose text or bytes equal a marker; none in columns of other types."""
-    kind = column.type
-    if pa.types.is_string(kind):
+    data_type = column.type
+    if pa.types.is_string(data_type):
         equal = pc.equal(column, marker)
-    elif pa.types.is_binary(kind):
+    elif pa.types.is_binary(data_type):
         equal = pc.equal(column, pa.scalar(marker.encode(), pa.binary()))
     else:
         return np.zeros(len(column), np.bool_)
