@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import re
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +31,7 @@ from hudi_pyspark.format.timeline.instant_body import (
     required,
     undecodable_as_corrupt,
 )
+from hudi_pyspark.table.listing import read_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -54,7 +54,6 @@ _BODY_FIELDS = (
 _RECORD_COUNT = struct.Struct(">ii")  # content version, number of records
 _RECORD_LENGTH = struct.Struct(">i")
 
-_READ_THREADS = 16  # reading waits on the storage
 _VERSION_FILE = "_version_"
 _MANIFEST_FILE = re.compile(r"manifest_([0-9]+)")
 _HISTORY_FILE = re.compile(r".*/([0-9]+)_([0-9]+)_[0-9]+\.parquet")  # first and last instant, level
@@ -126,9 +125,8 @@ def load_archived_metadata(
         }
 
     bodies: dict[tuple[str, str, str], Mapping[str, Any]] = {}
-    with ThreadPoolExecutor(_READ_THREADS) as pool:
-        for found in pool.map(read, wanted):
-            bodies.update(found)
+    for found in read_together(read, wanted):
+        bodies.update(found)
     metadata = []
     for instant in instants:
         body = bodies.get((instant.path, instant.requested_time, instant.action))
@@ -154,11 +152,10 @@ def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
                 return []  # its sources are still there: they are deleted after the merge
             raise
 
-    with ThreadPoolExecutor(_READ_THREADS) as pool:
-        for name, entries in zip(names, pool.map(read, names), strict=True):
-            path = f"{folder}/{name}"
-            for entry in entries:
-                yield _archived_instant(entry["commitTime"], entry["actionType"], None, path=path)
+    for name, entries in zip(names, read_together(read, names), strict=True):
+        path = f"{folder}/{name}"
+        for entry in entries:
+            yield _archived_instant(entry["commitTime"], entry["actionType"], None, path=path)
 
 
 def load_history_v2(
@@ -172,10 +169,9 @@ def load_history_v2(
         or (since <= span[2] and (not until or span[1] <= until))
     ]
     read = partial(_read_history_rows, storage, columns=_INSTANT_COLUMNS)
-    with ThreadPoolExecutor(_READ_THREADS) as pool:
-        for path, rows in zip(paths, pool.map(read, paths), strict=True):
-            for time, action, completion_time in rows:
-                yield _archived_instant(time, action, completion_time, path=path)
+    for path, rows in zip(paths, read_together(read, paths), strict=True):
+        for time, action, completion_time in rows:
+            yield _archived_instant(time, action, completion_time, path=path)
 
 
 def _archived_instant(

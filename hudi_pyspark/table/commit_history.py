@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +20,7 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     rollback_metadata_of,
 )
 from hudi_pyspark.table.archive import load_archive, load_archived_metadata
+from hudi_pyspark.table.listing import read_together
 from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path, read_instant
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.timeline import Timeline
     from hudi_pyspark.table.view import TableView
-
-
-# Reading small files waits on the storage, not on the processor.
-_READ_THREADS = 16
 
 
 @dataclass(eq=False)
@@ -187,8 +183,7 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
         unread = [time for time in ordered if time not in self._loaded]
         if len(unread) > 1:
             instants = [self._instants[time] for time in unread]
-            with ThreadPoolExecutor(_READ_THREADS) as pool:
-                self._loaded.update(zip(unread, pool.map(self._load, instants), strict=True))
+            self._loaded.update(zip(unread, read_together(self._load, instants), strict=True))
         return {time: self[time] for time in ordered}
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from hudi_pyspark.format.file_name import is_partition_marker
 from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from hudi_pyspark.storage import FileInfo, Storage
     from hudi_pyspark.table.config import TableConfig
 
-# Listing waits on the storage, not on the processor.
-_LISTING_THREADS = 16
+_THREADS = 16
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+def read_together(read: Callable[[_T], _R], items: Collection[_T]) -> Sequence[_R]:
+    """Return what a function reads of each item, in order; they wait on the storage together."""
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(read, items))
 
 
 class PartitionChoice(Protocol):
@@ -63,35 +70,28 @@ class DirectoryListing:
             return [""]
         partitions: list[str] = []
         level = [""]
-        with ThreadPoolExecutor(_LISTING_THREADS) as pool:
-            while level:
-                entries_of = pool.map(self._storage.list_directory, level)
-                self._folders += len(level)
-                listed, level = list(zip(level, entries_of, strict=True)), []
-                for folder, entries in listed:
-                    is_partition = any(is_partition_marker(e.name) for e in entries)
-                    if is_partition:
-                        partitions.append(folder)
-                        self._files[folder] = [e for e in entries if not e.is_directory]
-                    # A marker in the base path, left by a writer without partitions, hides nothing.
-                    if folder == "" or not is_partition:
-                        below = [
-                            path_in(folder, e.name)
-                            for e in entries
-                            if e.is_directory and e.name != METADATA_FOLDER
-                        ]
-                        level += below
-                level = level if choice is None else choice.containing(level)
+        while level:
+            entries_of = read_together(self._storage.list_directory, level)
+            self._folders += len(level)
+            listed, level = zip(level, entries_of, strict=True), []
+            for folder, entries in listed:
+                is_partition = any(is_partition_marker(e.name) for e in entries)
+                if is_partition:
+                    partitions.append(folder)
+                    self._files[folder] = [e for e in entries if not e.is_directory]
+                # A marker in the base path, left by a writer without partitions, hides nothing.
+                if folder == "" or not is_partition:
+                    folders = (e.name for e in entries if e.is_directory)
+                    level += [path_in(folder, name) for name in folders if name != METADATA_FOLDER]
+            level = level if choice is None else choice.containing(level)
         return sorted(partitions if choice is None else choice.choose(partitions))
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         unlisted = [path for path in partition_paths if path not in self._files]
         self._folders += len(unlisted)
-        with ThreadPoolExecutor(_LISTING_THREADS) as pool:
-            for path, entries in zip(
-                unlisted, pool.map(self._storage.list_directory, unlisted), strict=True
-            ):
-                self._files[path] = [e for e in entries if not e.is_directory]
+        listed = read_together(self._storage.list_directory, unlisted)
+        for path, entries in zip(unlisted, listed, strict=True):
+            self._files[path] = [e for e in entries if not e.is_directory]
         return {path: self._files[path] for path in partition_paths}
 
     def relist(self, partition_path: str, missing_file: str) -> bool:  # noqa: ARG002

@@ -94,7 +94,6 @@ _COMPLETES_AS = {
     Action.CLUSTERING: Action.REPLACE_COMMIT,
 }
 _ACTIONS = {action.value: action for action in Action}
-_PENDING_STATES = {"requested": InstantState.REQUESTED, "inflight": InstantState.INFLIGHT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ class Instant:
             word, suffix = "commit", "inflight"
         if word not in _ACTIONS or (word, suffix) == (Action.SAVEPOINT, "requested"):
             raise NotAnInstant(file_name)
-        state = InstantState.COMPLETED if suffix is None else _PENDING_STATES[suffix]
+        state = InstantState[suffix.upper()] if suffix else InstantState.COMPLETED
         instant = cls(requested_time, _ACTIONS[word], state, completion_time)
         if instant.file_name(layout) != file_name:  # which another layout may use
             raise NotAnInstant(file_name)

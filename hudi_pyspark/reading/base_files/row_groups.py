@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -48,13 +49,28 @@ class RowGroupFilter:
             groups = [g for g in groups if begin <= _middle(metadata.row_group(g)) < end]
         if self.record_keys is not None and not self._has_keys(metadata):
             return []
-        if self.predicate is None or self.types is None:
+        predicate, types = self.predicate, self.types
+        if predicate is None or types is None:
             return groups
         # Dotted paths of the leaf columns to their ordinals; without paths that two of them share.
         paths = [file.schema.column(i).path for i in range(len(file.schema))]
         counts = Counter(paths)
         columns = {path: i for i, path in enumerate(paths) if counts[path] == 1}
-        return [g for g in groups if self._may_match(self.predicate, file, g, columns)]
+
+        def bounds_of(name: str, group: int) -> Bounds | None:
+            stored = self._stored_name(name)
+            if stored is None or stored not in columns:
+                return None
+            field, wanted = find_field(file.schema_arrow, stored), find_field(types, name)
+            # A column that is promoted on the way may have another order afterwards.
+            if field is None or wanted is None or not is_as_declared(field.type, wanted):
+                return None
+            statistics = chunk_statistics(metadata, group, columns[stored])
+            return statistics and _bounds(
+                statistics, metadata.row_group(group).num_rows, field.type
+            )
+
+        return [g for g in groups if may_match(predicate, partial(bounds_of, group=g))]
 
     def keys_in(self, schema: pa.Schema) -> pa.Array | None:
         """Return the wanted record keys; None for all, or if a file of that schema has no keys."""
@@ -74,31 +90,12 @@ class RowGroupFilter:
             keys = [key for key in keys if not key.isascii() or first <= key.encode() <= last]
         if _BLOOM_FILTER not in footer or not keys:
             return bool(keys)
-        data_type = footer.get(_BLOOM_FILTER_KIND, b"SIMPLE").decode()
+        filter_type = footer.get(_BLOOM_FILTER_KIND, b"SIMPLE").decode()
         try:
-            bloom = BloomFilter.parse(footer[_BLOOM_FILTER].decode(), data_type)
+            bloom = BloomFilter.parse(footer[_BLOOM_FILTER].decode(), filter_type)
         except BloomFilterError:
             return True
         return bool(bloom.may_contain(keys).any())
-
-    def _may_match(
-        self, predicate: Predicate, file: pq.ParquetFile, group: int, columns: Mapping[str, int]
-    ) -> bool:
-        rows = file.metadata.row_group(group).num_rows
-
-        def bounds_of(name: str) -> Bounds | None:
-            stored = self._stored_name(name)
-            if stored is None or stored not in columns:
-                return None
-            field = find_field(file.schema_arrow, stored)
-            wanted = None if self.types is None else find_field(self.types, name)
-            # A column that is promoted on the way may have another order afterwards.
-            if field is None or wanted is None or not is_as_declared(field.type, wanted):
-                return None
-            statistics = chunk_statistics(file.metadata, group, columns[stored])
-            return statistics and _bounds(statistics, rows, field.type)
-
-        return may_match(predicate, bounds_of)
 
     def _stored_name(self, name: str) -> str | None:
         """Return the dotted path in the file; None if the values are not read from there."""
@@ -129,11 +126,7 @@ def _bounds(statistics: pq.Statistics, rows: int, data_type: pa.DataType) -> Bou
             low, high = (pa.scalar(v, data_type) for v in (statistics.min, statistics.max))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             low = high = None
-    if (
-        low is not None
-        and high is not None
-        and pa.types.is_floating(data_type)
-        and isnan(low.as_py() + high.as_py())
-    ):
+    is_float = pa.types.is_floating(data_type)
+    if is_float and low is not None and high is not None and isnan(low.as_py() + high.as_py()):
         low = high = None  # parquet-mr marks a NaN like this
     return Bounds(low, high, may_be_null=nulls != 0, may_have_value=nulls != rows)

@@ -283,17 +283,14 @@ def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
         pc.binary_join_element_wise(f"{name}:", _part(text), "")
         for name, text in zip(key_fields, texts, strict=True)
     ]
-    _check_named(reduce(pc.and_kleene, map(_is_unnamed, texts)), key_fields)
+    is_unnamed = (pc.equal(pc.fill_null(text, ""), "") for text in texts)
+    _check_named(reduce(pc.and_, is_unnamed), key_fields)
     return as_one_array(pc.binary_join_element_wise(*parts, ","))
 
 
 def _part(text: pa.Array) -> pa.Array:
     filled = pc.fill_null(text, _NULL_PART)
     return pc.if_else(pc.equal(filled, ""), _EMPTY_PART, filled)
-
-
-def _is_unnamed(text: pa.Array) -> pa.Array:
-    return pc.equal(pc.fill_null(text, ""), "")
 
 
 def _check_named(unnamed: pa.Array, key_fields: Sequence[str]) -> None:
