@@ -105,8 +105,7 @@ def _logged_changes(
             new = after.of(keys, pc.not_equal(operations, "d"), task.images, source)
     assert old is not None  # a log without images has keys
     assert new is not None
-    times = pa.array([task.instant] * len(operations), pa.string())
-    return _result(task, operations, times, old, new)
+    return _result(task, operations, old, new)
 
 
 def _logged_image(logged: pa.Table, name: str, images: pa.Schema, source: str) -> pa.Array:
@@ -159,15 +158,13 @@ def _changes(task: CdcTask, operation: str, old: pa.Table | None, new: pa.Table 
     return _result(
         task,
         pa.array([operation] * length, pa.string()),
-        pa.array([task.instant] * length, pa.string()),
         no_image if old is None else _as_structs(old, task.images),
         no_image if new is None else _as_structs(new, task.images),
     )
 
 
-def _result(
-    task: CdcTask, operations: pa.Array, times: pa.Array, old: pa.Array, new: pa.Array
-) -> pa.Table:
+def _result(task: CdcTask, operations: pa.Array, old: pa.Array, new: pa.Array) -> pa.Table:
+    times = pa.array([task.instant] * len(operations), pa.string())
     images = [old, new] if task.as_struct else [_json_image(old), _json_image(new)]
     return pa.Table.from_arrays(
         [operations, times, *images], schema=cdc_schema(task.images, as_struct=task.as_struct)

@@ -139,11 +139,8 @@ def _rest(table: pa.Table, count: int) -> pa.Table | None:
 def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
     if not right.num_columns:
         return left
-    if not left.num_columns:
-        return right
-    return pa.Table.from_arrays(
-        [*left.columns, *right.columns], schema=pa.schema([*left.schema, *right.schema])
-    )
+    schema = pa.schema([*left.schema, *right.schema])
+    return pa.Table.from_arrays([*left.columns, *right.columns], schema=schema)
 
 
 def read_hfile_file(

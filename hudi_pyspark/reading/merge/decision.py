@@ -18,7 +18,7 @@ from hudi_pyspark.reading.log_records.ordering import OrderingValues
 from hudi_pyspark.reading.log_records.records import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.reading.log_records.records import ColumnSets, SetNumbers
@@ -48,37 +48,42 @@ class Decision:
             columns=np.where(newer_wins, newer.marks.columns, older.marks.columns),
         )
 
+    def fill(self, names: Iterable[str], mask_of: Callable[[str], Mask]) -> Decision:
+        """Return the decision where the winner takes columns from the loser, in masked pairs."""
+        masks = ((name, mask_of(name)) for name in names)
+        return replace(self, filled={name: mask for name, mask in masks if mask.any()})
+
     def apply(self, older: Records, newer: Records) -> Records:
         """Return the merged record of each pair."""
         pairs = Records.concat([older, newer])
         count = len(older)
-        merged = pairs.take(np.arange(count) + count * self.newer_wins)
-        rows = merged.rows
-        for name, filled in self.filled.items():
-            source = np.arange(count) + count * (self.newer_wins ^ filled)
-            column = pairs.rows.column(name).take(pa.array(source))
-            place = rows.schema.get_field_index(name)
-            rows = rows.set_column(place, rows.schema.field(place), column)
-        has_row = merged.has_row
-        if self.without_row is not None:
-            has_row = has_row & ~self.without_row
-        ordering = self._ordering(pairs, merged, count)
+        winner = np.arange(count) + count * self.newer_wins
+        loser = np.arange(count) + count * ~self.newer_wins
+        merged = pairs.take(winner)
+        sources = {name: np.where(filled, loser, winner) for name, filled in self.filled.items()}
+        columns = [
+            pairs.rows.column(name).take(pa.array(sources[name]))
+            if name in sources
+            else merged.rows.column(name)
+            for name in merged.rows.schema.names
+        ]
+        ordering = list(merged.marks.ordering.fields)
+        for number, name in enumerate(self.ordering_fields):
+            source = sources.get(name.partition(".")[0])
+            if source is not None:
+                ordering[number] = pairs.marks.ordering.fields[number].take(pa.array(source))
         return Records(
-            rows=rows,
-            has_row=has_row,
+            rows=pa.Table.from_arrays(columns, schema=merged.rows.schema),
+            has_row=merged.has_row
+            if self.without_row is None
+            else merged.has_row & ~self.without_row,
             marks=replace(
-                merged.marks, is_delete=self.is_delete, columns=self.columns, ordering=ordering
+                merged.marks,
+                is_delete=self.is_delete,
+                columns=self.columns,
+                ordering=OrderingValues(tuple(ordering), count),
             ),
         )
-
-    def _ordering(self, pairs: Records, merged: Records, count: int) -> OrderingValues:
-        fields = list(merged.marks.ordering.fields)
-        for number, name in enumerate(self.ordering_fields):
-            filled = self.filled.get(name.partition(".")[0])
-            if filled is not None:
-                source = np.arange(count) + count * (self.newer_wins ^ filled)
-                fields[number] = pairs.marks.ordering.fields[number].take(pa.array(source))
-        return OrderingValues(tuple(fields), count)
 
 
 def fill_missing_columns(
@@ -88,13 +93,10 @@ def fill_missing_columns(
     # A column that the block has sets null where it is null.
     alive = _both_rows(older, newer)
     winner = np.where(decision.newer_wins, newer.marks.columns, older.marks.columns)
-    filled = {
-        name: lacking
-        for name in older.rows.schema.names
-        if (lacking := alive & sets.lacking(name, winner)).any()
-    }
+    names = older.rows.schema.names
+    filled = decision.fill(names, lambda name: alive & sets.lacking(name, winner))
     union = sets.union(older.marks.columns, newer.marks.columns)
-    return replace(decision, filled=filled, columns=np.where(alive, union, decision.columns))
+    return replace(filled, columns=np.where(alive, union, decision.columns))
 
 
 def fill_by_mode(
@@ -105,6 +107,8 @@ def fill_by_mode(
     # Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast).
     marker = properties.get(UNAVAILABLE_VALUE, DEBEZIUM_UNAVAILABLE)
 
+    alive = _both_rows(older, newer)
+
     def is_open(column: pa.ChunkedArray) -> Mask:
         if mode == "IGNORE_DEFAULTS":
             return is_null(column)
@@ -112,16 +116,11 @@ def fill_by_mode(
             return equals_marker(column, marker)
         return np.zeros(len(column), np.bool_)
 
-    alive = _both_rows(older, newer)
-    filled = dict(decision.filled)
-    for name in older.rows.schema.names:
-        winner_is_open = np.where(
-            decision.newer_wins, is_open(newer.rows.column(name)), is_open(older.rows.column(name))
-        )
-        mask = alive & winner_is_open
-        if mask.any():
-            filled[name] = mask | filled.get(name, mask)
-    return replace(decision, filled=filled)
+    def mask_of(name: str) -> Mask:
+        open_values = (is_open(records.rows.column(name)) for records in (newer, older))
+        return alive & np.where(decision.newer_wins, *open_values)
+
+    return decision.fill(older.rows.schema.names, mask_of)
 
 
 def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:

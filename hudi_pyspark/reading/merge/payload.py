@@ -122,12 +122,8 @@ def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> D
     """Decide like OverwriteNonDefaultsWithLatestAvroPayload: defaults take older values."""
     decision = overwrite_with_latest(older, newer, rule)
     kept = ~newer.marks.is_delete & newer.has_row
-    filled = {
-        name: mask & kept
-        for name in newer.rows.schema.names
-        if (mask := _is_default(newer.rows, name, rule)).any()
-    }
-    return replace(decision, filled=filled)
+    names = newer.rows.schema.names
+    return decision.fill(names, lambda name: _is_default(newer.rows, name, rule) & kept)
 
 
 def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
@@ -138,25 +134,23 @@ def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
     wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
     wins |= _of_other_class(older, newer, rule) | _is_unordered(older, rule)
     merges = ~deletes & (wins | ~older.marks.is_delete)
-    filled = {}
-    for name in newer.rows.schema.names:
+
+    def mask_of(name: str) -> Mask:
         if name in META_COLUMNS:
-            mask = ~wins
-        else:
-            # Only nulls: unlike OverwriteNonDefaults..., it does not look at the schema's defaults.
-            open_values = (is_null(records.rows.column(name)) for records in (newer, older))
-            mask = np.where(wins, *open_values) & merges
-        if mask.any():
-            filled[name] = mask
-    decision = Decision.pick(older, newer, wins)
-    return replace(decision, filled=filled, ordering_fields=rule.ordering_fields)
+            return ~wins
+        # Only nulls: unlike OverwriteNonDefaults..., it does not look at the schema's defaults.
+        open_values = (is_null(records.rows.column(name)) for records in (newer, older))
+        return np.where(wins, *open_values) & merges
+
+    decision = Decision.pick(older, newer, wins).fill(newer.rows.schema.names, mask_of)
+    return replace(decision, ordering_fields=rule.ordering_fields)
 
 
 def _of_other_class(older: Records, newer: Records, rule: MergeRule) -> Mask:
     """Return the pairs whose ordering values do not compare in Java: a null is the Integer 0."""
     # Of decimals, dates and texts, Spark has classes that are never those of the payload's record.
-    kinds = [ordering_field(newer.rows, name).type for name in rule.ordering_fields]
-    differs = np.full(len(older), any(map(_HAS_SPARK_CLASS, kinds)))
+    types = [ordering_field(newer.rows, name).type for name in rule.ordering_fields]
+    differs = np.full(len(older), any(map(_HAS_SPARK_CLASS, types)))
     for one, other in zip(older.marks.ordering.fields, newer.marks.ordering.fields, strict=True):
         differs |= is_null(one) != is_null(other)
     return differs
@@ -190,12 +184,11 @@ def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decis
     newer_lsn = comparable_ordering(newer.rows, fields)
     decision = _debezium(older, newer, newer_lsn.older_than(older_lsn))
     kept = decision.newer_wins & ~decision.is_delete
-    filled = {}
-    for name in newer.rows.schema.names:
-        toasted = equals_marker(newer.rows.column(name), DEBEZIUM_UNAVAILABLE) & kept
-        if toasted.any():
-            filled[name] = toasted
-    return replace(decision, filled=filled)
+
+    def is_toasted(name: str) -> Mask:
+        return equals_marker(newer.rows.column(name), DEBEZIUM_UNAVAILABLE) & kept
+
+    return decision.fill(newer.rows.schema.names, is_toasted)
 
 
 def _debezium(older: Records, newer: Records, is_late: Mask) -> Decision:
