@@ -347,8 +347,7 @@ class HudiTable:
             self.scan(compared)  # refuses by name a column that neither snapshot has
         wanted = list(dict.fromkeys([*keys, *compared]))
         before, after = (
-            self.scan([n for n in wanted if n in s.schema.names], as_of=instant).to_arrow()
-            for s, instant in zip(scans, (earlier, later), strict=True)
+            s.select([name for name in wanted if name in s.schema.names]).to_arrow() for s in scans
         )
         return diff_snapshots(before, after, keys, compared)
 

@@ -33,14 +33,12 @@ CATALOGS: Mapping[
 
 def find_table(name: str, settings: Settings) -> CatalogTable:
     """Return where a table is."""
-    find, _ = CATALOGS[_kind(settings)]
-    return find(name, settings)
+    return CATALOGS[_kind(settings)][0](name, settings)
 
 
 def list_tables(database: str, settings: Settings) -> list[str]:
     """Return the names of all tables of a database, also those that are not of Hudi."""
-    _, list_names = CATALOGS[_kind(settings)]
-    return list_names(database, settings)
+    return CATALOGS[_kind(settings)][1](database, settings)
 
 
 def _kind(settings: Settings) -> str:

@@ -13,12 +13,18 @@ from hudi_pyspark.inspection.commits import (
     schema_history,
 )
 from hudi_pyspark.inspection.files import FILES, file_slices, files
-from hudi_pyspark.inspection.history import history
 from hudi_pyspark.inspection.log_blocks import log_blocks
 from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
 from hudi_pyspark.inspection.registry import inspection_table
-from hudi_pyspark.inspection.services import cleans, clustering, compactions, rollbacks, savepoints
+from hudi_pyspark.inspection.services import (
+    cleans,
+    clustering,
+    compactions,
+    history,
+    rollbacks,
+    savepoints,
+)
 from hudi_pyspark.inspection.statistics import (
     SMALL_FILE_BYTES,
     partitions,

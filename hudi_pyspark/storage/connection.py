@@ -106,7 +106,8 @@ class Connection:
     def _connect(self, credentials: Credentials | None) -> FileSystem:
         supplied = credentials.options if credentials is not None else {}
         more = file_system_arguments(self._location.kind, supplied, {})
-        return connect(self._location, {**self._arguments, **more})
+        make = _MAKERS.get(self._location.kind, _fsspec)
+        return make(self._location, {**self._arguments, **more})
 
     def _renew(self) -> bool:
         used = self._used
@@ -115,11 +116,6 @@ class Connection:
     @property
     def _used(self) -> Credentials | None:
         return self._connected[1] if self._connected is not None else None
-
-
-def connect(location: Location, arguments: Mapping[str, Value]) -> FileSystem:
-    """Return the file system of a location; most connect with the first request."""
-    return _MAKERS.get(location.kind, _fsspec)(location, dict(arguments))
 
 
 def connect_by_uri(uri: str) -> tuple[FileSystem, str]:
@@ -133,14 +129,6 @@ def connect_by_uri(uri: str) -> tuple[FileSystem, str]:
             "options"
         ) from None
     return ArrowFileSystem(filesystem), path
-
-
-def with_region(location: Location, arguments: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the arguments with the region of an S3 bucket, found once for all processes."""
-    if location.kind != "s3" or arguments.keys() & {"region", "endpoint_override"}:
-        return dict(arguments)
-    bucket = location.authority
-    return {**arguments, "region": pafs.resolve_s3_region(bucket)}
 
 
 def _s3(_location: Location, arguments: dict[str, Any]) -> FileSystem:

@@ -10,7 +10,7 @@ import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.attempts import DEFAULT_ATTEMPTS
-from hudi_pyspark.storage.connection import Connection, GivenFileSystem, connect_by_uri, with_region
+from hudi_pyspark.storage.connection import Connection, GivenFileSystem, connect_by_uri
 from hudi_pyspark.storage.credentials import NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
 from hudi_pyspark.storage.locations import LOCAL, Location, same_store, trim, without_secrets
@@ -84,8 +84,11 @@ class ArrowStorage:
             filesystem, path = connect_by_uri(uri.replace(location.scheme, location.kind, 1))
             files = GivenFileSystem(filesystem)
             return cls(files, trim(path), location.scheme, host=location.host)
-        if provider is None:
-            arguments = with_region(location, arguments)
+        if location.kind == "s3" and not (
+            provider or arguments.keys() & {"region", "endpoint_override"}
+        ):
+            # Found once for all processes.
+            arguments["region"] = pafs.resolve_s3_region(location.authority)
         connection = Connection(location, arguments, provider, attempts or DEFAULT_ATTEMPTS)
         connection.current()  # raises now where nothing reaches the location
         return cls(
