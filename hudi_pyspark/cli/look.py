@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import asdict
-from datetime import datetime, timezone
+from datetime import timezone
 from typing import Annotated, Literal
 
 import pyarrow as pa
@@ -106,7 +106,10 @@ def commits(
     now = local_now()
     if table.view.config.timeline_timezone == "UTC":
         now = now.astimezone(timezone.utc)
-    ages = [_age(instant, now) for instant in commits.column(time).to_pylist()]
+    clock = now.replace(tzinfo=None)
+    moments = map(moment_of, commits.column(time).to_pylist())
+    spans = [None if moment is None else clock - moment for moment in moments]
+    ages = [None if span is None else _time_text(round(span.total_seconds())) for span in spans]
     durations = [
         None if milliseconds is None else _time_text(milliseconds / 1000)
         for milliseconds in commits.column("milliseconds").to_pylist()
@@ -118,14 +121,6 @@ def commits(
     shown = shown.set_column(position + 1, "extra_metadata", pa.array(extra, pa.string()))
     brief = (time, *(_COMMITS if has_completion_times else _COMMITS[:-1]))
     show(shown, output, brief=() if wide else brief)
-
-
-def _age(instant: str | None, now: datetime) -> str | None:
-    """Return the time since an instant, which is a wall-clock time."""
-    moment = moment_of(instant)
-    if moment is None:
-        return None
-    return _time_text(round((now.replace(tzinfo=None) - moment).total_seconds()))
 
 
 def _time_text(seconds: float) -> str:

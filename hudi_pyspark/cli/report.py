@@ -84,26 +84,18 @@ def report(
 
 
 def _tables(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str, Opener]]:
-    """Yield the tables of a command by path or name, and what opens each.
-
-    Raises:
-        TableNotFoundError: there is neither a table at a path, nor below it.
-    """
+    """Yield the tables of a command by path or name, and what opens each."""
     for path in paths:
         if catalog:
-            database = path.removesuffix(_ALL)
             names = [path]
             if path.endswith(_ALL):
-                names = HudiTable.names_in_catalog(database, catalog)
+                names = HudiTable.names_in_catalog(path.removesuffix(_ALL), catalog)
             yield from ((name, partial(HudiTable.from_catalog, name, catalog)) for name in names)
             continue
-        storage = storage_at(path)
-        below = list(find_tables(storage))
-        if below in ([], [""]):  # opening says what is wrong
-            yield path, partial(HudiTable, path)
-        else:
-            folders = [f"{path.rstrip('/')}/{folder}" for folder in below]
-            yield from ((folder, partial(HudiTable, folder)) for folder in folders)
+        folders = filter(None, find_tables(storage_at(path)))
+        below = [f"{path.rstrip('/')}/{folder}" for folder in folders]
+        for place in below or [path]:  # of which opening says what is wrong
+            yield place, partial(HudiTable, place)
 
 
 def _entry(place: str, opened: Opener) -> IndexEntry | None:

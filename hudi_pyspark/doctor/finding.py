@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.table.config import PROPERTIES_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _T = TypeVar("_T")
 RESTORE = "Restore the file from a copy of the table"
@@ -45,13 +45,11 @@ class Finding:
     advice: str = ""  # what to do; "" for nothing
 
 
-class Track(Protocol):
-    """A function that yields items and shows the progress."""
-
-    def __call__(self, items: Sequence[_T], description: str) -> Iterable[_T]: ...
+# A function that yields items and, with a description, shows the progress.
+Track: TypeAlias = "Callable[[Sequence[Any], str], Iterable[Any]]"
 
 
-def silently(items: Sequence[_T], description: str) -> Iterable[_T]:  # noqa: ARG001
+def silently(items: Sequence[_T], _description: str) -> Iterable[_T]:
     """Return the items: a `Track` that shows nothing."""
     return items
 

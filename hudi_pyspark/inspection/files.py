@@ -113,8 +113,7 @@ def files(view: TableView, slices: pa.Table | None = None) -> pa.Table:
         for file in stored_files(view)
         if file.name is not None
     )
-    *columns, committed_by, is_committed, in_latest_slice = FILES
-    table = table_of(rows, pa.schema(columns))
+    table = table_of(rows, pa.schema(list(FILES)[:-3]))
     paths, times = table["path"], table["instant_time"]
     commits = commits_of(view, _pairs(paths, times))
     known_times = {c.instant.requested_time for c in commits}
@@ -130,11 +129,10 @@ def files(view: TableView, slices: pa.Table | None = None) -> pa.Table:
         path in writers or (time not in known_times and time in view.committed)
         for path, time in _pairs(paths, times)
     )
-    table = table.append_column(
-        committed_by, pa.array((writers.get(path) for path, _ in _pairs(paths, times)), pa.string())
-    )
-    table = table.append_column(is_committed, pa.array(are_committed, pa.bool_()))
-    return table.append_column(in_latest_slice, pc.is_in(paths, value_set=latest))
+    committed_by = pa.array((writers.get(path) for path, _ in _pairs(paths, times)), pa.string())
+    is_committed = pa.array(are_committed, pa.bool_())
+    in_latest_slice = pc.is_in(paths, value_set=latest)
+    return pa.table([*table.columns, committed_by, is_committed, in_latest_slice], schema=FILES)
 
 
 def _pairs(left: pa.ChunkedArray, right: pa.ChunkedArray) -> Iterator[tuple[str, str]]:

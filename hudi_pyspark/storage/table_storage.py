@@ -74,7 +74,6 @@ class ArrowStorage:
         name, attempts = common_settings(given, more)
         provider = NamedProvider(name) if name and provider is None else provider
         arguments = file_system_arguments(location.kind, given, more)
-        settings = {**more, **given}
         if without_secrets(uri) != uri:
             if arguments or provider is not None:
                 raise InvalidOptionError(
@@ -96,7 +95,7 @@ class ArrowStorage:
             location.path,
             location.scheme,
             host=location.host,
-            settings=settings,
+            settings={**more, **given},
             provider=provider,
         )
 
@@ -104,12 +103,9 @@ class ArrowStorage:
     def on(cls, filesystem: object, path: str) -> ArrowStorage:
         """Return storage on a file system of the caller; executors get a pickled copy."""
         scheme, separator, rest = path.partition("://")
-        if isinstance(filesystem, pafs.FileSystem):
-            files: FileSystem = ArrowFileSystem(filesystem)
-        else:
-            files = FsspecFileSystem(filesystem)
-        inside = rest if separator else path
-        return cls(GivenFileSystem(files), trim(inside), scheme if separator else "")
+        is_arrow = isinstance(filesystem, pafs.FileSystem)
+        files = GivenFileSystem((ArrowFileSystem if is_arrow else FsspecFileSystem)(filesystem))
+        return cls(files, trim(rest), scheme) if separator else cls(files, trim(path))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.describe('')!r})"
