@@ -152,11 +152,10 @@ def pack(table: HudiTable) -> int:
 
 
 def look_up(table: HudiTable, keys: int, wanted: int) -> int:
-    from hudi_pyspark.planning.metadata_table.record_index import locate
     from hudi_pyspark.planning.metadata_table.table import MetadataTable
 
     names = [f"key-{number:012}" for number in random.Random(1).sample(range(keys), wanted)]
-    return len(locate(MetadataTable.open(table.view), names))
+    return len(MetadataTable.open(table.view).locate(names))
 
 
 def queries(files: int, keys: int) -> dict[str, Callable[[HudiTable], int]]:

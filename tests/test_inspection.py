@@ -18,8 +18,7 @@ from hudi_pyspark.inspection import (
     InspectionCall,
     metadata,
 )
-from hudi_pyspark.planning.metadata_table.record_index import locate
-from hudi_pyspark.planning.metadata_table.table import listed_files
+from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files
 from tests.conftest import GOLDEN
 from tests.damage import unpack
 from tests.golden.case import load_case
@@ -360,13 +359,13 @@ def test_metadata_validation_finds_commits_and_files_that_it_lacks(
 
 def test_metadata_validation_looks_up_a_sample_of_the_records(open_case, monkeypatch):
     asked = []
-    original = locate
+    original = MetadataTable.locate
 
     def watched(metadata, keys):
         asked.extend(keys)
         return original(metadata, keys)
 
-    monkeypatch.setattr(metadata, "locate", watched)
+    monkeypatch.setattr(MetadataTable, "locate", watched)
     table = open_case(WITH_METADATA[2])
     assert table.inspect.metadata_validation().num_rows == 0
     keys = table.scan(["_hoodie_record_key"]).to_arrow()["_hoodie_record_key"].to_pylist()

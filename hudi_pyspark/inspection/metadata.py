@@ -14,7 +14,6 @@ from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
 from hudi_pyspark.inspection.timeline import Rows, with_columns
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.metadata_table.record_index import locate
 from hudi_pyspark.planning.metadata_table.records import FILES, RECORD_INDEX
 from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files, load_metadata
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
-    from hudi_pyspark.planning.metadata_table.record_index import FileGroupId
+    from hudi_pyspark.planning.metadata_table.table import FileGroupId
     from hudi_pyspark.table.view import TableView
 
 RECORD_SAMPLE = 100
@@ -115,7 +114,7 @@ def _of_files(
 
 def _of_records(metadata: MetadataTable, sample: int) -> Iterator[Difference]:
     keys = _sampled_keys(metadata.table, sample)
-    located = locate(metadata, list(keys))
+    located = metadata.locate(list(keys))
     for key, group in keys.items():
         found = located.get(key, [])
         if group not in found:

@@ -14,7 +14,7 @@ from hudi_pyspark.doctor.files import collect_stored_files
 from hudi_pyspark.doctor.finding import Finding, Severity, silently
 from hudi_pyspark.doctor.metadata_table import check_metadata_table
 from hudi_pyspark.doctor.timeline import collect_timeline_files
-from hudi_pyspark.inspection import metadata
+from hudi_pyspark.planning.metadata_table.table import MetadataTable
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN
@@ -425,7 +425,7 @@ class TestMetadataTable:
     def test_record_index_that_names_another_file_group(self, tmp_path, monkeypatch):
         table = unpack("v9_mor_mdt_indexes", tmp_path)
         assert problems(examine(table)) == []
-        monkeypatch.setattr(metadata, "locate", lambda _, keys: {keys[0]: [("x", "y")]})
+        monkeypatch.setattr(MetadataTable, "locate", lambda _, keys: {keys[0]: [("x", "y")]})
         findings = examine(table)
         wrong = [f for f in findings if f.subject.startswith("record key ")]
         assert len(wrong) == 12  # every row of the table

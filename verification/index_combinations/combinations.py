@@ -25,7 +25,7 @@ from tests.golden.filters import random_filter
 from verification.index_combinations.left_out import left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -120,16 +120,16 @@ def _has_index(case: Case) -> bool:
 
 def list_files_once() -> None:
     """Let the metadata table's listing keep what it has found: it is not what is tested here."""
-    original = listing._FilesPartition._find
+    original = listing.MetadataListing._sizes
     found: dict[tuple[object, ...], dict[str, dict[str, int]]] = {}
 
-    def find(self: listing._FilesPartition, keys: list[str]) -> dict[str, dict[str, int]]:
-        question = (self, *keys)
+    def find(self: listing.MetadataListing, names: Iterable[str]) -> dict[str, dict[str, int]]:
+        question = (self, *names)
         if question not in found:
-            found[question] = original(self, keys)
+            found[question] = original(self, names)
         return found[question]
 
-    listing._FilesPartition._find = find  # type: ignore[method-assign]
+    listing.MetadataListing._sizes = find  # type: ignore[method-assign]
 
 
 def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int) -> Outcome:

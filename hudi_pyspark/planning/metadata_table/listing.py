@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.planning.metadata_table.records import FILES, UNPARTITIONED, merge_listing
+from hudi_pyspark.planning.metadata_table.records import (
+    FILES,
+    LISTINGS,
+    UNPARTITIONED,
+    merged_values,
+)
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
 from hudi_pyspark.storage import FileInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import TypeVar
 
-    from hudi_pyspark.planning.metadata_table.entries import Entries, MetadataSlice
+    from hudi_pyspark.planning.metadata_table.entries import MetadataSlice
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
     from hudi_pyspark.table.view import TableView
 
     Answer = TypeVar("Answer")
 
 _ALL_PARTITIONS = "__all_partitions__"
-_FILE_MAP = "filesystemMetadata"
 _log = logging.getLogger(__name__)
 
 
@@ -43,18 +47,16 @@ class MetadataListing:
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
         """Return the paths of the partitions, sorted."""
-
-        def listed(metadata: _FilesPartition) -> list[str]:
-            names = metadata.partition_paths
-            return names if choice is None else choice.choose(names)
-
-        return self._ask(listed, lambda folders: folders.partitions(choice))
+        return self._ask(
+            lambda paths: paths if choice is None else choice.choose(paths),
+            lambda folders: folders.partitions(choice),
+        )
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         """Return the files of some partitions, by partition path."""
         unlisted = [path for path in partition_paths if path not in self._relisted]
         listed = self._ask(
-            lambda metadata: metadata.files(unlisted), lambda folders: folders.files(unlisted)
+            lambda _: self._recorded_files(unlisted), lambda folders: folders.files(unlisted)
         )
         # A writer that did not record sizes left 0, which looks like a file without content.
         unsized = [p for p, files in listed.items() if not all(file.size for file in files)]
@@ -81,19 +83,19 @@ class MetadataListing:
         """Say what has been listed so far, and how."""
         if self._problem:
             return f"{self._folders.summary()}; not the metadata table: {self._problem}"
-        summary = f"metadata table, {len(self._metadata.partition_paths)} partitions"
+        summary = f"metadata table, {len(self._partition_paths)} partitions"
         if not self._relisted:
             return summary
         return f"{summary}; it lacks committed files: {self._folders.summary()}"
 
     def _ask(
         self,
-        metadata_table: Callable[[_FilesPartition], Answer],
+        metadata_table: Callable[[list[str]], Answer],  # given the paths of all partitions
         folders: Callable[[FileListing], Answer],
     ) -> Answer:
         if not self._problem:
             try:
-                return metadata_table(self._metadata)
+                return metadata_table(self._partition_paths)
             except HudiError as error:
                 self._problem = error.reason()
                 _log.warning("files are found by listing folders: %s", self._problem)
@@ -117,30 +119,21 @@ class MetadataListing:
         return metadata
 
     @cached_property
-    def _metadata(self) -> _FilesPartition:
+    def _slices(self) -> list[MetadataSlice]:
         """The metadata table's partition of files."""
-        found = _FilesPartition(self._opened.slices(FILES, check_files=False))
-        if not found.partition_paths and self._table.commits:
-            raise CorruptTableError("the metadata table lists no partition")
-        return found
-
-
-class _FilesPartition:
-    """Looks up partitions, by their names, in the metadata table's partition of files."""
-
-    def __init__(self, slices: Sequence[MetadataSlice]) -> None:
-        self._slices = slices
+        return self._opened.slices(FILES, check_files=False)
 
     @cached_property
-    def partition_paths(self) -> list[str]:
-        """The paths of all partitions, sorted."""
-        names = sorted(self._find([_ALL_PARTITIONS]).get(_ALL_PARTITIONS, ()))
+    def _partition_paths(self) -> list[str]:
+        """The paths of all partitions, sorted; CorruptTableError if there is none."""
+        names = sorted(self._sizes([_ALL_PARTITIONS]).get(_ALL_PARTITIONS, ()))
+        if not names and self._table.commits:
+            raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [UNPARTITIONED] else names
 
-    def files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
-        """Return the files of some partitions, by partition path."""
+    def _recorded_files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
         names = {path: path or UNPARTITIONED for path in partition_paths}
-        found = self._find(list(names.values()))
+        found = self._sizes(names.values())
         return {
             path: [
                 FileInfo(file, is_directory=False, size=size, modified_ms=0)
@@ -149,29 +142,11 @@ class _FilesPartition:
             for path, name in names.items()
         }
 
-    def _find(self, keys: list[str]) -> dict[str, dict[str, int]]:
-        """Return the sizes of files by name, by key."""
-        found: dict[str, dict[str, int]] = {}
-        for entries in (e for s in self._slices for e in s.find(pa.array(keys, pa.string()))):
-            if entries.hfile is None:
-                for key in entries.keys.to_pylist():
-                    found.pop(key, None)
-            else:
-                for key, files in _file_maps(entries):
-                    merge_listing(found.setdefault(key, {}), files)
-        return found
-
-
-def _file_maps(entries: Entries) -> Iterator[tuple[str, list[tuple[str, int, bool]]]]:
-    """Yield key, and name, size and deletion of the files, of each entry."""
-    decoded = entries.decode([_FILE_MAP])
-    for batch in decoded.to_batches():
-        maps = batch.column(_FILE_MAP)
-        details = maps.items
-        names = maps.keys.to_pylist()
-        sizes = details.field("size").to_pylist()
-        is_deleted = details.field("isDeleted").to_pylist()
-        files = list(zip(names, sizes, is_deleted, strict=True))
-        ends = maps.offsets.to_pylist()
-        for number, key in enumerate(batch.column("key").to_pylist()):
-            yield key, files[ends[number] : ends[number + 1]]
+    def _sizes(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
+        """Return the sizes of files by name, by the name of their partition."""
+        keys = pa.array(names, pa.string())
+        return {
+            key: value
+            for of_files in self._slices
+            for key, _, value in merged_values(of_files.find(keys), LISTINGS)
+        }

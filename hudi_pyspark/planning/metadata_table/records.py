@@ -1,7 +1,10 @@
-"""Records of the metadata table, decoded as columns and merged by key."""
+"""Records of the metadata table: their keys, and their values, decoded as columns and merged."""
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
+from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -9,17 +12,19 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import as_one_array
+from hudi_pyspark.format.hashes import xxhash64
 from hudi_pyspark.options.values import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from hudi_pyspark.planning.metadata_table.entries import Entries
+    from hudi_pyspark.table.file_group import BaseFile, LogFile
 
 UNPARTITIONED = "."  # names the only partition of a table without partition columns
 FILES = "files"
 RECORD_INDEX = Index.RECORD_INDEX.value
-_LISTINGS = frozenset({1, 2})
+LISTINGS = frozenset({1, 2})  # types whose value has the size of each file by its name
 _COLUMN_RANGES = frozenset({3, 6})
 # The field of a record that holds its value, by its type.
 _VALUE_FIELDS = {
@@ -31,43 +36,75 @@ _VALUE_FIELDS = {
     6: "ColumnStatsMetadata",
     7: "SecondaryIndexMetadata",
 }
+_SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
 
 
-def merged_values(found: Iterable[Entries]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+def column_keys(names: Iterable[str]) -> dict[str, str]:
+    """Return the part of a key that says which column, by the column's dotted name."""
+    listed = list(names)
+    hashes = xxhash64([name.encode() for name in listed], _SEED).tolist()
+    keys = (b64encode(number.to_bytes(8, "big")).decode() for number in hashes)
+    return dict(zip(listed, keys, strict=True))
+
+
+def partition_keys(paths: Iterable[str]) -> dict[str, str]:
+    """Return the part of a key that says which partition, by its path."""
+    names = {path: path or UNPARTITIONED for path in paths}
+    keys = column_keys(names.values())  # hashed in the same way
+    return {path: keys[name] for path, name in names.items()}
+
+
+def file_key(file: BaseFile | LogFile) -> str:
+    """Return the part of a key that says which file of its partition."""
+    name = file.path.rpartition("/")[2].encode()
+    return b64encode(hashlib.md5(name, usedforsecurity=False).digest()).decode()
+
+
+def merged_values(
+    found: Iterable[Entries], kinds: Iterable[int] = _VALUE_FIELDS
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Yield key, type and value of a slice's merged records, by key; oldest entries first."""
+    # The values of other types than ``kinds`` are empty.
+    fields = {kind: _VALUE_FIELDS[kind] for kind in kinds}
     state: dict[str, tuple[int, dict[str, Any]]] = {}
     for entries in found:
         if entries.hfile is None:
             for key in entries.keys.to_pylist():
                 state.pop(key, None)
             continue
-        for key, kind, value in _decoded(entries):
+        for key, kind, value in _decoded(entries, fields):
             older = state[key][1] if key in state else None
             state[key] = kind, _merged(kind, older, value)
     for key in sorted(state):
         kind, value = state[key]
-        if kind in _LISTINGS or not value.get("isDeleted"):
+        if kind in LISTINGS or not value.get("isDeleted"):
             yield key, kind, value
 
 
-def _decoded(entries: Entries) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yield key, type and value of each entry."""
-    table = entries.decode([*dict.fromkeys(_VALUE_FIELDS.values())])
+def _decoded(entries: Entries, fields: Mapping[int, str]) -> Iterator[tuple[str, int, Any]]:
+    """Yield key, type and value of each entry; of listings the name, size and end of files."""
+    table = entries.decode([*dict.fromkeys(fields.values())])
     kinds = table.column("type").to_pylist()
     columns = {
-        kind: _python_values(as_one_array(table.column(field)))
-        for kind, field in _VALUE_FIELDS.items()
+        kind: (_listed_files if kind in LISTINGS else _python_values)(
+            as_one_array(table.column(field))
+        )
+        for kind, field in fields.items()
         if kind in set(kinds) and field in table.schema.names
     }
     for row, (key, kind) in enumerate(zip(entries.keys.to_pylist(), kinds, strict=True)):
         yield key, kind, (columns[kind][row] if kind in columns else None) or {}
 
 
+def _listed_files(maps: pa.MapArray) -> list[list[tuple[str, int, bool]]]:
+    """Return name, size and deletion of the files of each listing."""
+    details = (maps.items.field(name).to_pylist() for name in ("size", "isDeleted"))
+    files = list(zip(maps.keys.to_pylist(), *details, strict=True))
+    return [files[begin:end] for begin, end in pairwise(maps.offsets.to_pylist())]
+
+
 def _python_values(column: pa.Array) -> list[Any]:
     """Return values as Python objects, those of unions without a name of their branch."""
-    if pa.types.is_map(column.type):
-        maps: list[Any] = column.to_pylist(maps_as_pydicts="strict")
-        return maps
     if not pa.types.is_struct(column.type):
         plain: list[Any] = column.to_pylist()
         return plain
@@ -88,16 +125,20 @@ def _python_values(column: pa.Array) -> list[Any]:
     return values
 
 
-def _merged(kind: int, before: dict[str, Any] | None, after: dict[str, Any]) -> dict[str, Any]:
+def _merged(kind: int, before: dict[str, Any] | None, after: Any) -> dict[str, Any]:  # noqa: ANN401
     """Merge two values of one key, as Hudi's HoodieMetadataPayload.preCombine does."""
-    if kind in _LISTINGS:
-        sizes = {name: file["size"] for name, file in (before or {}).items()}
-        merge_listing(sizes, ((n, file["size"], file["isDeleted"]) for n, file in after.items()))
-        return {name: {"size": size, "isDeleted": False} for name, size in sizes.items()}
+    if kind in LISTINGS:
+        sizes = before if before is not None else {}
+        for name, size, is_deleted in after:
+            if is_deleted:
+                sizes.pop(name, None)
+            else:
+                sizes[name] = max(size, sizes.get(name, 0))
+        return sizes
     is_range = kind in _COLUMN_RANGES and not after.get("isDeleted")
     if before and is_range and not after.get("isTightBound", True):
         return _merged_range(before, after)
-    return after
+    return dict(after)
 
 
 def _merged_range(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,12 +151,3 @@ def _merged_range(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
     for name in ("valueCount", "nullCount", "totalSize", "totalUncompressedSize"):
         merged[name] = (before[name] or 0) + (after[name] or 0)
     return merged
-
-
-def merge_listing(sizes: dict[str, int], newer: Iterable[tuple[str, int, bool]]) -> None:
-    """Apply newer entries to the sizes of files, as Hudi's combineFileSystemMetadata does."""
-    for name, size, is_deleted in newer:
-        if is_deleted:
-            sizes.pop(name, None)
-        else:
-            sizes[name] = max(size, sizes.get(name, 0))

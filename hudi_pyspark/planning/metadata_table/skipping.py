@@ -14,9 +14,7 @@ from hudi_pyspark.planning.metadata_table.column_stats import (
     is_base_alone,
     slices_within_bounds,
 )
-from hudi_pyspark.planning.metadata_table.index_keys import file_key, partition_keys
-from hudi_pyspark.planning.metadata_table.record_index import locate
-from hudi_pyspark.planning.metadata_table.records import merged_values
+from hudi_pyspark.planning.metadata_table.records import file_key, merged_values, partition_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -85,7 +83,7 @@ def _by_record_index(
 ) -> Slices | None:
     if question.record_keys is None:
         return None
-    located = locate(metadata, question.record_keys)
+    located = metadata.locate(question.record_keys)
     groups = {group for of_key in located.values() for group in of_key}
     return [s for s in slices if (s.partition_path, s.file_id) in groups]
 

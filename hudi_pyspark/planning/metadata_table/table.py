@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.planning.metadata_table.entries import MetadataSlice
 from hudi_pyspark.planning.metadata_table.records import (
     FILES,
+    LISTINGS,
     RECORD_INDEX,
     UNPARTITIONED,
     merged_values,
@@ -39,11 +41,15 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
+    FileGroupId = tuple[str, str]  # partition path and file id
+
 _FOLDER = f"{METADATA_FOLDER}/metadata"
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
 _FILE_ID_NUMBER = re.compile(r"^[a-z_-]+-([0-9]{4})-0$")  # not of partitioned record indexes
 _INITIAL_INSTANTS = "00000000000000"
-
+# Of the record index: the encoding of a file id that is not a UUID, and a UUID without a number.
+_AS_TEXT = 1
+_NO_FILE_INDEX = -1
 
 # Codes of record types; names as Hudi's.
 _TYPES = {
@@ -125,6 +131,14 @@ class MetadataTable:
                     yield metadata_slice.find(mine)
         else:
             yield from (metadata_slice.find(wanted) for metadata_slice in slices)
+
+    def locate(self, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
+        """Return file groups by record key; a *partitioned record index* has one per partition."""
+        found: dict[str, list[FileGroupId]] = {}
+        for entries in self.find(RECORD_INDEX, keys):
+            for key, _, place in merged_values(entries, [5]):
+                found.setdefault(key, []).append((place["partitionName"], _file_id(place)))
+        return found
 
     def _index(self, partition: str) -> list[MetadataSlice]:
         """Return the slices of an index, which keep what they have read; at least one."""
@@ -253,13 +267,12 @@ def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRe
     metadata = MetadataTable.open(view)
     for name in known if partition is None else [partition]:
         for metadata_slice in metadata.slices(name, check_files=True):
-            yield from _slice_records(metadata_slice)
-
-
-def _slice_records(metadata_slice: MetadataSlice) -> Iterator[MetadataRecord]:
-    file_slice = metadata_slice.file_slice
-    for key, kind, value in merged_values(metadata_slice.all()):
-        yield MetadataRecord(file_slice.partition_path, file_slice.file_id, key, kind, value)
+            file_id = metadata_slice.file_slice.file_id
+            for key, kind, value in merged_values(metadata_slice.all()):
+                fields = value
+                if kind in LISTINGS:
+                    fields = {f: {"size": size, "isDeleted": False} for f, size in value.items()}
+                yield MetadataRecord(name, file_id, key, kind, fields)
 
 
 def listed_files(view: TableView) -> dict[str, int]:
@@ -270,3 +283,13 @@ def listed_files(view: TableView) -> dict[str, int]:
         if record.type_name == "FILES"
         for name, file in record.value.items()
     }
+
+
+def _file_id(place: Mapping[str, Any]) -> str:
+    """Return a file id, which is a text, or two halves of a UUID and a number."""
+    if place.get("fileIdEncoding") == _AS_TEXT:
+        return str(place["fileId"])
+    halves = ((place.get(name) or 0) & (2**64 - 1) for name in ("fileIdHighBits", "fileIdLowBits"))
+    uuid = UUID("{:016x}{:016x}".format(*halves))
+    number = place.get("fileIndex") or 0
+    return f"{uuid}-{number}" if number != _NO_FILE_INDEX else str(uuid)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hudi_pyspark import CorruptTableError, HudiTable, MissingFileError
-from hudi_pyspark.planning.metadata_table import listing as listing_module
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files
 from hudi_pyspark.reading.read_task import read_task
@@ -110,7 +109,7 @@ def test_commits_are_read_if_it_turns_out_to_be_damaged(path, monkeypatch):
     def damaged(*_):
         raise CorruptTableError("damaged")
 
-    monkeypatch.setattr(listing_module._FilesPartition, "files", damaged)
+    monkeypatch.setattr(MetadataListing, "_recorded_files", damaged)
     with pytest.raises(MissingFileError, match=Path(lost.path).name):
         HudiTable(str(path)).scan().to_arrow()
 
@@ -123,7 +122,7 @@ def created_late(monkeypatch):
 
 @pytest.mark.usefixtures("created_late")
 def test_files_that_it_lacks_are_found_in_their_folder(path, expected, monkeypatch, caplog):
-    original = listing_module._FilesPartition.files
+    original = MetadataListing._recorded_files
 
     def without_logs(self, partition_paths):
         return {
@@ -131,7 +130,7 @@ def test_files_that_it_lacks_are_found_in_their_folder(path, expected, monkeypat
             for partition, files in original(self, partition_paths).items()
         }
 
-    monkeypatch.setattr(listing_module._FilesPartition, "files", without_logs)
+    monkeypatch.setattr(MetadataListing, "_recorded_files", without_logs)
     with caplog.at_level(logging.WARNING):
         assert rows_of(HudiTable(str(path)).scan()) == expected
     assert "the metadata table lacks " in caplog.text
@@ -139,7 +138,7 @@ def test_files_that_it_lacks_are_found_in_their_folder(path, expected, monkeypat
 
 
 def test_sizes_that_it_lacks_are_those_of_the_folder(path, monkeypatch):
-    original = listing_module._FilesPartition.files
+    original = MetadataListing._recorded_files
 
     def without_sizes(self, partition_paths):
         return {
@@ -147,7 +146,7 @@ def test_sizes_that_it_lacks_are_those_of_the_folder(path, monkeypatch):
             for partition, files in original(self, partition_paths).items()
         }
 
-    monkeypatch.setattr(listing_module._FilesPartition, "files", without_sizes)
+    monkeypatch.setattr(MetadataListing, "_recorded_files", without_sizes)
     view = HudiTable(str(path)).view
     assert view.with_listing(MetadataListing(view)).file_slices() == view.file_slices()
 
@@ -156,7 +155,7 @@ def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monk
     name = "v9_mor_compaction_inline"
     table = HudiTable(str(golden_table(name)))
     expected = rows_of(table.scan(query_type="read_optimized", use_metadata_table=False))
-    original = listing_module._FilesPartition.files
+    original = MetadataListing._recorded_files
 
     def with_short_sizes(self, partition_paths):
         return {
@@ -164,7 +163,7 @@ def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monk
             for partition, files in original(self, partition_paths).items()
         }
 
-    monkeypatch.setattr(listing_module._FilesPartition, "files", with_short_sizes)
+    monkeypatch.setattr(MetadataListing, "_recorded_files", with_short_sizes)
     scan = HudiTable(str(golden_table(name))).scan(query_type="read_optimized")
     tasks = [task for task in scan.plan() if isinstance(task, ScanTask)]
     parts = [replace(task, byte_range=cut) for task in tasks for cut in ((0, 1), (1, 2))]
@@ -174,14 +173,12 @@ def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monk
 
 @pytest.mark.usefixtures("created_late")
 def test_partition_that_it_lacks_is_found_in_its_folder(path, expected, monkeypatch):
-    whole = vars(listing_module._FilesPartition)["partition_paths"]
+    whole = vars(MetadataListing)["_partition_paths"]
 
     def all_but_the_first(self):
         return whole.func(self)[1:]
 
-    monkeypatch.setattr(
-        listing_module._FilesPartition, "partition_paths", property(all_but_the_first)
-    )
+    monkeypatch.setattr(MetadataListing, "_partition_paths", property(all_but_the_first))
     assert rows_of(HudiTable(str(path)).scan()) == expected
 
 
