@@ -65,9 +65,9 @@ def explain(df: DataFrame) -> str:
     Args:
         df: of a classic session, or of one of Spark Connect.
     """
-    from hudi_pyspark.spark import explain as explaining  # noqa: PLC0415  (imports pyspark)
+    from hudi_pyspark.spark import session  # noqa: PLC0415  (imports pyspark)
 
-    return explaining.explain(df)
+    return session.explain(df)
 
 
 def read(

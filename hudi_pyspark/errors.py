@@ -23,6 +23,7 @@ __all__ = [
     "InvalidInstantError",
     "InvalidOptionError",
     "MissingFileError",
+    "MissingModuleError",
     "PathInsideTableError",
     "PathNotFoundError",
     "PathOutsideTableError",
@@ -106,6 +107,10 @@ class UnsupportedQueryError(UnsupportedTableError):
 
 class UnsupportedTypeError(UnsupportedTableError, TypeError):
     """A column type that has no Arrow or Spark counterpart."""
+
+
+class MissingModuleError(HudiError, ImportError):
+    """The Python of Spark's workers lacks a module that this package needs."""
 
 
 class CorruptTableError(HudiError, RuntimeError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from hudi_pyspark.filter.predicate import (
     Operator,
     Or,
     cast_to,
+    columns_of,
     conjuncts,
 )
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -33,55 +34,36 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Facts about the values that a column has in some rows."""
-
-    low: pa.Scalar | None  # no value is smaller, except NaN; None if unknown
-    high: pa.Scalar | None  # no value is greater, except NaN; None if unknown
-    may_be_null: bool
-    may_have_value: bool  # false: all of them are null
-
-    @classmethod
-    def of(cls, value: pa.Scalar) -> Bounds:
-        """Return the bounds of a column with one value, which is not null."""
-        return cls(value, value, may_be_null=False, may_have_value=True)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnBounds:
     """The bounds that a column has in each of some files."""
 
-    low: pa.Array  # null where a bound is unknown, as in `high`
-    high: pa.Array
+    low: pa.Array  # no value is smaller, except NaN; null where that is unknown
+    high: pa.Array  # no value is greater, except NaN; null where that is unknown
     may_be_null: Mask
-    may_have_value: Mask
+    may_have_value: Mask  # false: all of them are null
 
     @classmethod
-    def of(cls, bounds: Bounds) -> ColumnBounds:
-        """Return the bounds of a column in a single file."""
-        low, high = bounds.low, bounds.high
+    def of(
+        cls,
+        low: pa.Scalar | None,
+        high: pa.Scalar | None,
+        *,
+        may_be_null: bool = False,
+        may_have_value: bool = True,
+    ) -> ColumnBounds:
+        """Return the bounds of a column in a single file; None where one is unknown."""
         if low is None or high is None:
             low = high = pa.scalar(None)
-        return cls(
-            pa.array([low.as_py()], low.type),
-            pa.array([high.as_py()], high.type),
-            np.array([bounds.may_be_null]),
-            np.array([bounds.may_have_value]),
-        )
+        low, high = (pa.array([end.as_py()], end.type) for end in (low, high))
+        return cls(low, high, np.array([may_be_null]), np.array([may_have_value]))
 
 
-BoundsOf: TypeAlias = "Callable[[str], Bounds | None]"  # None for a column without bounds
-
-
-def may_match(predicate: Predicate, bounds_of: BoundsOf) -> bool:
+def may_match(predicate: Predicate, bounds_of: Callable[[str], ColumnBounds | None]) -> bool:
     """Decide whether the predicate can be true for rows whose columns are within their bounds."""
-    if isinstance(predicate, And):
-        return all(may_match(part, bounds_of) for part in predicate.parts)
-    if isinstance(predicate, Or):
-        return any(may_match(part, bounds_of) for part in predicate.parts)
-    bounds = bounds_of(predicate.column)
-    return bounds is None or bool(_leaf_may_match(predicate, ColumnBounds.of(bounds))[0])
+    bounds = {name: bounds_of(name) for name in columns_of(predicate)}  # None: unknown
+    known = {name: of_column for name, of_column in bounds.items() if of_column is not None}
+    return bool(may_match_merged(predicate, known, np.zeros(1, np.int64), 1)[0])
 
 
 def may_match_merged(
@@ -135,25 +117,17 @@ def _comparison_may_match(predicate: Comparison, low: pa.Array, high: pa.Array) 
 
 
 def _holds_some(predicate: IsIn | Like, low: pa.Scalar, high: pa.Scalar) -> bool:
-    if isinstance(predicate, IsIn):
-        return _list_may_match(predicate, low, high)
-    return _like_may_match(predicate, low, high)
-
-
-def _list_may_match(predicate: IsIn, low: pa.Scalar, high: pa.Scalar) -> bool:
     if predicate.is_negated:
         return True
+    if isinstance(predicate, Like):
+        prefix = predicate.prefix.encode()
+        first, last = low.as_py().encode(), high.as_py().encode()
+        return bool(first[: len(prefix)] <= prefix <= last)
     bounds = cast_to(pa.array([low.as_py(), high.as_py()], low.type), predicate.values.type)
     within = pc.and_(
         pc.greater_equal(predicate.values, bounds[0]), pc.less_equal(predicate.values, bounds[1])
     )
     return bool(pc.any(within).as_py())
-
-
-def _like_may_match(predicate: Like, low: pa.Scalar, high: pa.Scalar) -> bool:
-    prefix = predicate.prefix.encode()
-    first, last = low.as_py().encode(), high.as_py().encode()
-    return predicate.is_negated or (first[: len(prefix)] <= prefix <= last)
 
 
 # Key generators that make the key from the text of its fields. A user's own may do anything.
@@ -207,14 +181,11 @@ def _listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> l
 
 def _listed(parts: Sequence[Predicate], column: str) -> list[object] | None:
     """Return the shortest list of values that a part admits for a column; None without a list."""
-    lists = [values for part in parts if (values := _values(part, column)) is not None]
+    lists: list[list[object]] = []
+    for part in parts:
+        match part:
+            case IsIn(name, values, is_negated=False) if name == column:
+                lists.append(values.to_pylist())
+            case Comparison(name, Operator.EQUAL, value) if name == column:
+                lists.append([value.as_py()])
     return min(lists, key=len, default=None)
-
-
-def _values(part: Predicate, column: str) -> list[object] | None:
-    if isinstance(part, IsIn) and part.column == column and not part.is_negated:
-        values: list[object] = part.values.to_pylist()
-        return values
-    if isinstance(part, Comparison) and part.column == column and part.operator is Operator.EQUAL:
-        return [part.value.as_py()]
-    return None

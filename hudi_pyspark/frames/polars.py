@@ -13,8 +13,8 @@ from hudi_pyspark.frames.expression import Call, Field, Literal, pruning
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from hudi_pyspark.frames.dataset import Source
     from hudi_pyspark.frames.expression import Expression
-    from hudi_pyspark.frames.source import Source
 
 # How each function is written in polars; an expression is one of them if polars finds both equal.
 _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, repeat
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.bounds import Bounds, ColumnBounds, may_match, may_match_merged
+from hudi_pyspark.filter.bounds import ColumnBounds, may_match, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.table.partition import (
@@ -100,15 +100,15 @@ def narrow_by_path(
     return True, conjunction(remaining)
 
 
-def _bounds(partition: PartitionValues, name: str) -> Bounds | None:
+def _bounds(partition: PartitionValues, name: str) -> ColumnBounds | None:
     if name in partition.null_or_empty:
-        return Bounds(_EMPTY, _EMPTY, may_be_null=True, may_have_value=True)
+        return ColumnBounds.of(_EMPTY, _EMPTY, may_be_null=True)
     if name not in partition.from_path:
         return None
     value = partition.constants[name]
     if not value.is_valid:
-        return Bounds(None, None, may_be_null=True, may_have_value=False)
-    return Bounds.of(value)
+        return ColumnBounds.of(None, None, may_be_null=True, may_have_value=False)
+    return ColumnBounds.of(value, value)
 
 
 def decided_by_path(
@@ -275,7 +275,7 @@ class PartitionPruner:
                         continue  # some are not numbers
         return columns
 
-    def _folder_bounds(self, name: str, folder: str) -> Bounds | None:
+    def _folder_bounds(self, name: str, folder: str) -> ColumnBounds | None:
         """Return bounds of the column's values below a folder; None if they are not known."""
         kind = path_type(self.schema.field(name))
         try:
@@ -284,8 +284,4 @@ class PartitionPruner:
             return None
         if not value.is_valid:
             return None
-        if not pa.types.is_string(kind) or self.config.url_encode_partitions:
-            return Bounds.of(value)
-        # Where slashes are not encoded, the value may go on in the folders below.
-        beyond = pa.scalar(value.as_py() + _AFTER_SLASH)
-        return Bounds(value, beyond, may_be_null=False, may_have_value=True)
+        return self._bounds_below(pa.array([value.as_py()], kind))

@@ -6,13 +6,13 @@ tables are imported only when one is read.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSource
 
-from hudi_pyspark.errors import UnsupportedQueryError
+from hudi_pyspark.errors import MissingModuleError, UnsupportedQueryError
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.zip_import import reduced_with_zip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,13 +62,45 @@ class HudiDataSource(DataSource):
     ) -> DataSourceStreamWriter:
         raise UnsupportedQueryError(_ONLY_READS)
 
-    # Spark sends a source to a process of the stream, which may not find the zip of the package.
+    # Spark sends a source to a process of the stream. The files of ``addArtifacts`` and
+    # ``--py-files`` are on its machine, but it looks for them in a folder that does not exist.
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:  # noqa: ANN401  (as in object)
-        return reduced_with_zip(self) or super().__reduce_ex__(protocol)  # type: ignore[return-value]
+        archive = getattr(__spec__.loader, "archive", None)
+        if archive is None:
+            return super().__reduce_ex__(protocol)  # type: ignore[return-value]
+
+        def restore(_zip: None, kind: type[object]) -> object:
+            return kind.__new__(kind)
+
+        return restore, (_Zip(archive), type(self)), self.__dict__
 
     def _get_planner(self) -> Planner:
         if self._planner is None:
-            from hudi_pyspark.spark.planner import Planner  # noqa: PLC0415  (see above)
-
+            try:
+                from hudi_pyspark.spark.planner import Planner  # noqa: PLC0415  (see above)
+            except ModuleNotFoundError as error:
+                raise MissingModuleError(
+                    f"{sys.executable}, the Python of Spark's workers, has no module {error.name}. "
+                    "Install hudi-pyspark there with all that it needs, or choose another Python "
+                    "before the session starts: PYSPARK_PYTHON in the environment, or the setting "
+                    "spark.pyspark.python"
+                ) from error
             self._planner = Planner(self.options)
         return self._planner
+
+
+class _Zip:
+    """The path of a zip; what is pickled after it can be imported from there."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A local function is pickled by value, so it runs before this package can be imported.
+        def add(path: str) -> None:
+            import sys  # noqa: PLC0415  (by value, without this module's globals)
+
+            if path not in sys.path:
+                sys.path.append(path)
+
+        return add, (self._path,)

@@ -6,7 +6,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.hudi_table import HudiTable
@@ -27,7 +29,6 @@ from hudi_pyspark.spark.stream import HudiStreamReader
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pyspark.sql.datasource import DataSourceReader
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.custom_mergers import PayloadMerger
@@ -35,6 +36,30 @@ if TYPE_CHECKING:
     from hudi_pyspark.inspection import InspectionCall
 
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
+
+
+class _InspectionReader(DataSourceReader):
+    """A reader of one inspection table, on an executor: files may be too large for the driver."""
+
+    def __init__(self, options: Mapping[str, str], call: InspectionCall, schema: pa.Schema) -> None:
+        self._options = dict(options)
+        self._call = call
+        self._schema = schema
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(self._call.name)]
+
+    def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        opened = HudiTable.from_options(self._options)
+        table = self._call.run(opened.inspect)
+        unknown = [name for name in self._schema.names if name not in table.schema.names]
+        if unknown:
+            raise InvalidOptionError(
+                f".schema(...) names {', '.join(map(repr, unknown))}, which {self._call.name} does "
+                f"not have; it has {', '.join(table.schema.names)}"
+            )
+        conformed = conform(table, self._schema, {}, source=f"inspect.{self._call.name}")
+        yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
 
 
 class Planner:
@@ -65,13 +90,7 @@ class Planner:
         if isinstance(schema, pa.Schema):  # Sail's
             schema = spark_schema(schema)
         if self._inspects():
-            from hudi_pyspark.spark.inspection import InspectionReader  # noqa: PLC0415  (rarely needed)
-
-            return InspectionReader(
-                self._options,
-                self._inspection(),
-                arrow_schema_of(schema),
-            )
+            return _InspectionReader(self._options, self._inspection(), arrow_schema_of(schema))
         hints = read_hints(schema)
         scan = self._table(is_pinned=hints.is_pinned).scan_with(self._options, mergers)
         wanted = self._client.without_placeholder(hints.columns)

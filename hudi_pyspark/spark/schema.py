@@ -48,10 +48,12 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
         )
     if unchanged_columns(table, wanted).names == wanted.names:
         return list(wanted.names)
-    available = pa.schema([table.field(name) for name in wanted.names]).empty_table()
+    available = [table.field(name).with_nullable(True) for name in wanted.names]  # noqa: FBT003
+    # Of each column a null: one without rows has no chunk to convert.
+    nulls = [pa.nulls(1, field.type) for field in available]
+    nullable = pa.schema([field.with_nullable(True) for field in wanted])  # noqa: FBT003
     try:
-        conform(available, wanted, {}, source=".schema(...)")
-        _check_scalars(available.schema, wanted)
+        conform(pa.table(nulls, pa.schema(available)), nullable, {}, source=".schema(...)")
     except SchemaEvolutionError as error:
         raise InvalidOptionError(str(error.args[0])) from error
     return list(wanted.names)
@@ -74,16 +76,6 @@ def comparable(schema: pa.Schema) -> pa.Schema:
         if not pa.types.is_struct(field.type)
         and not (pa.types.is_timestamp(field.type) and field.type.tz is None)
     )
-
-
-def _check_scalars(available: pa.Schema, wanted: pa.Schema) -> None:
-    """Convert one null of each type, since an empty column has no chunk to convert."""
-    probe = pa.table([pa.nulls(1, field.type) for field in available], schema=_all_null(available))
-    conform(probe, _all_null(wanted), {}, source=".schema(...)")
-
-
-def _all_null(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([field.with_nullable(True) for field in schema])  # noqa: FBT003
 
 
 def _nullable(field: pa.Field) -> pa.Field:

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.filter.bounds import Bounds, ColumnBounds, may_match, may_match_merged
+from hudi_pyspark.filter.bounds import ColumnBounds, may_match, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
 
 SCHEMA = pa.schema(
@@ -12,7 +12,7 @@ SCHEMA = pa.schema(
 
 def bounds(kind, low, high, *, nulls=False, values=True):
     first, last = (None if end is None else pa.scalar(end, kind) for end in (low, high))
-    return Bounds(first, last, may_be_null=nulls, may_have_value=values)
+    return ColumnBounds.of(first, last, may_be_null=nulls, may_have_value=values)
 
 
 KNOWN = {

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -289,7 +288,8 @@ def _file_id(place: Mapping[str, Any]) -> str:
     """Return a file id, which is a text, or two halves of a UUID and a number."""
     if place.get("fileIdEncoding") == _AS_TEXT:
         return str(place["fileId"])
-    halves = ((place.get(name) or 0) & (2**64 - 1) for name in ("fileIdHighBits", "fileIdLowBits"))
-    uuid = UUID("{:016x}{:016x}".format(*halves))
+    halves = [place.get(name) or 0 for name in ("fileIdHighBits", "fileIdLowBits")]
+    digits = "".join(f"{half & (2**64 - 1):016x}" for half in halves)
+    uuid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
     number = place.get("fileIndex") or 0
-    return f"{uuid}-{number}" if number != _NO_FILE_INDEX else str(uuid)
+    return f"{uuid}-{number}" if number != _NO_FILE_INDEX else uuid

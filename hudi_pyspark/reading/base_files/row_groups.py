@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
-from hudi_pyspark.filter.bounds import Bounds, keys_array, may_match
+from hudi_pyspark.filter.bounds import ColumnBounds, keys_array, may_match
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics
@@ -57,7 +57,7 @@ class RowGroupFilter:
         counts = Counter(paths)
         columns = {path: i for i, path in enumerate(paths) if counts[path] == 1}
 
-        def bounds_of(name: str, group: int) -> Bounds | None:
+        def bounds_of(name: str, group: int) -> ColumnBounds | None:
             stored = self._stored_name(name)
             if stored is None or stored not in columns:
                 return None
@@ -118,7 +118,7 @@ def _middle(row_group: pq.RowGroupMetaData) -> int:
     return int(min(starts) + size // 2)
 
 
-def _bounds(statistics: pq.Statistics, rows: int, data_type: pa.DataType) -> Bounds:
+def _bounds(statistics: pq.Statistics, rows: int, data_type: pa.DataType) -> ColumnBounds:
     nulls = statistics.null_count if statistics.has_null_count else None
     low = high = None
     if statistics.has_min_max:
@@ -129,4 +129,4 @@ def _bounds(statistics: pq.Statistics, rows: int, data_type: pa.DataType) -> Bou
     is_float = pa.types.is_floating(data_type)
     if is_float and low is not None and high is not None and isnan(low.as_py() + high.as_py()):
         low = high = None  # parquet-mr marks a NaN like this
-    return Bounds(low, high, may_be_null=nulls != 0, may_have_value=nulls != rows)
+    return ColumnBounds.of(low, high, may_be_null=nulls != 0, may_have_value=nulls != rows)

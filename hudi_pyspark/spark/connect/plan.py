@@ -10,8 +10,13 @@ from pyspark.sql.connect.plan import LogicalPlan
 from pyspark.sql.connect.proto import relations_pb2
 
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.connect.conditions import condition_texts
-from hudi_pyspark.spark.connect.names import Names, attribute_path, parts_of, split_name
+from hudi_pyspark.spark.connect.expressions import (
+    Names,
+    attribute_path,
+    condition_texts,
+    parts_of,
+    split_name,
+)
 from hudi_pyspark.spark.connect.sql_text import UnclearError, scan_sql
 from hudi_pyspark.spark.hints import OPTION, ClientHints
 
