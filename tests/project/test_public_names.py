@@ -14,6 +14,7 @@ PUBLIC_NAMES = {
     "InvalidInstantError",
     "InvalidOptionError",
     "MissingFileError",
+    "MissingModuleError",
     "PathInsideTableError",
     "PathNotFoundError",
     "PathOutsideTableError",
