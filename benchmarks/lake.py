@@ -145,7 +145,7 @@ def plan(table: HudiTable, **options: Any) -> int:
 
 def pack(table: HudiTable) -> int:
     """Return the number of partitions that Spark gets, which are in memory at once."""
-    from hudi_pyspark.spark.partition import HudiPartition, PackedTasks
+    from hudi_pyspark.spark.reader import HudiPartition, PackedTasks
 
     packed = PackedTasks.of(table.scan().plan_groups())
     return len([HudiPartition(tasks) for tasks in packed.groups])

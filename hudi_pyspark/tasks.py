@@ -219,14 +219,7 @@ class CdcTask:
 def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:
     """Return the columns ``op, ts_ms, before, after``; images are JSON text, or structs."""
     images = pa.struct(list(data_columns(table_schema))) if as_struct else pa.string()
-    return pa.schema(
-        [
-            pa.field("op", pa.string()),
-            pa.field("ts_ms", pa.string()),
-            pa.field("before", images),
-            pa.field("after", images),
-        ]
-    )
+    return pa.schema({"op": pa.string(), "ts_ms": pa.string(), "before": images, "after": images})
 
 
 def data_columns(table_schema: pa.Schema) -> pa.Schema:

@@ -14,7 +14,7 @@ from hudi_pyspark import HudiTable
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.reading.slice_reader import read
-from hudi_pyspark.spark.partition import HudiPartition, PackedTasks, read_partition
+from hudi_pyspark.spark.reader import HudiPartition, PackedTasks, read_partition
 from tests.cli.command import in_process
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case

@@ -22,7 +22,7 @@ from hudi_pyspark.columns.arrays import any_of, field_array
 from hudi_pyspark.errors import InvalidOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from hudi_pyspark.columns.arrays import Mask
 
@@ -231,21 +231,15 @@ def conjunction(parts: Sequence[Predicate]) -> Predicate | None:
 
 def columns_of(predicate: Predicate) -> set[str]:
     """Return the dotted names of the columns that a predicate compares."""
-    return {leaf.column for leaf in _leaves(predicate)}
+    if isinstance(predicate, And | Or):
+        return set().union(*map(columns_of, predicate.parts))
+    return {predicate.column}
 
 
 def top_level_columns(predicate: Predicate | None, schema: pa.Schema) -> list[str]:
     """Return the names of the schema's columns that a predicate needs."""
     names = columns_of(predicate) if predicate is not None else set()
     return sorted({name if name in schema.names else name.partition(".")[0] for name in names})
-
-
-def _leaves(predicate: Predicate) -> Iterator[Comparison | IsIn | IsNull | Like]:
-    if isinstance(predicate, And | Or):
-        for part in predicate.parts:
-            yield from _leaves(part)
-    else:
-        yield predicate
 
 
 def compare(column: str, kind: pa.DataType, sign: Operator, literal: Literal) -> Comparison:
@@ -304,16 +298,17 @@ def _decimal_type(literal: Decimal, kind: pa.DataType) -> pa.DataType:
     _, digits, exponent = literal.as_tuple()
     if not isinstance(exponent, int):
         raise TypeError("expected a finite number")
-    scale = max(0, -exponent)
-    whole = max(0, len(digits) + exponent)
-    column_whole, column_scale = (
-        (kind.precision - kind.scale, kind.scale) if pa.types.is_decimal(kind) else (19, 0)
-    )
-    scale = max(scale, column_scale)
-    precision = scale + max(whole, column_whole)
+    column_whole, column_scale = _digits(kind)
+    scale = max(-exponent, column_scale)
+    precision = scale + max(len(digits) + exponent, column_whole)
     if precision > _MAX_DECIMAL_DIGITS:
         raise ValueError(f"both together need {precision} digits, more than a decimal has")
     return pa.decimal128(precision, scale)
+
+
+def _digits(kind: pa.DataType) -> tuple[int, int]:
+    """Return the digits of a number before and after its point."""
+    return (kind.precision - kind.scale, kind.scale) if pa.types.is_decimal(kind) else (19, 0)
 
 
 def _string(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
@@ -376,12 +371,8 @@ def _common(left: pa.DataType, right: pa.DataType) -> pa.DataType:
         return left
     if pa.types.is_floating(left) or pa.types.is_floating(right):
         return pa.float64()
-    (whole, scale), (other_whole, other_scale) = (
-        (kind.precision - kind.scale, kind.scale) if pa.types.is_decimal(kind) else (19, 0)
-        for kind in (left, right)
-    )
-    scale = max(scale, other_scale)
-    return pa.decimal128(min(_MAX_DECIMAL_DIGITS, scale + max(whole, other_whole)), scale)
+    whole, scale = map(max, _digits(left), _digits(right))
+    return pa.decimal128(min(_MAX_DECIMAL_DIGITS, scale + whole), scale)
 
 
 def _fitting(value: Literal, kind: pa.DataType) -> Literal:

@@ -161,7 +161,10 @@ class _Parser:
             return IsNull(column)
         literal = self._literal()
         if sign == "<=>":
-            return null_safe_equal(column, kind, literal)
+            # False, not null, where the column is null.
+            return And(
+                (IsNull(column, is_negated=True), compare(column, kind, _SIGNS["="], literal))
+            )
         return compare(column, kind, _SIGNS[sign], literal)
 
     def _listed(self, column: str, kind: pa.DataType) -> Predicate:
@@ -272,11 +275,6 @@ class _Parser:
             f"filter {self._text!r}: expected {expected} at character {token.position + 1}, found "
             f"{actual}"
         )
-
-
-def null_safe_equal(column: str, kind: pa.DataType, literal: Literal) -> Predicate:
-    """Compare as ``column <=> literal`` does: false, not null, where the column is null."""
-    return And((IsNull(column, is_negated=True), compare(column, kind, Operator.EQUAL, literal)))
 
 
 def _resolve(written: str, schema: pa.Schema) -> tuple[str, pa.DataType] | None:

@@ -85,27 +85,17 @@ def plan_changes(
     tasks: list[CdcTask] = []
     moved = ""
     for time in sorted((t for t in times if begin < times[t] <= end), key=lambda t: times[t]):
-        commit_tasks, missing = _commit_tasks(planner, time, options)
-        if missing:
-            tasks, begin, moved = [], times[time], missing
-        tasks += commit_tasks
+        try:
+            tasks += list(planner.commit_tasks(time))
+        except IncrementalRangeError as error:  # noqa: PERF203  (commits are few)
+            if options.on_missing is not OnMissing.EARLIEST:
+                raise
+            tasks, begin, moved = [], times[time], error.reason()
     if moved:
         _warn_moved(options.begin, begin, moved)
     kept = [t for t in tasks if matches_glob(view, _task_paths(t), options.incremental_path_glob)]
     _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(kept))
     return kept
-
-
-def _commit_tasks(
-    planner: _ChangePlanner, time: str, options: IncrementalOptions
-) -> tuple[list[CdcTask], str]:
-    """Return the tasks of a commit; or none, and the reason, if the range may begin after it."""
-    try:
-        return list(planner.commit_tasks(time)), ""
-    except IncrementalRangeError as error:
-        if options.on_missing is not OnMissing.EARLIEST:
-            raise
-        return [], error.reason()
 
 
 def _task_paths(task: CdcTask) -> list[str]:

@@ -76,11 +76,6 @@ def resolve_partition_values(
     )
 
 
-def stored_partition_values(partition: PartitionValues) -> PartitionValues:
-    """Return the same values for files that lack the columns; other files keep their own."""
-    return PartitionValues(partition.columns, partition.path_values)
-
-
 def narrow_by_path(
     partition: PartitionValues, predicate: Predicate | None
 ) -> tuple[bool, Predicate | None]:

@@ -25,7 +25,6 @@ from hudi_pyspark.planning.partition_values import (
     PartitionPruner,
     narrow_by_path,
     resolve_partition_values,
-    stored_partition_values,
 )
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.file_group import check_readable
@@ -37,7 +36,7 @@ from hudi_pyspark.table.schema import (
     internal_schema_versions,
     latest_internal_schema,
 )
-from hudi_pyspark.tasks import ReadSettings, ScanTask, SharedPlan
+from hudi_pyspark.tasks import PartitionValues, ReadSettings, ScanTask, SharedPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.timeline import CommittedTimes
     from hudi_pyspark.table.view import TableView
-    from hudi_pyspark.tasks import CommitRange, PartitionValues
+    from hudi_pyspark.tasks import CommitRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,11 @@ class PlanContext:
     def key_fields(self) -> tuple[str, ...]:
         """The fields that make up the record keys of a table whose files do not hold them."""
         return () if self.config.populate_meta_fields else self.config.record_key_fields
+
+    @property
+    def merger(self) -> PayloadMerger | None:
+        """The user's merger for the table's payload class; None for one that Hudi has."""
+        return find_merger(self.rule, self.options.payload_merger, self.mergers)
 
 
 def plan(
@@ -91,12 +95,16 @@ def plan(
     columns keep the values that the files hold.
     """
     config, table_schema, options = context.config, context.table_schema, context.options
-    merger = find_merger(context.rule, options.payload_merger, context.mergers)
+    merger = context.merger
     narrow = _partition_narrower(context, merger, predicate, from_files=from_files)
     kept = [file_slice for file_slice in slices if narrow(file_slice.partition_path).is_kept]
     kept.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
     for file_slice in kept:
-        _check_base_file(file_slice, config)
+        base = file_slice.base_file
+        if base is not None:
+            check_readable(base.path)
+            if is_skeleton(file_slice, config):
+                check_readable(base.bootstrap_source)
     has_logs = any(file_slice.log_files for file_slice in kept)
     if has_logs and not options.skip_merge:
         _check_mergeable(config, context.rule, merger)
@@ -185,7 +193,7 @@ def _partition_narrower(
             read_for_merge=read_for_merge,
         )
         if from_files:
-            values = stored_partition_values(values)
+            values = PartitionValues(values.columns, values.path_values)
         is_kept, remaining = narrow_by_path(values, predicate)
         if remaining not in remainders:
             remainders.append(remaining)
@@ -212,14 +220,6 @@ def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) 
     return replace(shared, working=working, needed=tuple(needed), whole=whole)
 
 
-def _check_base_file(file_slice: FileSlice, config: TableConfig) -> None:
-    base = file_slice.base_file
-    if base is not None:
-        check_readable(base.path)
-        if is_skeleton(file_slice, config):
-            check_readable(base.bootstrap_source)
-
-
 def _check_mergeable(config: TableConfig, rule: MergeRule, merger: PayloadMerger | None) -> None:
     check_supported(rule, has_merger=merger is not None)
     if not config.populate_meta_fields and not config.record_key_fields:
@@ -229,9 +229,6 @@ def _check_mergeable(config: TableConfig, rule: MergeRule, merger: PayloadMerger
             "cannot be matched. Read the base files alone with "
             "hoodie.datasource.query.type=read_optimized"
         )
-
-
-_PLACES = Index.RECORD_INDEX
 
 
 class SlicePlanner:
@@ -271,7 +268,7 @@ class SlicePlanner:
         self.index_notes = []
         if predicate is None or not (indexes := self._indexes(by_key=by_key)):
             return slices
-        merger = find_merger(self.context.rule, self.options.payload_merger, self.context.mergers)
+        merger = self.context.merger
         question = IndexQuestion(
             indexes,
             predicate,
@@ -289,15 +286,21 @@ class SlicePlanner:
         options = self.options
         if not options.use_metadata_table or self.context.schema_on_read is not None:
             return frozenset()
-        has_places = by_key and not options.skip_merge
-        allowed = options.data_skipping if has_places else options.data_skipping - {_PLACES}
         names = self.view.config.metadata_partitions
-        return frozenset(index for index in allowed if index.value in names)
+        asked = {index for index in options.data_skipping if index.value in names}
+        # It has the place of a row's newest version.
+        return frozenset(
+            asked if by_key and not options.skip_merge else asked - {Index.RECORD_INDEX}
+        )
 
     @cached_property
     def context(self) -> PlanContext:
         """What the tasks of all slices have in common."""
         view, options = self.view, self.options
+        target = latest_internal_schema(view, self._schema_instant)
+        by_id = None
+        if target is not None and options.schema_on_read is not False:
+            by_id = SchemaOnRead(target, internal_schema_versions(view))
         return PlanContext(
             config=view.config,
             table_schema=self.table_schema,
@@ -310,15 +313,8 @@ class SlicePlanner:
             committed=view.committed,
             options=options,
             mergers=self._mergers,
-            schema_on_read=self._schema_on_read(),
+            schema_on_read=by_id,
         )
-
-    def _schema_on_read(self) -> SchemaOnRead | None:
-        """Return how columns are matched by id, if the table needs it and the options allow it."""
-        target = latest_internal_schema(self.view, self._schema_instant)
-        if target is None or self.options.schema_on_read is False:
-            return None
-        return SchemaOnRead(target, internal_schema_versions(self.view))
 
     def with_sources(self, slices: Sequence[FileSlice]) -> Sequence[FileSlice]:
         """Return the slices, with the source files of those that a bootstrap made."""

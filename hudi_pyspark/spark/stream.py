@@ -16,7 +16,7 @@ from hudi_pyspark.planning.stream_offsets import (
     initial_offset,
     next_offset,
 )
-from hudi_pyspark.spark.partition import HudiPartition, PackedTasks, read_partition
+from hudi_pyspark.spark.reader import HudiPartition, PackedTasks, read_partition
 
 try:  # Spark 4.2 added admission control
     from pyspark.sql.streaming.datasource import (

@@ -17,7 +17,7 @@ ALLOWED = {
     "hudi_pyspark.catalogs.catalog_table": {"import_module"},
     "hudi_pyspark.storage.connection": {"import_module"},
     # It loads the tasks that the driver pickled, as Spark does.
-    "hudi_pyspark.spark.partition": {"pickle"},
+    "hudi_pyspark.spark.reader": {"pickle"},
     # Likewise, as Dask does.
     "hudi_pyspark.frames.dask": {"pickle"},
 }

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from hudi_pyspark import HudiTable, explain
 from hudi_pyspark.reading.read_task import read_task
-from hudi_pyspark.spark import partition as partition_module
+from hudi_pyspark.spark import reader as reader_module
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.hints import read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
@@ -310,10 +310,10 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
         started.append(task)
         yield from read_task(task, storage)
 
-    monkeypatch.setattr(partition_module, "read_task", counting)
-    packed = partition_module.PackedTasks.of(groups)
-    partition = partition_module.HudiPartition(packed.groups[0], packed.shared)
-    batches = partition_module.read_partition(partition, scan.storage, scan.schema, limit=3)
+    monkeypatch.setattr(reader_module, "read_task", counting)
+    packed = reader_module.PackedTasks.of(groups)
+    partition = reader_module.HudiPartition(packed.groups[0], packed.shared)
+    batches = reader_module.read_partition(partition, scan.storage, scan.schema, limit=3)
     assert sum(batch.num_rows for batch in batches) == 3
     assert len(started) < len(tasks)
 
@@ -321,12 +321,12 @@ def test_reading_stops_at_the_limit(golden_table, monkeypatch):
 def test_task_logs_its_rows(golden_table, caplog):
     scan = HudiTable(str(golden_table(MOR))).scan(["id"])
     (tasks,) = groups = scan.plan_groups()
-    packed = partition_module.PackedTasks.of(groups)
-    partition = partition_module.HudiPartition(packed.groups[0], packed.shared)
-    with caplog.at_level(logging.INFO, "hudi_pyspark.spark.partition"):
+    packed = reader_module.PackedTasks.of(groups)
+    partition = reader_module.HudiPartition(packed.groups[0], packed.shared)
+    with caplog.at_level(logging.INFO, "hudi_pyspark.spark.reader"):
         rows = sum(
             batch.num_rows
-            for batch in partition_module.read_partition(partition, scan.storage, scan.schema)
+            for batch in reader_module.read_partition(partition, scan.storage, scan.schema)
         )
     assert caplog.messages[0].startswith(f"read {rows} rows of {len(tasks)} tasks in ")
 
@@ -334,10 +334,10 @@ def test_task_logs_its_rows(golden_table, caplog):
 def test_logs_are_complete_where_spark_collects_them(monkeypatch):
     logger = logging.getLogger("hudi_pyspark")
     monkeypatch.setattr(logger, "level", logging.NOTSET)
-    partition_module.let_spark_collect_logs()
+    reader_module.let_spark_collect_logs()
     assert logger.level == logging.NOTSET
     monkeypatch.setenv("PYSPARK_SPARK_SESSION_UUID", "some")
-    partition_module.let_spark_collect_logs()
+    reader_module.let_spark_collect_logs()
     assert logger.level == logging.DEBUG
 
 

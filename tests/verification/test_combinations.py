@@ -40,7 +40,7 @@ def test_index_that_leaves_out_too_much_is_noticed(queries, monkeypatch):
     def all_but_one(_metadata, slices, _question):
         return slices[1:]
 
-    monkeypatch.setitem(skipping._STEPS, Index.COLUMN_STATS, all_but_one)
+    monkeypatch.setitem(skipping._STEPS, Index.COLUMN_STATS, ("", all_but_one))
     outcome = try_combinations(queries, 100, seed=1)
     assert any(" lacks " in failure for failure in outcome.failures)
 

@@ -62,7 +62,7 @@ def prune_slices(
     listing = table.listing
     if not isinstance(listing, _IndexedListing):
         return slices, notes
-    for index, prune in _STEPS.items():
+    for index, (name, prune) in _STEPS.items():
         if index not in question.indexes or len(slices) < 2:
             continue
         try:
@@ -73,7 +73,7 @@ def prune_slices(
             continue
         if kept is not None:
             count = len(slices)
-            notes.append(f"{count - len(kept)} of {count} file slices by {_NAMES[index]}")
+            notes.append(f"{count - len(kept)} of {count} file slices by {name}")
             slices = kept
     return slices, notes
 
@@ -134,13 +134,8 @@ def _without(slices: Slices, asked: Slices, kept: Slices) -> Slices:
 
 
 # Those that leave fewest slices come first.
-_STEPS: dict[Index, Callable[[MetadataTable, Slices, IndexQuestion], Slices | None]] = {
-    Index.RECORD_INDEX: _by_record_index,
-    Index.COLUMN_STATS: _by_column_stats,
-    Index.BLOOM_FILTERS: _by_bloom_filters,
-}
-_NAMES = {
-    Index.RECORD_INDEX: "the record index",
-    Index.COLUMN_STATS: "column statistics",
-    Index.BLOOM_FILTERS: "Bloom filters",
+_STEPS: dict[Index, tuple[str, Callable[[MetadataTable, Slices, IndexQuestion], Slices | None]]] = {
+    Index.RECORD_INDEX: ("the record index", _by_record_index),
+    Index.COLUMN_STATS: ("column statistics", _by_column_stats),
+    Index.BLOOM_FILTERS: ("Bloom filters", _by_bloom_filters),
 }

@@ -115,7 +115,13 @@ class MetadataTable:
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return a partition's slices, by file id; ``check_files`` refuses missing ones."""
-        slices = self._checked(partition) if check_files else self._listed(partition)
+        until = self.view.last_instant
+        committed = self.view.groups.committed_until(until) if check_files else {}
+        groups = self.view.groups.of([partition], committed)
+        merged = (self.view.slices.merged(group, until) for group in groups)
+        slices = [s for s in merged if s is not None and not s.is_empty]
+        for file_slice in slices if check_files else ():
+            self._check_files(file_slice)
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
@@ -151,18 +157,6 @@ class MetadataTable:
                 f"{location} has no files, although hoodie.table.metadata.partitions names it"
             )
         return self._indexes[partition]
-
-    def _listed(self, partition: str) -> list[FileSlice]:
-        until = self.view.last_instant
-        groups = self.view.groups.of([partition], {})
-        slices = [self.view.slices.merged(group, until) for group in groups]
-        return [s for s in slices if s is not None and not s.is_empty]
-
-    def _checked(self, partition: str) -> list[FileSlice]:
-        slices = self.view.file_slices(check_files=False, choice=_OnePartition(partition))
-        for file_slice in slices:
-            self._check_files(file_slice)
-        return slices
 
     def _check_files(self, file_slice: FileSlice) -> None:
         """Refuse a slice that lacks a file written since the partition was last rebuilt."""
@@ -227,32 +221,14 @@ class MetadataTable:
 
 
 @dataclass(frozen=True, slots=True)
-class _OnePartition:
-    """A choice of one partition by its name."""
-
-    name: str
-
-    def choose(self, partition_paths: Sequence[str]) -> list[str]:
-        return [path for path in partition_paths if path == self.name]
-
-    def containing(self, folders: Sequence[str]) -> list[str]:
-        return self.choose(folders)
-
-
-@dataclass(frozen=True, slots=True)
 class MetadataRecord:
     """A record of the metadata table: its value for one key."""
 
     metadata_partition: str
     file_id: str  # of the metadata table's file group
     key: str
-    type: int
+    type_name: str  # the number of the record type where it has no name
     value: Mapping[str, Any]  # the field of the record that its type fills
-
-    @property
-    def type_name(self) -> str:
-        """Name of the record type, or its number where it has none."""
-        return _TYPES.get(self.type, str(self.type))
 
 
 def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRecord]:
@@ -271,7 +247,7 @@ def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRe
                 fields = value
                 if kind in LISTINGS:
                     fields = {f: {"size": size, "isDeleted": False} for f, size in value.items()}
-                yield MetadataRecord(name, file_id, key, kind, fields)
+                yield MetadataRecord(name, file_id, key, _TYPES.get(kind, str(kind)), fields)
 
 
 def listed_files(view: TableView) -> dict[str, int]:

@@ -8,7 +8,7 @@ from pyspark import cloudpickle
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.spark.datasource import HudiDataSource
-from hudi_pyspark.spark.partition import HudiPartition, PackedTasks, unpacked
+from hudi_pyspark.spark.reader import HudiPartition, PackedTasks, unpacked
 from tests.bad_inputs import BAD_INPUTS_BY_NAME
 from tests.planning.test_slice_tasks import SLICES, config_of, planned, slice_of
 
