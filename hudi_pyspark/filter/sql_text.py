@@ -161,10 +161,8 @@ class _Parser:
             return IsNull(column)
         literal = self._literal()
         if sign == "<=>":
-            # False, not null, where the column is null.
-            return And(
-                (IsNull(column, is_negated=True), compare(column, kind, _SIGNS["="], literal))
-            )
+            equal = compare(column, kind, Operator.EQUAL, literal)
+            return And((IsNull(column, is_negated=True), equal))  # false where it is null
         return compare(column, kind, _SIGNS[sign], literal)
 
     def _listed(self, column: str, kind: pa.DataType) -> Predicate:

@@ -29,20 +29,14 @@ _PINNED = "hudi-py.pinned"
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the rule says of a query, beyond its columns.
+    """What the rule says of a query, beyond its columns."""
 
-    Attributes:
-        columns: those whose values matter.
-        filters: texts of conditions that Spark applies above the scan, each by itself.
-        limit: rows after which Spark stops; None for all.
-        is_pinned: the table is read as it was when the DataFrame was loaded, since the scans of a
-            DataFrame are planned one by one and must agree.
-    """
-
-    columns: StructType
-    filters: tuple[str, ...] = ()
-    limit: int | None = None
-    is_pinned: bool = False
+    columns: StructType  # those whose values matter
+    filters: tuple[str, ...]  # texts of conditions that Spark applies above the scan, too
+    limit: int | None  # rows after which Spark stops; None for all
+    # The table is read as it was when the DataFrame was loaded: its scans are planned one by one,
+    # and must agree.
+    is_pinned: bool
 
 
 def read_hints(schema: StructType) -> Hints:
@@ -60,20 +54,13 @@ def read_hints(schema: StructType) -> Hints:
 
 @dataclass(frozen=True, slots=True)
 class ClientHints:
-    """What a client of Spark Connect says of a query.
+    """What a client of Spark Connect says of a query; conditions and limit as in `Hints`."""
 
-    Attributes:
-        paths: of the columns and fields that may be needed, in lower case, among other names; None
-            for all columns.
-        filters: as in `Hints`.
-        limit: as in `Hints`.
-        is_given: the client says so, even if everything is needed.
-    """
-
+    # Of columns and fields that may be needed, in lower case, among other names; None for all.
     paths: frozenset[Path] | None = None
     filters: tuple[str, ...] = ()
     limit: int | None = None
-    is_given: bool = True
+    is_given: bool = True  # the client says so, even if everything is needed
 
     def to_option(self) -> str:
         """Return the hints as a text, the same for the same hints."""

@@ -57,11 +57,7 @@ def register(spark: SparkSession) -> None:
 
 
 def narrow_scans(spark: SparkSession) -> str:
-    """Let the scans of a session read what its queries need.
-
-    Returns:
-        Why they read everything, "" where they do not.
-    """
+    """Let the scans of a session read what its queries need; return why they do not, else ""."""
     if is_classic(spark):
         return install_optimizer(spark)
     try:

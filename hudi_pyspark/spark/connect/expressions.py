@@ -38,30 +38,21 @@ _TEXTS = {
 }
 # What Spark's parser reads in different ways, by its settings.
 _AMBIGUOUS = ("\\", '"', "''", "\n")
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 
 
 class Names:
-    """Names that messages of protobuf use.
-
-    Attributes:
-        paths: of columns and fields; aliases and the like may be among them.
-        has_star: the messages also use every column of their input.
-    """
+    """Names that messages of protobuf use."""
 
     def __init__(self) -> None:
-        self.paths: set[Path] = set()
-        self.has_star = False
+        self.paths: set[Path] = set()  # of columns and fields, with aliases and the like
+        self.has_star = False  # whether they also use every column of their input
 
     def add(self, message: Any, *, with_relations: bool = False) -> Names:  # noqa: ANN401
-        """Collect the names of a message.
+        """Collect the names of a message; UnclearError if it may use others that it has not.
 
-        Args:
-            message: an expression, or a message that has some.
-            with_relations: collect those of relations inside it, too.
-
-        Raises:
-            UnclearError: the message may use columns that it does not name.
+        Those of relations inside it are among them only ``with_relations``.
         """
         kind = message.DESCRIPTOR.name
         if kind == "SQL":
@@ -81,7 +72,8 @@ class Names:
         kind = message.WhichOneof("expr_type")
         path = attribute_path(message)
         if path is not None:
-            self.paths.add(lowered(path))
+            # Too many columns are right, so the case does not matter.
+            self.paths.add(tuple(part.lower() for part in path))
         elif kind == "expression_string":
             self._add_text(message.expression_string.expression)
         elif kind in ("unresolved_star", "unresolved_regex"):
@@ -125,40 +117,27 @@ def attribute_path(expression: Any) -> Path | None:  # noqa: ANN401
 
 
 def split_name(text: str) -> Path:
-    """Split a dotted name, whose parts may be in backticks.
-
-    Raises:
-        UnclearError: it is not such a name.
-    """
+    """Split a dotted name, whose parts may be in backticks; UnclearError for any other text."""
     if not _ATTRIBUTE.fullmatch(text):
         raise UnclearError(f"not a name: {text}")
     return tuple(unquoted(part) for part in re.findall(_PART, text))
 
 
-def lowered(path: Path) -> Path:
-    """Return a path for comparisons: too many columns are right, so the case does not matter."""
-    return tuple(part.lower() for part in path)
-
-
 def _counts_rows(expression: Any) -> bool:  # noqa: ANN401
     """Return whether an expression is ``count(*)``."""
     function = expression.unresolved_function
-    if function.function_name.lower() != "count" or function.is_distinct:
-        return False
-    if len(function.arguments) != 1:
-        return False
-    (star,) = function.arguments
-    return star.WhichOneof("expr_type") == "unresolved_star" and not (
-        star.unresolved_star.ListFields()
-    )
+    is_count = function.function_name.lower() == "count" and not function.is_distinct
+    return is_count and [*map(is_star, function.arguments)] == [True]
+
+
+def is_star(expression: Any) -> bool:  # noqa: ANN401
+    """Return whether an expression is all columns, those of no particular table."""
+    is_one = expression.WhichOneof("expr_type") == "unresolved_star"
+    return is_one and not expression.unresolved_star.ListFields()
 
 
 def condition_texts(expression: Any) -> Iterator[str]:  # noqa: ANN401  (protobuf)
-    """Yield texts of filters that all rows pass for which an expression is true.
-
-    Args:
-        expression: of a plan; what has no text as a filter is left out.
-    """
+    """Yield texts of filters that all rows pass for which an expression is true, if any."""
     function = expression.unresolved_function
     if expression.WhichOneof("expr_type") == "expression_string":
         text = expression.expression_string.expression
@@ -208,10 +187,8 @@ def _literal(literal: Any) -> str:  # noqa: ANN401
 
 
 def _double(value: float) -> str:
-    text = repr(value)
-    if not isfinite(value):
-        return ""
-    return text if "e" in text else f"{text}e0"  # otherwise it would be a decimal
+    exponent = "" if "e" in repr(value) else "e0"  # without one it would be a decimal
+    return f"{value!r}{exponent}" if isfinite(value) else ""
 
 
 def _string(value: str) -> str:
@@ -219,24 +196,15 @@ def _string(value: str) -> str:
     return f"'{escaped}'"
 
 
-def _date(days: int) -> str:
-    return f"DATE '{date(1970, 1, 1) + timedelta(days)}'"
-
-
-def _timestamp(microseconds: int) -> str:
-    start = datetime(1970, 1, 1, tzinfo=timezone.utc)
-    return f"TIMESTAMP '{start + timedelta(microseconds=microseconds)}'"
-
-
 _LITERALS: dict[str, Callable[[Any], str]] = {
     "boolean": lambda value: str(value).lower(),
     "byte": str,
-    "date": _date,
+    "date": lambda days: f"DATE '{date(1970, 1, 1) + timedelta(days)}'",
     "decimal": lambda value: str(value.value) if _DECIMAL.fullmatch(value.value) else "",
     "double": _double,
     "integer": str,
     "long": str,
     "short": str,
     "string": _string,
-    "timestamp": _timestamp,
+    "timestamp": lambda value: f"TIMESTAMP '{_EPOCH + timedelta(microseconds=value)}'",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from hudi_pyspark.spark.connect.expressions import (
     Names,
     attribute_path,
     condition_texts,
+    is_star,
     parts_of,
     split_name,
 )
@@ -77,28 +79,22 @@ _MAX_LIMIT = 1 << 30
 
 @dataclass(frozen=True)
 class Needs:
-    """What is needed of a relation.
+    """What is needed of a relation."""
 
-    Attributes:
-        paths: names that are used above it; None if something above may use unknown ones.
-        is_whole: something above uses all of its columns.
-        conditions: texts of filters that the rows must pass above it.
-        limit: most rows that are taken; None for all.
-    """
-
+    # Names that are used above it; None if something above may use unknown ones.
     paths: frozenset[Path] | None = frozenset()
-    is_whole: bool = True
-    conditions: tuple[str, ...] = ()
-    limit: int | None = None
+    is_whole: bool = True  # something above uses all of its columns
+    conditions: tuple[str, ...] = ()  # texts of filters that the rows must pass above it
+    limit: int | None = None  # most rows that are taken; None for all
 
     def plus(self, message: Any) -> Needs:  # noqa: ANN401  (protobuf)
         """Return the needs below a relation or an expression, before conditions and limits."""
         try:
             names = Names().add(message)
         except UnclearError:
-            return Needs(None)
+            return UNKNOWN
         if self.paths is None:
-            return Needs(None)
+            return UNKNOWN
         return Needs(self.paths | names.paths, self.is_whole or names.has_star)
 
 
@@ -107,19 +103,11 @@ UNKNOWN = Needs(None)
 
 @dataclass
 class Walk:
-    """One walk over a plan, which it changes.
+    """One walk over a plan, which it changes."""
 
-    Args:
-        views: what the temporary views of the session read, by name.
-        pinned: reads that may be cached, whose plans must stay as they are; see `key_of`.
-
-    Attributes:
-        reads: the data sources of this package that it came by.
-    """
-
-    views: Mapping[str, Any]
-    pinned: Collection[bytes]
-    reads: list[Any] = field(default_factory=list)
+    views: Mapping[str, Any]  # what the temporary views of the session read, by name
+    pinned: Collection[bytes]  # keys of reads that may be cached, whose plans stay as they are
+    reads: list[Any] = field(default_factory=list)  # data sources of this package on the way
 
     def visit(self, relation: Any, needs: Needs) -> None:  # noqa: ANN401  (protobuf)
         """Give the reads below a relation their hints."""
@@ -203,10 +191,8 @@ class Walk:
     def _with_relations(self, relation: Any, needs: Needs) -> None:  # noqa: ANN401
         node = relation.with_relations
         if node.root.WhichOneof("rel_type") == "sql":
-            inner = relations_pb2.Relation()
-            inner.CopyFrom(node.root)
-            references = list(node.references)
-            self._sql(inner, references, needs)
+            inner = deepcopy(node.root)
+            self._sql(inner, list(node.references), needs)
             if inner.WhichOneof("rel_type") == "with_relations":
                 inner.common.CopyFrom(relation.common)
                 relation.CopyFrom(inner)
@@ -273,7 +259,10 @@ def _below(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
 
 
 def _below_passing(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
-    below = _below_drop(node, needs) if kind == "drop" else needs.plus(node)
+    below = needs
+    # Names that are dropped are not needed.
+    for message in node.columns if kind == "drop" else (node,):
+        below = below.plus(message)
     conditions = needs.conditions if kind in _KEEP_CONDITIONS else ()
     if kind == "filter" and below.paths is not None:
         conditions += tuple(condition_texts(node.condition))
@@ -284,13 +273,6 @@ def _below_passing(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
     # A sample that must be the same sorts by all columns.
     is_whole = below.is_whole or needs_keys or (kind == "sample" and node.deterministic_order)
     return replace(below, is_whole=is_whole, conditions=conditions, limit=limit)
-
-
-def _below_drop(node: Any, needs: Needs) -> Needs:  # noqa: ANN401
-    """Return the needs below, without the names that are dropped."""
-    for column in node.columns:
-        needs = needs.plus(column)
-    return needs
 
 
 def _below_choice(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
@@ -306,10 +288,8 @@ def _below_choice(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
 
 def _is_column(expression: Any) -> bool:  # noqa: ANN401
     """Return whether an expression is a column under its name, or all columns."""
-    if expression.WhichOneof("expr_type") == "unresolved_star":
-        return not expression.unresolved_star.ListFields()
     path = attribute_path(expression)
-    return path is not None and len(path) == 1
+    return is_star(expression) or (path is not None and len(path) == 1)
 
 
 def _smaller(limit: int | None, other: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.connect.proto import base_pb2, relations_pb2
@@ -34,11 +35,7 @@ _MAX_VIEW = 1 << 20
 
 
 def switch_hook(spark: SparkSession, *, is_on: bool) -> str:
-    """Let the client of a session narrow its plans, or send them as they are from now on.
-
-    Returns:
-        Why it sends them as they are, "" where it does not.
-    """
+    """Let a session's client narrow its plans from now on or not; return why not, "" if it does."""
     client: Any = spark.client
     hook: NarrowPlans | None = getattr(client, _HOOK, None)
     if hook is None and is_on:
@@ -67,9 +64,8 @@ def reads_of(client: Any, plan: Any) -> list[Any]:  # noqa: ANN401
 
 def schema_of(client: Any, source: Any) -> StructType:  # noqa: ANN401
     """Return the columns that a data source of a plan reads."""
-    plan = base_pb2.Plan()
-    plan.root.read.data_source.CopyFrom(source)
-    schema: StructType = client.schema(plan)
+    read = relations_pb2.Read(data_source=source)
+    schema: StructType = client.schema(base_pb2.Plan(root=relations_pb2.Relation(read=read)))
     return schema
 
 
@@ -108,27 +104,21 @@ def _observe(client: Any, hook: NarrowPlans) -> None:  # noqa: ANN401
 
 
 class NarrowPlans:
-    """Gives the reads in the plans of one session their hints; a `SparkSession.Hook`.
-
-    Attributes:
-        views: what temporary views read, by name in lower case.
-        is_on: whether plans are changed.
-    """
+    """Gives the reads in the plans of one session their hints; a `SparkSession.Hook`."""
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
         self._cached: list[bytes] = []  # the keys of reads in what the session has persisted
         self._forever: set[bytes] = set()  # the same of what SQL has cached
-        self.views: dict[str, Any] = {}
-        self.is_on = True
+        self.views: dict[str, Any] = {}  # what temporary views read, by name in lower case
+        self.is_on = True  # whether plans are changed
 
     def on_execute_plan(self, request: Any) -> Any:  # noqa: ANN401  (protobuf)
         """Return the request to send; without hints if anything is unexpected."""
         if request.session_id != self._session_id or not self.is_on:
             return request  # of another session, with which PySpark shares the hooks of this one
-        changed = base_pb2.ExecutePlanRequest()
         try:
-            changed.CopyFrom(request)
+            changed = deepcopy(request)
             self.narrow(changed.plan)
             return changed if changed.ByteSize() < _MAX_MESSAGE else request
         except Exception as error:  # noqa: BLE001  (a query must not fail for the sake of speed)
@@ -194,7 +184,10 @@ class NarrowPlans:
             return {}
         defined = view_definition(text)
         if defined is not None:
-            return {defined[0]: _known(_read(defined[1]))}
+            view, options = defined
+            source = relations_pb2.Read.DataSource(format=SHORT_NAME, options=options)
+            read = relations_pb2.Read(data_source=source)
+            return {view: _known(relations_pb2.Relation(read=read))}
         try:
             scanned = scan_sql(text)
         except UnclearError:
@@ -242,20 +235,8 @@ def _sql_of(command: Any) -> str:  # noqa: ANN401
     return str(relation.sql.query or command.sql_command.sql)
 
 
-def _read(options: dict[str, str]) -> Any:  # noqa: ANN401
-    relation = relations_pb2.Relation()
-    relation.read.data_source.format = SHORT_NAME
-    relation.read.data_source.options.update(options)
-    return relation
-
-
 def _known(relation: Any) -> Any:  # noqa: ANN401
     """Return a copy of what a view reads; None if another query could find something else in it."""
     leaves = list(leaves_of(relation))
-    if relation.ByteSize() > _MAX_VIEW or not all(
-        is_ours(leaf.read.data_source) and not leaf.read.is_streaming for leaf in leaves
-    ):
-        return None
-    copy = relations_pb2.Relation()
-    copy.CopyFrom(relation)
-    return copy
+    is_known = all(is_ours(leaf.read.data_source) and not leaf.read.is_streaming for leaf in leaves)
+    return deepcopy(relation) if is_known and relation.ByteSize() <= _MAX_VIEW else None

@@ -71,17 +71,11 @@ class _Token:
 
 @dataclass(frozen=True)
 class SqlText:
-    """The tokens of a text, without its comments.
+    """The tokens of a text, without its comments."""
 
-    Attributes:
-        text: as given.
-        tokens: of the text, with one of no word at either end.
-        paths: of dotted names, the words in comments and what double quotes contain.
-    """
-
-    text: str
-    tokens: tuple[_Token, ...]
-    paths: frozenset[Path]
+    text: str  # as given
+    tokens: tuple[_Token, ...]  # with one of no word at either end
+    paths: frozenset[Path]  # of dotted names, words in comments and what double quotes contain
 
     @cached_property
     def has_star(self) -> bool:
@@ -149,13 +143,9 @@ class SqlText:
         return alias != "(" and (bracket != "(" or alias in _CLAUSES)
 
     def with_views(self, names: Mapping[str, str]) -> str | None:
-        """Return the text with common table expressions that hide views.
+        """Return the text with common table expressions that hide views; None if it can have none.
 
-        Args:
-            names: of the relation to read instead, by the name of the view.
-
-        Returns:
-            None for statements that cannot have any, or that Spark would keep as text.
+        ``names`` are those of the relations to read instead, by the name of the view.
         """
         first = 1
         words = [token.word for token in self.tokens]
@@ -174,11 +164,7 @@ class SqlText:
 
 
 def scan_sql(text: str) -> SqlText:
-    """Split a text into tokens.
-
-    Raises:
-        UnclearError: the text may use columns that it does not name.
-    """
+    """Split a text into tokens; UnclearError if it may use columns that it does not name."""
     tokens = [_Token("end", "", 0)]
     paths: set[Path] = set()
     position = 0
@@ -207,11 +193,8 @@ def unquoted(part: str) -> str:
 
 
 def view_definition(text: str) -> tuple[str, dict[str, str]] | None:
-    """Read ``CREATE [OR REPLACE] TEMPORARY VIEW … USING `hudi-py` OPTIONS (…)``.
-
-    Returns:
-        The view and the options; None for any other text.
-    """
+    """Return view and options of ``CREATE TEMPORARY VIEW … USING `hudi-py` OPTIONS (…)``."""
+    # `OR REPLACE` may be there; any other text gives None.
     match = _VIEW.fullmatch(text)
     if match is None:
         return None
