@@ -90,8 +90,9 @@ def filesystem_view(path: str, partition: str = "") -> pa.Table:
             continue
         base = found["base_file"]
         logs = {log: sizes.get(log, 0) for log in found["log_files"]}
+        instants = {log: LogFileName.parse(log.rpartition("/")[2]).instant for log in logs}
         planned = sum(
-            size for log, size in logs.items() if _instant_of(log) == found["base_instant_time"]
+            size for log, size in logs.items() if instants[log] == found["base_instant_time"]
         )
         values = (
             *(found["file_id"], folder, found["base_instant_time"]),
@@ -100,10 +101,6 @@ def filesystem_view(path: str, partition: str = "") -> pa.Table:
         )
         rows.append(dict(zip(_FILE_SYSTEM_VIEW.names, values, strict=True)))
     return pa.Table.from_pylist(rows, schema=_FILE_SYSTEM_VIEW)
-
-
-def _instant_of(log: str) -> str:
-    return LogFileName.parse(log.rpartition("/")[2]).instant
 
 
 def _changes(path: str, form: str, begin: str, end: str | None = None) -> Scan:
@@ -117,11 +114,7 @@ def _changes(path: str, form: str, begin: str, end: str | None = None) -> Scan:
 
 
 def table_changes(path: str, form: str, begin: str, end: str | None = None) -> pa.Table:
-    """Return the rows that a range of commits wrote, or what they changed.
-
-    Raises:
-        UnsupportedQueryError: the range is too large for one task.
-    """
+    """Return the rows that a range of commits wrote, or what they changed."""
     scan = _changes(path, form, begin, end)
     slices = len(scan.plan())
     if slices > _MAX_SLICES:
@@ -173,12 +166,7 @@ _FUNCTIONS: Final[dict[str, tuple[Callable[..., pa.Schema], Callable[..., pa.Tab
 
 
 def _analyze(name: str, arguments: Sequence[AnalyzeArgument]) -> AnalyzeResult:
-    """Return the columns of a function for its arguments.
-
-    Raises:
-        InvalidOptionError: an argument is missing, one too many, or not a constant text.
-        HudiError: the table cannot be read.
-    """
+    """Return the columns of a function for its arguments."""
     schema_of, rows_of, usage = _FUNCTIONS[name]
     texts = [argument.value for argument in arguments]
     code = rows_of.__code__
@@ -190,7 +178,6 @@ def _analyze(name: str, arguments: Sequence[AnalyzeArgument]) -> AnalyzeResult:
 
 
 def _rows(name: str, arguments: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a function."""
     for batch in _FUNCTIONS[name][1](*arguments).to_batches():
         columns = [[_plain(v, c.type) for v in c.to_pylist()] for c in batch.columns]
         yield from zip(*columns, strict=True)

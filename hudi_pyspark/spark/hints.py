@@ -79,11 +79,8 @@ class ClientHints:
         """Return the columns and fields that may be needed; one that is not, where none is."""
         if self.paths is None:
             return schema
-        narrowed = []
-        for field in schema:
-            rests = _after(field.name, self.paths)
-            if rests:
-                narrowed.append(field.with_type(_narrowed(field.type, rests)))
+        rests = {field.name: _after(field.name, self.paths) for field in schema}
+        narrowed = [f.with_type(_narrowed(f.type, rests[f.name])) for f in schema if rests[f.name]]
         return pa.schema(narrowed or [min(schema, key=_width)])
 
     def without_placeholder(self, schema: StructType) -> StructType:

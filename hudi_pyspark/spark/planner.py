@@ -27,12 +27,11 @@ from hudi_pyspark.spark.schema import (
 from hudi_pyspark.spark.stream import HudiStreamReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.inspection import InspectionCall
 
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
@@ -95,23 +94,21 @@ class Planner:
         scan = self._table(is_pinned=hints.is_pinned).scan_with(self._options, mergers)
         wanted = self._client.without_placeholder(hints.columns)
         columns = requested_columns(wanted, scan.schema)
-        asked = arrow_schema_of(wanted)
-        for predicate in (
-            *_predicates(hints.filters, scan.schema, asked),
-            *_predicates(self._client.filters, scan.schema, comparable(asked)),
+        asked = unchanged_columns(scan.schema, arrow_schema_of(wanted))
+        for texts, schema_of_texts in (
+            (hints.filters, asked),
+            (self._client.filters, comparable(asked)),
         ):
-            scan = scan.where(predicate)
+            for text in texts:
+                # What means something else here is left out: Spark applies all of them.
+                with suppress(InvalidOptionError):
+                    scan = scan.where(parse_filter(text, schema_of_texts))
         limits = [limit for limit in (hints.limit, self._client.limit) if limit is not None]
         # By the optimizer's rule, by a client, by the option columns or by .schema(...).
         is_narrowed = hints.is_pinned or len(columns) < len(scan.schema)
         is_narrowed |= self._client.is_given or GivenOptions.of(self._options).has("columns")
-        return HudiReader(
-            scan,
-            columns,
-            arrow_schema_of(schema),
-            limit=min(limits, default=None),
-            is_narrowed=is_narrowed,
-        )
+        limit = min(limits, default=None)
+        return HudiReader(scan, columns, arrow_schema_of(schema), limit, is_narrowed=is_narrowed)
 
     def stream_reader(
         self, schema: StructType, mergers: Mapping[str, PayloadMerger]
@@ -176,13 +173,3 @@ class Planner:
                 f"temporary view; {_NO_CATALOG_TABLES}"
             )
         return path
-
-
-def _predicates(
-    texts: Sequence[str], table: pa.Schema, requested: pa.Schema
-) -> Iterator[Predicate]:
-    """Yield the conditions that mean the same here; Spark applies all of them in any case."""
-    columns = unchanged_columns(table, requested)
-    for text in texts:
-        with suppress(InvalidOptionError):
-            yield parse_filter(text, columns)

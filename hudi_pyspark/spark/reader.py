@@ -176,8 +176,8 @@ class HudiReader(DataSourceReader):
         scan: Scan,
         columns: Sequence[str],
         schema: pa.Schema,
-        *,
         limit: int | None = None,
+        *,
         is_narrowed: bool = False,
     ) -> None:
         self._scan: Scan | None = scan
