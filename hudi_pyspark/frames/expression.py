@@ -83,23 +83,16 @@ def fields_of(expression: Expression) -> Iterator[Field]:
             yield from fields_of(argument)
 
 
-def pruning(expression: Expression, schema: pa.Schema) -> Predicate | None:
-    """Return a predicate that is true wherever the expression is; None for all rows.
+def pruning(expression: Expression, schema: pa.Schema, *, when: bool = True) -> Predicate | None:
+    """Return what holds wherever a condition is true, or where it is false; None for nothing.
 
-    Args:
-        expression: a condition, with the meaning that pyarrow or polars gives it.
-        schema: columns that it may name.
+    The condition has the meaning that pyarrow or polars gives it, on columns of the schema.
     """
-    return _implied(expression, schema, when=True)
-
-
-def _implied(expression: Expression, schema: pa.Schema, *, when: bool) -> Predicate | None:
-    """Return what holds wherever the expression is true, or where it is false; None for nothing."""
     match expression:
         case Call("invert", [inner]):
-            return _implied(inner, schema, when=not when)
+            return pruning(inner, schema, when=not when)
         case Call("and" | "and_kleene" | "or" | "or_kleene" as name, arguments):
-            parts = [_implied(argument, schema, when=when) for argument in arguments]
+            parts = [pruning(argument, schema, when=when) for argument in arguments]
             known = [part for part in parts if part is not None]
             if name.startswith("and") is when:
                 return conjunction(known)
@@ -116,7 +109,7 @@ def _implied(expression: Expression, schema: pa.Schema, *, when: bool) -> Predic
 def _of_column(
     name: str, kind: pa.DataType, condition: Expression, *, when: bool
 ) -> Predicate | None:
-    """Return what holds of a column; see `_implied`."""
+    """Return what holds of a column; see `pruning`."""
     found: Predicate | None = None
     match condition:
         case Field():
