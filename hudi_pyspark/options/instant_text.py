@@ -7,7 +7,6 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError
-from hudi_pyspark.table.commit_history import check_as_of
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
@@ -82,7 +81,7 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
             f"as.of.instant {text!r} is in the future, so the answer could still change. The last "
             f"instant of the table is {last or 'none'}; leave the option out to read the latest"
         )
-    check_as_of(view.history, instant)
+    view.history.check_as_of(instant)
     return instant
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -120,6 +121,7 @@ class Planner:
         source = scan.schema
         return HudiStreamReader(
             self._options,
+            partial(HudiTable.from_options, self._options),
             mergers=mergers,
             source=source,
             # The optimizer narrows the schema of the reader of a batch.

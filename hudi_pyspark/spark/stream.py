@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from hudi_pyspark.errors import StreamSchemaChangedError
-from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.options.read_options import StreamOptions
 from hudi_pyspark.planning.stream_offsets import (
     OFFSET_KEY,
@@ -36,11 +35,12 @@ except ImportError:
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
     from hudi_pyspark.custom_mergers import PayloadMerger
+    from hudi_pyspark.hudi_table import HudiTable
     from hudi_pyspark.storage import Storage
 
     Offset = dict[str, str]
@@ -55,6 +55,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(
         self,
         options: Mapping[str, str],
+        open_table: Callable[[], HudiTable],
         *,
         mergers: Mapping[str, PayloadMerger],
         source: pa.Schema,
@@ -63,21 +64,19 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     ) -> None:
         self._given = dict(options)
         self._options = StreamOptions.parse(options)
+        self._open_table = open_table
         self._mergers = mergers
         self._source = source
         self._columns = list(columns)
         self._schema = schema
-        self._storage: Storage = self._table().storage
+        self._storage: Storage = self._open_table().storage
         self._last = ""  # offset up to which Spark has planned, where it does not pass it
         # Offset where a stream of the latest begins; "" once its first batch is planned.
         self._start: str | None = None
         self._until = ""  # where Trigger.AvailableNow ends
 
-    def _table(self) -> HudiTable:
-        return HudiTable.from_options(self._given)
-
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
-        self._last = initial_offset(self._table().view, self._options)
+        self._last = initial_offset(self._open_table().view, self._options)
         if self._start is None and self._options.start_offset == "latest":
             self._start = self._last
         return {OFFSET_KEY: self._last}
@@ -92,7 +91,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._start = ""
             return {OFFSET_KEY: begin}
         limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
-        view = self._table().view
+        view = self._open_table().view
         begin = begin or first_offset(self._options)
         end = next_offset(view, begin, self._options, until=self._until, limited=limited)
         return {OFFSET_KEY: end}
@@ -107,11 +106,11 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def reportLatestOffset(self) -> Offset | None:  # noqa: N802  (Spark's name)
-        latest = max(commit_offsets(self._table().view), default="")
+        latest = max(commit_offsets(self._open_table().view), default="")
         return {OFFSET_KEY: latest} if latest else None
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  (Spark's name)
-        self._until = max(commit_offsets(self._table().view), default="0")
+        self._until = max(commit_offsets(self._open_table().view), default="0")
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         begin, until = start[OFFSET_KEY], end[OFFSET_KEY]
@@ -120,7 +119,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # planned again, and after a rollback, where Spark does not pass the current offset.
         if until <= begin:
             return []
-        scan = self._table().scan_range(self._given, begin, until, self._mergers)
+        scan = self._open_table().scan_range(self._given, begin, until, self._mergers)
         self._check_schema(scan.schema)
         packed = PackedTasks.of(scan.plan_groups(self._columns))
         return [HudiPartition(tasks, packed.shared) for tasks in packed.groups]

@@ -135,6 +135,29 @@ class CommitHistory:
             return False
         return bool(body) and parse_replace_plan(body, path=path).is_clustering
 
+    def check_as_of(self, as_of: str) -> None:
+        """Refuse, by TimeTravelError, an instant that may still change or is cleaned away."""
+        incomplete = self.first_incomplete_commit()
+        if incomplete is not None and as_of >= incomplete.requested_time:
+            raise TimeTravelError(
+                f"as.of.instant {as_of} is not before {incomplete.requested_time}, a "
+                f"{incomplete.action} that has not completed, so the answer could still change. "
+                "Ask for an earlier instant, or let the writer finish or roll back"
+            )
+        cleans = [i for i in self.timeline.completed if i.action is Action.CLEAN]
+        if not cleans:
+            return
+        path = instant_path(cleans[-1], self.config)
+        clean = parse_clean_metadata(read_instant(self.storage, path), path=path)
+        first_commit = self.commits[0].requested_time if self.commits else ""
+        earliest = clean.earliest_commit_to_retain or first_commit
+        if as_of < earliest:
+            raise TimeTravelError(
+                f"as.of.instant {as_of} is before {earliest}, the earliest commit that the "
+                "cleaner kept: its files may be gone. Ask for that instant or a later one, or "
+                "raise the cleaner's retention (hoodie.cleaner.commits.retained)"
+            )
+
     def replaced_file_groups(self, until: str) -> frozenset[tuple[str, str]]:
         """Return partition path and file id of the groups that commits up to one replaced."""
         replacing = [
@@ -185,30 +208,6 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
             instants = [self._instants[time] for time in unread]
             self._loaded.update(zip(unread, read_together(self._load, instants), strict=True))
         return {time: self[time] for time in ordered}
-
-
-def check_as_of(history: CommitHistory, as_of: str) -> None:
-    """Refuse, by TimeTravelError, an instant that may still change or is cleaned away."""
-    incomplete = history.first_incomplete_commit()
-    if incomplete is not None and as_of >= incomplete.requested_time:
-        raise TimeTravelError(
-            f"as.of.instant {as_of} is not before {incomplete.requested_time}, a "
-            f"{incomplete.action} that has not completed, so the answer could still change. "
-            "Ask for an earlier instant, or let the writer finish or roll back"
-        )
-    cleans = [i for i in history.timeline.completed if i.action is Action.CLEAN]
-    if not cleans:
-        return
-    path = instant_path(cleans[-1], history.config)
-    clean = parse_clean_metadata(read_instant(history.storage, path), path=path)
-    first_commit = history.commits[0].requested_time if history.commits else ""
-    earliest = clean.earliest_commit_to_retain or first_commit
-    if as_of < earliest:
-        raise TimeTravelError(
-            f"as.of.instant {as_of} is before {earliest}, the earliest commit that the "
-            "cleaner kept: its files may be gone. Ask for that instant or a later one, or "
-            "raise the cleaner's retention (hoodie.cleaner.commits.retained)"
-        )
 
 
 _T = TypeVar("_T")

@@ -4,7 +4,6 @@ import fastavro
 import pytest
 
 from hudi_pyspark.errors import TimeTravelError
-from hudi_pyspark.table.commit_history import check_as_of
 from tests.table.tiny_table import TinyTable, base
 
 LAYOUTS = pytest.mark.parametrize("version", [6, 9], ids=["layout-1", "layout-2"])
@@ -16,7 +15,7 @@ def clean(earliest):
 
 
 def check(table, as_of):
-    check_as_of(table.open().history, as_of)
+    table.open().history.check_as_of(as_of)
 
 
 def travelling(version):
@@ -41,10 +40,10 @@ def test_every_time_is_allowed_on_a_table_that_was_never_cleaned(version, as_of)
 )
 def test_time_at_or_after_an_incomplete_commit_is_refused(version, pending):
     view = travelling(version).instant(pending).open()
-    check_as_of(view.history, "019")
+    view.history.check_as_of("019")
     for as_of in ("020", "030"):
         with pytest.raises(TimeTravelError, match=f"as.of.instant {as_of} is not before 020"):
-            check_as_of(view.history, as_of)
+            view.history.check_as_of(as_of)
 
 
 @LAYOUTS
@@ -91,9 +90,9 @@ def test_incomplete_overwrite_of_layout_1_refuses_later_times(plan):
 
 def test_incomplete_commit_behind_an_incomplete_clustering_refuses_times_after_it():
     view = travelling(9).instant("015.clustering.inflight").instant("020.inflight").open()
-    check_as_of(view.history, "019")
+    view.history.check_as_of("019")
     with pytest.raises(TimeTravelError, match="is not before 020"):
-        check_as_of(view.history, "020")
+        view.history.check_as_of("020")
 
 
 def test_copy_on_write_table_ignores_an_incomplete_delta_commit():
@@ -121,9 +120,9 @@ def cleaned(version, *earliest):
 )
 def test_time_before_what_the_cleaner_kept_is_refused(version, earliest, first):
     view = cleaned(version, *earliest)
-    check_as_of(view.history, first)
+    view.history.check_as_of(first)
     with pytest.raises(TimeTravelError, match=f"is before {first}, the earliest commit"):
-        check_as_of(view.history, f"{int(first) - 1:03}")
+        view.history.check_as_of(f"{int(first) - 1:03}")
 
 
 @LAYOUTS
