@@ -29,7 +29,7 @@ from hudi_pyspark.table.partition import (
 from hudi_pyspark.tasks import PartitionValues
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.table.config import TableConfig
@@ -44,15 +44,13 @@ def resolve_partition_values(
     schema: pa.Schema,
     *,
     always_from_path: bool,
-    ordering_fields: Collection[str] = (),
     read_for_merge: Collection[str] = (),
 ) -> PartitionValues:
     """Decide, for the slices of one partition, which partition columns come from its path.
 
-    ``ordering_fields`` are stored values that order records, so these are shown, too; of
-    ``read_for_merge`` the merge needs the stored values.
+    Of ``read_for_merge`` the merge needs the stored values.
     """
-    names = [name for name in config.partition_fields if name in schema.names]
+    names = (name for name in config.partition_fields if name in schema.names)
     types = {name: path_type(schema.field(name)) for name in names}
     try:
         values = partition_scalars(partition_path, config, types)
@@ -64,7 +62,7 @@ def resolve_partition_values(
         # A merge may have rewritten files of such a table with the columns, as nulls.
         given = tuple(values)
         return PartitionValues(config.partition_fields, tuple(values.items()), given, (), given)
-    certain = decided_by_path(names, partition_path, config, schema, ordering_fields)
+    certain = decided_by_path(partition_path, config, schema)
     ambiguous = tuple(n for n in certain if not values[n].is_valid and pa.types.is_string(types[n]))
     from_path = tuple(n for n in certain if n not in ambiguous)
     return PartitionValues(
@@ -106,13 +104,7 @@ def _bounds(partition: PartitionValues, name: str) -> ColumnBounds | None:
     return ColumnBounds.of(value, value)
 
 
-def decided_by_path(
-    names: Iterable[str],
-    partition_path: str,
-    config: TableConfig,
-    schema: pa.Schema,
-    ordering_fields: Collection[str],
-) -> list[str]:
+def decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema) -> list[str]:
     """Return the columns whose value the text of their folder gives without loss."""
     folders = partition_folders(partition_path, config)
     unclear: set[str] = set()
@@ -121,10 +113,12 @@ def decided_by_path(
         unclear = {name for name, folder in of_fields if unquote(folder) != folder}
     return [
         name
-        for name in names
-        if name not in unclear
+        for name in config.partition_fields
+        if name in schema.names
+        and name not in unclear
         and name not in config.timestamp_partition_fields
-        and name not in ordering_fields
+        # Stored values order records, so these are shown, too.
+        and name not in config.ordering_fields
         and _is_exact(schema.field(name).type)
     ]
 
@@ -200,7 +194,9 @@ class PartitionPruner:
         if len(folders) > len(fields):
             return True
         texts = dict(zip(fields, folders, strict=False))
-        decided = [*texts] if self.always_from_path else self._decided(folder)
+        decided = (
+            [*texts] if self.always_from_path else decided_by_path(folder, self.config, self.schema)
+        )
         bounds = {name: self._folder_bounds(name, texts[name]) for name in decided if name in texts}
         return all(may_match(part, bounds.get) for part in self._parts)
 
@@ -210,18 +206,10 @@ class PartitionPruner:
         fields = {name for name in self.config.partition_fields if name in self.schema.names}
         return tuple(part for part in conjuncts(self.predicate) if columns_of(part) <= fields)
 
-    def _decided(self, path: str) -> list[str]:
-        names = [name for name in self.config.partition_fields if name in self.schema.names]
-        return decided_by_path(names, path, self.config, self.schema, self.config.ordering_fields)
-
     def _can_pass(self, path: str) -> bool:
         try:
             values = resolve_partition_values(
-                path,
-                self.config,
-                self.schema,
-                always_from_path=self.always_from_path,
-                ordering_fields=self.config.ordering_fields,
+                path, self.config, self.schema, always_from_path=self.always_from_path
             )
         except CorruptTableError:
             return True  # to be refused where it has files
@@ -255,7 +243,7 @@ class PartitionPruner:
 
     def _plain_values(self, folders: Sequence[Sequence[str]], depth: int) -> dict[str, pa.Array]:
         """Return the values of the columns that paths of plain text decide, down to a depth."""
-        decided = set(self._decided(""))
+        decided = set(decided_by_path("", self.config, self.schema))
         columns = {}
         for index, name in enumerate(self.config.partition_fields[:depth]):
             if name in decided:

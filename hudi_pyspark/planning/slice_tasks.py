@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from operator import attrgetter
 from types import MappingProxyType
@@ -63,18 +63,13 @@ class PlanContext:
     rule: MergeRule
     committed: CommittedTimes  # instants that count
     options: ReadOptions
-    mergers: Mapping[str, PayloadMerger] = field(default_factory=dict)  # users', by payload class
+    merger: PayloadMerger | None = None  # a user's, for a payload class that Hudi does not have
     schema_on_read: SchemaOnRead | None = None  # None to match columns by name
 
     @property
     def key_fields(self) -> tuple[str, ...]:
         """The fields that make up the record keys of a table whose files do not hold them."""
         return () if self.config.populate_meta_fields else self.config.record_key_fields
-
-    @property
-    def merger(self) -> PayloadMerger | None:
-        """The user's merger for the table's payload class; None for one that Hudi has."""
-        return find_merger(self.rule, self.options.payload_merger, self.mergers)
 
 
 def plan(
@@ -95,8 +90,7 @@ def plan(
     columns keep the values that the files hold.
     """
     config, table_schema, options = context.config, context.table_schema, context.options
-    merger = context.merger
-    narrow = _partition_narrower(context, merger, predicate, from_files=from_files)
+    narrow = _partition_narrower(context, predicate, from_files=from_files)
     kept = [file_slice for file_slice in slices if narrow(file_slice.partition_path).is_kept]
     kept.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
     for file_slice in kept:
@@ -107,7 +101,7 @@ def plan(
                 check_readable(base.bootstrap_source)
     has_logs = any(file_slice.log_files for file_slice in kept)
     if has_logs and not options.skip_merge:
-        _check_mergeable(config, context.rule, merger)
+        _check_mergeable(context)
     merges_whole_table = (
         options.incremental is not None and options.incremental.range_merge is RangeMerge.TABLE
     )
@@ -122,10 +116,10 @@ def plan(
         ),
         predicate=predicate,
         key_fields=context.key_fields,
-        merger=merger,
+        merger=context.merger,
         schema_on_read=context.schema_on_read,
         commit_range=commit_range,
-        record_keys=admitted_record_keys(predicate, context, merger),
+        record_keys=admitted_record_keys(predicate, context),
         merges_whole_table=merges_whole_table,
     )
     unmerged = _with_columns(common, table_schema, merges=False)
@@ -149,12 +143,12 @@ def read_settings(options: ReadOptions) -> ReadSettings:
 
 
 def admitted_record_keys(
-    predicate: Predicate | None, context: PlanContext, merger: PayloadMerger | None
+    predicate: Predicate | None, context: PlanContext
 ) -> tuple[str, ...] | None:
     """Return the only record keys that can pass a filter before a merge; None for any."""
     # A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files
     # do not hold the key, delete blocks encode the key differently.
-    if merger is not None or context.key_fields:
+    if context.merger is not None or context.key_fields:
         return None
     return wanted_record_keys(predicate, context.config, context.table_schema)
 
@@ -170,16 +164,12 @@ class _NarrowedPartition:
 
 
 def _partition_narrower(
-    context: PlanContext,
-    merger: PayloadMerger | None,
-    predicate: Predicate | None,
-    *,
-    from_files: bool,
+    context: PlanContext, predicate: Predicate | None, *, from_files: bool
 ) -> Callable[[str], _NarrowedPartition]:
     """Return a function, with a cache, from a partition's path to what a filter leaves of it."""
     config, schema = context.config, context.table_schema
     from_path = context.options.partition_values_from_path or config.drop_partition_columns
-    read_for_merge = merge_columns(schema, context.rule, context.key_fields, merger)
+    read_for_merge = merge_columns(schema, context.rule, context.key_fields, context.merger)
     remainders: list[Predicate | None] = [predicate, None]
 
     @cache
@@ -189,7 +179,6 @@ def _partition_narrower(
             config,
             schema,
             always_from_path=from_path,
-            ordering_fields=config.ordering_fields,
             read_for_merge=read_for_merge,
         )
         if from_files:
@@ -220,8 +209,9 @@ def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) 
     return replace(shared, working=working, needed=tuple(needed), whole=whole)
 
 
-def _check_mergeable(config: TableConfig, rule: MergeRule, merger: PayloadMerger | None) -> None:
-    check_supported(rule, has_merger=merger is not None)
+def _check_mergeable(context: PlanContext) -> None:
+    config = context.config
+    check_supported(context.rule, has_merger=context.merger is not None)
     if not config.populate_meta_fields and not config.record_key_fields:
         raise UnsupportedTableError(
             "the table has log files, but neither record keys in its files "
@@ -268,14 +258,15 @@ class SlicePlanner:
         self.index_notes = []
         if predicate is None or not (indexes := self._indexes(by_key=by_key)):
             return slices
-        merger = self.context.merger
         question = IndexQuestion(
             indexes,
             predicate,
             self.table_schema,
-            admitted_record_keys(predicate, self.context, merger),
+            admitted_record_keys(predicate, self.context),
             # Earlier versions append to log files: the statistics may be those of one part.
-            logs_have_bounds=merger is None and self.view.config.log_file_has_one_commit,
+            logs_have_bounds=(
+                self.context.merger is None and self.view.config.log_file_has_one_commit
+            ),
         )
         slices, self.index_notes = prune_slices(self.view, slices, question)
         return slices
@@ -301,18 +292,19 @@ class SlicePlanner:
         by_id = None
         if target is not None and options.schema_on_read is not False:
             by_id = SchemaOnRead(target, internal_schema_versions(view))
+        rule = resolve_merge_rule(
+            view.config,
+            options.delete_field,
+            options.delete_marker,
+            column_defaults(view, self._schema_instant),
+        )
         return PlanContext(
             config=view.config,
             table_schema=self.table_schema,
-            rule=resolve_merge_rule(
-                view.config,
-                options.delete_field,
-                options.delete_marker,
-                column_defaults(view, self._schema_instant),
-            ),
+            rule=rule,
             committed=view.committed,
             options=options,
-            mergers=self._mergers,
+            merger=find_merger(rule, options.payload_merger, self._mergers),
             schema_on_read=by_id,
         )
 

@@ -1,4 +1,5 @@
 import decimal
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -37,13 +38,9 @@ def values(path, fields, *, always=False, ordering=(), merged=(), **properties):
             **{f"hoodie.{k.replace('__', '.')}": v for k, v in properties.items()},
         }
     )
+    table = replace(table, ordering_fields=tuple(ordering))
     return resolve_partition_values(
-        path,
-        table,
-        SCHEMA,
-        always_from_path=always,
-        ordering_fields=ordering,
-        read_for_merge=merged,
+        path, table, SCHEMA, always_from_path=always, read_for_merge=merged
     )
 
 
