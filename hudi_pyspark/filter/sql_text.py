@@ -125,10 +125,14 @@ class _Parser:
 
     def _comparison(self) -> Predicate:
         if self._begins_literal():
-            return self._literal_first()
+            literal = self._literal()
+            if self._peek().text not in _SIGNS:
+                raise self._wrong("a comparison")
+            sign = _SIGNS[self._take().text]
+            return compare(*self._column(), sign.flipped, literal)
         column, kind = self._column()
         token = self._peek()
-        if token.kind == "sign" and (token.text in _SIGNS or token.text == "<=>"):
+        if token.text in _SIGNS or token.text == "<=>":
             self._next += 1
             return self._compare(column, kind, token.text)
         if self._accept("IS"):
@@ -140,15 +144,6 @@ class _Parser:
         if self._peek().is_word("IN", "BETWEEN", "LIKE"):
             return self._listed(column, kind)
         return compare(column, kind, Operator.EQUAL, literal=True)  # a boolean column by itself
-
-    def _literal_first(self) -> Predicate:
-        literal = self._literal()
-        token = self._peek()
-        if token.kind != "sign" or token.text not in _SIGNS:
-            raise self._wrong("a comparison")
-        self._next += 1
-        column, kind = self._column()
-        return compare(column, kind, _SIGNS[token.text].flipped, literal)
 
     def _compare(self, column: str, kind: pa.DataType, sign: str) -> Predicate:
         if self._peek().is_word("NULL"):
@@ -201,9 +196,8 @@ class _Parser:
 
     def _begins_literal(self) -> bool:
         token = self._peek()
-        if token.is_word("TRUE", "FALSE", "NULL") or token.kind in {"number", "text"}:
-            return True
-        return (token.kind == "sign" and token.text in "+-") or self._is_typed_text()
+        is_one = token.kind in {"number", "text"} or token.is_word("TRUE", "FALSE", "NULL")
+        return is_one or token.text in {"+", "-"} or self._is_typed_text()
 
     def _is_typed_text(self) -> bool:
         following = self._tokens[min(self._next + 1, len(self._tokens) - 1)]

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow.fs import LocalFileSystem
 
-from hudi_pyspark.frames.arrow_expression import columns_of, parse_expression
-from hudi_pyspark.frames.expression import pruning
+from hudi_pyspark.frames.expression import columns_of, parse_expression, pruning
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.tasks import ScanTask
 

@@ -17,11 +17,7 @@ from hudi_pyspark.short_name import SHORT_NAME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql.datasource import (
-        DataSourceReader,
-        DataSourceStreamWriter,
-        DataSourceWriter,
-    )
+    from pyspark.sql.datasource import DataSourceReader, DataSourceStreamWriter, DataSourceWriter
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.custom_mergers import PayloadMerger

@@ -46,46 +46,28 @@ def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]
             "with Spark Connect a client does not see the settings of Hadoop: give storage "
             "options, or a credentials_provider that the server can import"
         )
-    settings = _Settings(spark)
+    # A session has settings that its context does not have.
+    hadoop: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
+
+    def made(*names: str) -> str:
+        """Return the first of some settings that somebody made, or put in a file (jceks)."""
+        for name in names:
+            is_default = _DEFAULTS in list(hadoop.getPropertySources(name) or [])
+            if not is_default and (letters := hadoop.getPassword(name)):
+                return "".join(letters)
+        return ""
+
     location = Location.parse(path)
-    options = {name: settings[name] for name in _OTHERS}
+    options = {name: made(name) for name in _OTHERS}
     if location.kind == "s3":
-        options |= _s3(settings, location.authority)
+        bucket = f"fs.s3a.bucket.{location.authority}"
+        options |= {f"fs.s3a.{name}": made(f"{bucket}.{name}", f"fs.s3a.{name}") for name in _S3}
+        endpoint, ssl = options["fs.s3a.endpoint"], made("fs.s3a.connection.ssl.enabled")
+        if endpoint and "://" not in endpoint and ssl == "false":
+            options["fs.s3a.endpoint"] = f"http://{endpoint}"
     if location.kind == "abfs":
-        options |= _azure(settings, location.authority.rpartition("@")[2])
+        host = location.authority.rpartition("@")[2]
+        options |= {ours: made(f"{name}.{host}", name) for name, ours in _AZURE.items()}
+        tenant = made(f"{_AZURE_TENANT}.{host}", _AZURE_TENANT).split("/")
+        options["adls.tenant-id"] = tenant[3] if len(tenant) > 3 else ""
     return {name: value for name, value in options.items() if value}
-
-
-class _Settings:
-    """The settings that somebody made; those of a credential file of Hadoop (jceks) as well."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        # A session has settings that its context does not have.
-        self._hadoop: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
-
-    def __getitem__(self, name: str) -> str:
-        """Return a setting; "" if nobody made it."""
-        if _DEFAULTS in list(self._hadoop.getPropertySources(name) or []):
-            return ""
-        letters = self._hadoop.getPassword(name)
-        return "".join(letters) if letters is not None else ""
-
-
-def _s3(settings: _Settings, bucket: str) -> dict[str, str]:
-    options = {
-        f"fs.s3a.{name}": settings[f"fs.s3a.bucket.{bucket}.{name}"] or settings[f"fs.s3a.{name}"]
-        for name in _S3
-    }
-    endpoint = options["fs.s3a.endpoint"]
-    if endpoint and "://" not in endpoint and settings["fs.s3a.connection.ssl.enabled"] == "false":
-        options["fs.s3a.endpoint"] = f"http://{endpoint}"
-    return options
-
-
-def _azure(settings: _Settings, host: str) -> dict[str, str]:
-    def of_account(name: str) -> str:
-        return settings[f"{name}.{host}"] or settings[name]
-
-    options = {ours: of_account(theirs) for theirs, ours in _AZURE.items()}
-    parts = of_account(_AZURE_TENANT).split("/")
-    return {**options, "adls.tenant-id": parts[3] if len(parts) > 3 else ""}

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_pyspark.filter.predicate import holds
-from hudi_pyspark.frames.arrow_expression import columns_of, parse_expression
-from hudi_pyspark.frames.expression import pruning
+from hudi_pyspark.frames.expression import columns_of, parse_expression, pruning
 from tests.frames.conditions import PYARROW, TABLE, random_condition
 
 FIELD = pc.field

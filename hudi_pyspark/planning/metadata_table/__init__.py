@@ -1,5 +1,1 @@
-"""The metadata table, which writers keep in ``.hoodie/metadata``: files, statistics and indexes.
-
-It is a MERGE_ON_READ table itself: HFile base files, HFile log blocks, and a merge that no
-other table has.
-"""
+"""The table of HFiles in ``.hoodie/metadata``, merged as no other is: files and indexes."""

@@ -95,8 +95,14 @@ class MetadataSlice:
     @cached_property
     def _layers(self) -> list[_Layer]:
         """The base file, which is read in ranges, and the log blocks that count, oldest first."""
-        base = self.file_slice.base_file
-        layers = [] if base is None else [self._base(base.path)]
+        base, layers = self.file_slice.base_file, []
+        if base is not None:
+            errors = partial(_errors, self.storage.describe(base.path))
+            with errors():
+                opened = self.storage.open_input(base.path)
+                fetch_end(opened)
+                reader = HFileReader.open(FileSource(opened), path=base.path)
+            layers.append(_Layer(reader, errors))
         paths = [log.path for log in self.file_slice.log_files if log.is_listed]
         blocks = [
             block
@@ -106,13 +112,6 @@ class MetadataSlice:
         valid = self.valid_among({block.instant_time or "" for block in blocks})
         scan = scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
         return layers + [_layer_of(block) for block in scan.blocks]
-
-    def _base(self, path: str) -> _Layer:
-        errors = partial(_errors, self.storage.describe(path))
-        with errors():
-            opened = self.storage.open_input(path)
-            fetch_end(opened)
-            return _Layer(HFileReader.open(FileSource(opened), path=path), errors)
 
 
 def _layer_of(block: LogBlock) -> _Layer:
