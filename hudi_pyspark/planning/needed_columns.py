@@ -14,26 +14,12 @@ from hudi_pyspark.table.meta_columns import (
     OPERATION_COLUMN,
     RECORD_KEY_COLUMN,
 )
-from hudi_pyspark.table.schema import resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
-    from hudi_pyspark.table.view import TableView
-
-
-def scan_schema(view: TableView, as_of: str | None, *, values_from_path: bool) -> pa.Schema:
-    """Return all columns that a scan may return, with the schema of an instant."""
-    # A folder made by the timestamp-based key generator is a formatted time, not the column's
-    # value: taken from the path, the column is text, as in Apache Hudi. With the custom key
-    # generator it keeps its type.
-    schema = resolve_schema(view, as_of)
-    if not (values_from_path and view.config.key_generator == "TIMESTAMP"):
-        return schema
-    formatted = view.config.partition_fields
-    return pa.schema([f.with_type(pa.string()) if f.name in formatted else f for f in schema])
 
 
 def result_schema(

@@ -8,6 +8,8 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
 from hudi_pyspark.custom_mergers import find_merger
 from hudi_pyspark.errors import UnsupportedTableError
@@ -18,7 +20,6 @@ from hudi_pyspark.planning.metadata_table.skipping import IndexQuestion, prune_s
 from hudi_pyspark.planning.needed_columns import (
     check_ordering_fields,
     merge_columns,
-    scan_schema,
     working_schema,
 )
 from hudi_pyspark.planning.partition_values import (
@@ -35,13 +36,12 @@ from hudi_pyspark.table.schema import (
     column_defaults,
     internal_schema_versions,
     latest_internal_schema,
+    resolve_schema,
 )
 from hudi_pyspark.tasks import PartitionValues, ReadSettings, ScanTask, SharedPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    import pyarrow as pa
 
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.filter.predicate import Predicate
@@ -236,9 +236,14 @@ class SlicePlanner:
     ) -> None:
         self.view = view
         self.options = options
-        self.table_schema = scan_schema(
-            view, schema_instant, values_from_path=options.partition_values_from_path
-        )
+        self.table_schema = resolve_schema(view, schema_instant)
+        if options.partition_values_from_path and view.config.key_generator == "TIMESTAMP":
+            # The folder is a formatted time, not the column's value: the column is text, as in
+            # Apache Hudi. With the custom key generator it keeps its type.
+            formatted = view.config.partition_fields
+            self.table_schema = pa.schema(
+                f.with_type(pa.string()) if f.name in formatted else f for f in self.table_schema
+            )
         self.index_notes: Sequence[str] = []  # what indexes did to the slices last planned
         self._mergers = mergers
         self._schema_instant = schema_instant

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
@@ -21,7 +20,7 @@ from hudi_pyspark.spark.hints import OPTION, ClientHints, read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import date
 
     from pyspark.sql import DataFrame, SparkSession
@@ -108,35 +107,26 @@ def read(
     return spark.read.format(SHORT_NAME).options(**given).load(os.fspath(path))
 
 
-@dataclass(frozen=True)
-class _Scan:
-    """One scan of a table."""
-
-    path: str
-    columns: StructType
-    filters: tuple[str, ...]
-    limit: int | None
-
-    def __str__(self) -> str:
-        fields = [
-            f"{field.name} {field.dataType.simpleString()}"
-            if isinstance(field.dataType, StructType | ArrayType | MapType)
-            else field.name
-            for field in self.columns
-        ]
-        lines = [f"{SHORT_NAME} {self.path}", f"  columns: {', '.join(fields) or 'none'}"]
-        lines += [f"  condition: {text}" for text in self.filters]
-        lines += [f"  limit: {self.limit}"] if self.limit is not None else []
-        return "\n".join(lines)
-
-
 def explain(df: DataFrame) -> str:
     """Say in text what each scan of a DataFrame reads."""
     scans = _classic_scans(df) if is_classic(df.sparkSession) else _connect_scans(df)
-    return "\n".join(map(str, scans)) or _NOTHING
+    return "\n".join(scans) or _NOTHING
 
 
-def _classic_scans(df: DataFrame) -> Iterator[_Scan]:
+def _scan_text(path: str, columns: StructType, filters: Sequence[str], limit: int | None) -> str:
+    fields = [
+        f"{field.name} {field.dataType.simpleString()}"
+        if isinstance(field.dataType, StructType | ArrayType | MapType)
+        else field.name
+        for field in columns
+    ]
+    lines = [f"{SHORT_NAME} {path}", f"  columns: {', '.join(fields) or 'none'}"]
+    lines += [f"  condition: {text}" for text in filters]
+    lines += [f"  limit: {limit}"] if limit is not None else []
+    return "\n".join(lines)
+
+
+def _classic_scans(df: DataFrame) -> Iterator[str]:
     execution: Any = df._jdf.queryExecution()  # noqa: SLF001  (the only way to the plan)
     leaves = execution.optimizedPlan().collectLeaves()
     for leaf in (leaves.apply(place) for place in range(leaves.size())):
@@ -146,12 +136,11 @@ def _classic_scans(df: DataFrame) -> Iterator[_Scan]:
             continue
         schema = StructType.fromJson(json.loads(leaf.scan().readSchema().json()))
         hints = read_hints(schema)
-        yield _Scan(
-            leaf.relation().options().get("path"), hints.columns, hints.filters, hints.limit
-        )
+        path = leaf.relation().options().get("path")
+        yield _scan_text(path, hints.columns, hints.filters, hints.limit)
 
 
-def _connect_scans(df: DataFrame) -> Iterator[_Scan]:
+def _connect_scans(df: DataFrame) -> Iterator[str]:
     from hudi_pyspark.spark.connect.session import reads_of, schema_of  # noqa: PLC0415  (needs grpc)
 
     client: Any = df.sparkSession.client
@@ -159,4 +148,4 @@ def _connect_scans(df: DataFrame) -> Iterator[_Scan]:
         hints = ClientHints.from_option(source.options.get(OPTION, ""))
         path = ", ".join(source.paths) or source.options["path"]
         columns = hints.without_placeholder(schema_of(client, source))
-        yield _Scan(path, columns, hints.filters, hints.limit)
+        yield _scan_text(path, columns, hints.filters, hints.limit)

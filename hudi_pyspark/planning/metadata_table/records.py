@@ -26,15 +26,15 @@ FILES = "files"
 RECORD_INDEX = Index.RECORD_INDEX.value
 LISTINGS = frozenset({1, 2})  # types whose value has the size of each file by its name
 _COLUMN_RANGES = frozenset({3, 6})
-# The field of a record that holds its value, by its type.
-_VALUE_FIELDS = {
-    1: "filesystemMetadata",
-    2: "filesystemMetadata",
-    3: "ColumnStatsMetadata",
-    4: "BloomFilterMetadata",
-    5: "recordIndexMetadata",
-    6: "ColumnStatsMetadata",
-    7: "SecondaryIndexMetadata",
+# By the type of a record: its name in Hudi, and the field that holds the value.
+RECORD_TYPES = {
+    1: ("ALL_PARTITIONS", "filesystemMetadata"),
+    2: ("FILES", "filesystemMetadata"),
+    3: ("COLUMN_STATS", "ColumnStatsMetadata"),
+    4: ("BLOOM_FILTERS", "BloomFilterMetadata"),
+    5: ("RECORD_INDEX", "recordIndexMetadata"),
+    6: ("PARTITION_STATS", "ColumnStatsMetadata"),
+    7: ("SECONDARY_INDEX", "SecondaryIndexMetadata"),
 }
 _SEED = 0xFFFFFFFFDABADABA  # of Hudi's HashID
 
@@ -61,11 +61,11 @@ def file_key(file: BaseFile | LogFile) -> str:
 
 
 def merged_values(
-    found: Iterable[Entries], kinds: Iterable[int] = _VALUE_FIELDS
+    found: Iterable[Entries], kinds: Iterable[int] = RECORD_TYPES
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Yield key, type and value of a slice's merged records, by key; oldest entries first."""
     # The values of other types than ``kinds`` are empty.
-    fields = {kind: _VALUE_FIELDS[kind] for kind in kinds}
+    fields = {kind: RECORD_TYPES[kind][1] for kind in kinds}
     state: dict[str, tuple[int, dict[str, Any]]] = {}
     for entries in found:
         if entries.hfile is None:

@@ -23,6 +23,7 @@ from hudi_pyspark.planning.metadata_table.records import (
     FILES,
     LISTINGS,
     RECORD_INDEX,
+    RECORD_TYPES,
     UNPARTITIONED,
     merged_values,
 )
@@ -49,17 +50,6 @@ _INITIAL_INSTANTS = "00000000000000"
 # Of the record index: the encoding of a file id that is not a UUID, and a UUID without a number.
 _AS_TEXT = 1
 _NO_FILE_INDEX = -1
-
-# Codes of record types; names as Hudi's.
-_TYPES = {
-    1: "ALL_PARTITIONS",
-    2: "FILES",
-    3: "COLUMN_STATS",
-    4: "BLOOM_FILTERS",
-    5: "RECORD_INDEX",
-    6: "PARTITION_STATS",
-    7: "SECONDARY_INDEX",
-}
 
 
 @dataclass(eq=False)
@@ -244,10 +234,11 @@ def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRe
         for metadata_slice in metadata.slices(name, check_files=True):
             file_id = metadata_slice.file_slice.file_id
             for key, kind, value in merged_values(metadata_slice.all()):
+                type_name, _ = RECORD_TYPES.get(kind, (str(kind), ""))
                 fields = value
                 if kind in LISTINGS:
                     fields = {f: {"size": size, "isDeleted": False} for f, size in value.items()}
-                yield MetadataRecord(name, file_id, key, _TYPES.get(kind, str(kind)), fields)
+                yield MetadataRecord(name, file_id, key, type_name, fields)
 
 
 def listed_files(view: TableView) -> dict[str, int]:
