@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from hudi_pyspark import errors as _errors
-from hudi_pyspark.errors import *  # noqa: F403  (its names are listed there)
+from hudi_pyspark.errors import *  # noqa: F403  (all of its classes)
 
 if TYPE_CHECKING:
     import os
@@ -34,7 +34,7 @@ __all__ = [
     "storage_options_from_spark",
     "vector_search",
 ]
-__all__ += _errors.__all__
+__all__ += [name for name, value in vars(_errors).items() if isinstance(value, type)]
 
 
 # Spark starts Python processes again and again, and not all of them need these: each is loaded

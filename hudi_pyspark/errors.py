@@ -7,40 +7,10 @@ in ``args``: unpickling replays exactly these. `docs/errors.md` draws the tree.
 
 from __future__ import annotations
 
-import re
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CatalogError",
-    "CorruptAvroError",
-    "CorruptBaseFileError",
-    "CorruptLogBlockError",
-    "CorruptTableError",
-    "CorruptTimelineError",
-    "FutureInstantError",
-    "HudiError",
-    "IncrementalRangeError",
-    "InvalidInstantError",
-    "InvalidOptionError",
-    "MissingFileError",
-    "MissingModuleError",
-    "PathInsideTableError",
-    "PathNotFoundError",
-    "PathOutsideTableError",
-    "SchemaEvolutionError",
-    "SpillError",
-    "StorageAccessError",
-    "StorageError",
-    "StreamSchemaChangedError",
-    "TableNotFoundError",
-    "TimeTravelError",
-    "UnknownQueryTypeError",
-    "UnsupportedMergeError",
-    "UnsupportedQueryError",
-    "UnsupportedTableError",
-    "UnsupportedTypeError",
-    "UnsupportedVersionError",
-]
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class HudiError(Exception):
@@ -50,7 +20,8 @@ class HudiError(Exception):
 
     def __init_subclass__(cls, *, code: str = "") -> None:
         super().__init_subclass__()
-        words = re.sub("([A-Z])", r"_\1", cls.__name__.removesuffix("Error"))
+        name = cls.__name__.removesuffix("Error")
+        words = "".join(f"_{letter}" if letter.isupper() else letter for letter in name)
         cls.code = code or f"HUDI{words.upper()}"
 
     def __str__(self) -> str:

@@ -92,15 +92,7 @@ class Split:
 class HudiScanner:
     """Rows of a dataset or fragment, with the methods of `pyarrow.dataset.Scanner`.
 
-    Args:
-        source: what is read.
-        columns: names, or expressions by name; all by default.
-        filter: only rows for which it is true, with pyarrow's meaning.
-        batch_size: most rows of a batch.
-        limit: most rows; nothing is read past it.
-
-    Raises:
-        pyarrow.ArrowInvalid: a column that does not exist, or a filter that does not fit them.
+    `HudiDataset.scanner` says what the fields mean, and which errors they raise.
     """
 
     source: Source
