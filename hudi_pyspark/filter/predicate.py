@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.columns.arrays import Mask
 
     Literal: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime
+    _Convert: TypeAlias = Callable[[pa.DataType, Literal], pa.Scalar]
 
 _MAX_DECIMAL_DIGITS = 38
 
@@ -311,16 +312,15 @@ def _digits(kind: pa.DataType) -> tuple[int, int]:
     return (kind.precision - kind.scale, kind.scale) if pa.types.is_decimal(kind) else (19, 0)
 
 
-def _string(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
-    if not isinstance(literal, str):
-        raise TypeError("put the text in quotes")
-    return pa.scalar(literal, pa.string())
+def _instance_of(python: type, kind: pa.DataType, expected: str) -> _Convert:
+    """Return the conversion of literals of a Python type, which refuses others."""
 
+    def convert(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
+        if not isinstance(literal, python):
+            raise TypeError(expected)
+        return pa.scalar(literal, kind)
 
-def _boolean(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
-    if not isinstance(literal, bool):
-        raise TypeError("expected true or false")
-    return pa.scalar(literal, pa.bool_())
+    return convert
 
 
 def _date(kind: pa.DataType, literal: Literal) -> pa.Scalar:
@@ -347,21 +347,13 @@ def _timestamp(kind: pa.DataType, literal: Literal) -> pa.Scalar:
     return pa.scalar(literal, kind)
 
 
-def _bytes(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
-    if not isinstance(literal, bytes):
-        raise TypeError("expected bytes such as X'00FF'")
-    return pa.scalar(literal, pa.binary())
-
-
-_LITERALS: tuple[
-    tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType, Literal], pa.Scalar]], ...
-] = (
+_LITERALS: tuple[tuple[Callable[[pa.DataType], bool], _Convert], ...] = (
     (any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal), _number),
-    (pa.types.is_string, _string),
-    (pa.types.is_boolean, _boolean),
+    (pa.types.is_string, _instance_of(str, pa.string(), "put the text in quotes")),
+    (pa.types.is_boolean, _instance_of(bool, pa.bool_(), "expected true or false")),
     (pa.types.is_date, _date),
     (pa.types.is_timestamp, _timestamp),
-    (pa.types.is_binary, _bytes),
+    (pa.types.is_binary, _instance_of(bytes, pa.binary(), "expected bytes such as X'00FF'")),
 )
 
 

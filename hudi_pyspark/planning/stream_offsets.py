@@ -38,15 +38,11 @@ def schema_options(options: Mapping[str, str]) -> dict[str, str]:
 
 def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str, str]:
     """Return the options of the incremental query that gives one batch of a stream."""
-    kept = {name.lower(): value for name, value in options.items() if not _is_replaced(name)}
+    known = {name: BY_NAME.get(name.lower()) for name in options}
+    replaced = {name for name, option in known.items() if option and option.key in _REPLACED}
+    kept = {name.lower(): value for name, value in options.items() if name not in replaced}
     query_type = QueryType.INCREMENTAL.value
     return {**kept, key_of("query_type"): query_type, key_of("begin"): begin, key_of("end"): end}
-
-
-def _is_replaced(name: str) -> bool:
-    """Return whether an option of a stream does not belong to the query of one of its batches."""
-    option = BY_NAME.get(name.lower())
-    return option is not None and option.key in _REPLACED
 
 
 def commit_offsets(view: TableView) -> dict[str, str]:

@@ -132,8 +132,6 @@ def _batches(
     is_first = True
     left = limit
     for task in tasks:
-        if left is not None and left <= 0:
-            return
         for table in read_task(task, storage):
             # Spark accepts the first batch only if its schema is exactly the expected one. Only
             # then rows are cut off: Arrow does not bound a slice without columns by itself.
@@ -146,7 +144,7 @@ def _batches(
             if left is not None:
                 left -= table.num_rows
                 if left <= 0:
-                    break
+                    return
 
 
 @cache

@@ -193,7 +193,8 @@ class NarrowPlans:
         except UnclearError:
             changed = list(self.views)
         else:
-            changed = [v for v in self.views if scanned.mentions(v) and not scanned.makes_rows]
+            named = set().union(*scanned.paths)
+            changed = [v for v in self.views if v in named and not scanned.makes_rows]
         if first is not None and first[1].upper() == "CACHE":
             for view in changed:
                 self._forever |= keys_of(self.views[view])

@@ -102,10 +102,6 @@ class SqlText:
         """Whether the statement writes the rows of a query to a table."""
         return self.kind == "INSERT" or (self.kind, self.tokens[2].word) == ("CREATE", "TABLE")
 
-    def mentions(self, name: str) -> bool:
-        """Return whether a name, in lower case, occurs as part of a path."""
-        return any(name in path for path in self.paths)
-
     def shows(self, paths: Iterable[Path]) -> bool:
         """Return whether the columns of a query, by its first list, surely have names from above.
 
