@@ -129,3 +129,11 @@ def byte_text(count: int) -> str:
 def counted(count: int, noun: str) -> str:
     """Format a number with its noun, e.g. ``1 file`` or ``1,200 files``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration in its largest unit."""
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return counted(int(seconds / length), unit)
+    return counted(int(seconds), "second")

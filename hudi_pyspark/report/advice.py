@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.description import byte_text, counted
+from hudi_pyspark.description import byte_text, counted, duration_text
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
 
@@ -146,11 +146,3 @@ def _late(delays: list[dict[str, Any]]) -> Iterator[Finding]:
 
 def _finding(severity: Severity, subject: str, message: str, advice: str) -> Finding:
     return Finding(severity, _CHECK, subject, message, advice)
-
-
-def duration_text(seconds: float) -> str:
-    """Return a duration in its largest unit."""
-    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= length:
-            return counted(int(seconds / length), unit)
-    return counted(int(seconds), "second")

@@ -8,9 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.description import byte_text
+from hudi_pyspark.description import byte_text, duration_text
 from hudi_pyspark.format.timeline.instant import moment_of
-from hudi_pyspark.report.advice import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

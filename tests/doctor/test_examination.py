@@ -9,10 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable, TableNotFoundError
-from hudi_pyspark.doctor.examination import examine_table
+from hudi_pyspark.doctor.examination import check_metadata_table, examine_table
 from hudi_pyspark.doctor.files import collect_stored_files
 from hudi_pyspark.doctor.finding import Finding, Severity, silently
-from hudi_pyspark.doctor.metadata_table import check_metadata_table
 from hudi_pyspark.doctor.timeline import collect_timeline_files
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
 from hudi_pyspark.storage import ArrowStorage
