@@ -61,8 +61,7 @@ class ColumnBounds:
 
 def may_match(predicate: Predicate, bounds_of: Callable[[str], ColumnBounds | None]) -> bool:
     """Decide whether the predicate can be true for rows whose columns are within their bounds."""
-    bounds = {name: bounds_of(name) for name in columns_of(predicate)}  # None: unknown
-    known = {name: of_column for name, of_column in bounds.items() if of_column is not None}
+    known = {name: b for name in columns_of(predicate) if (b := bounds_of(name)) is not None}
     return bool(may_match_merged(predicate, known, np.zeros(1, np.int64), 1)[0])
 
 

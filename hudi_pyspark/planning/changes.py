@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import (
     CorruptTableError,
@@ -153,7 +153,7 @@ class _ChangePlanner:
             return
         for partition, stats in metadata.write_stats.items():
             for file_id, group in _by_file_id(stats).items():
-                yield from self._group_task(time, metadata, partition, file_id, group)
+                yield self._group_task(time, metadata, partition, file_id, group)
         for partition, file_ids in metadata.replaced_file_ids.items():
             for file_id in file_ids:
                 before = self._before(time, partition, file_id, must_exist=False)
@@ -161,7 +161,8 @@ class _ChangePlanner:
                     # Commits that are archived may have written it, and the cleaner removed it.
                     before = self._before(time, partition, file_id, must_exist=True)
                 if before is not None:
-                    yield self._task(ChangeSource.REPLACED, time, before=before)
+                    source = ChangeSource.REPLACED
+                    yield CdcTask(source, time, self.images, self.as_struct, before)
 
     def _group_task(
         self,
@@ -170,43 +171,37 @@ class _ChangePlanner:
         partition: str,
         file_id: str,
         stats: Sequence[WriteStat],
-    ) -> Iterator[CdcTask]:
+    ) -> CdcTask:
         cdc_files = tuple(
             LogFile(path, file_id, time, 0, "", size, committed_size=size)
             for stat in stats
             for path, size in stat.cdc_files
         )
+        before, after, stat = None, None, stats[0]
         if cdc_files:
+            source, mode = ChangeSource.CDC_LOG, self.view.config.cdc_logging_mode
             self._check_cdc_files(time, partition, [file.path for file in cdc_files])
-            mode = self.view.config.cdc_logging_mode
-            before = None
             if mode == "OP_KEY_ONLY":
                 has_older = any(_has_older_version(stat, time) for stat in stats)
                 before = self._before(time, partition, file_id, must_exist=has_older)
-            after = self._after(time, partition, file_id) if mode != "DATA_BEFORE_AFTER" else None
-            yield self._task(
-                ChangeSource.CDC_LOG, time, before=before, after=after, cdc_files=cdc_files
-            )
-            return
-        stat = stats[0]
-        if is_log_file_name(stat.file_name):
+            if mode != "DATA_BEFORE_AFTER":
+                after = self._after(time, partition, file_id)
+        elif is_log_file_name(stat.file_name):
+            source = ChangeSource.LOG_FILE
             before = self._before(time, partition, file_id, must_exist=False)
             after = self._after(time, partition, file_id)
-            yield self._task(ChangeSource.LOG_FILE, time, before=before, after=after)
         elif metadata.operation_type in _DELETES and not stat.num_writes and stat.num_deletes:
+            source = ChangeSource.BASE_FILE_DELETE
             before = self._before(time, partition, file_id, must_exist=True)
-            yield self._task(ChangeSource.BASE_FILE_DELETE, time, before=before)
         elif _has_only_inserts(stat, time):
+            source = ChangeSource.BASE_FILE_INSERT
             after = self._after(time, partition, file_id)
-            yield self._task(ChangeSource.BASE_FILE_INSERT, time, after=after)
         else:
             raise CorruptTableError(
                 f"commit {time} updated or deleted rows in {stat.path}, but did not write a CDC "
                 "log file, so the changes of the range are unknown"
             )
-
-    def _task(self, source: ChangeSource, time: str, **files: Any) -> CdcTask:  # noqa: ANN401  (of `CdcTask`)
-        return CdcTask(source, time, self.images, self.as_struct, **files)
+        return CdcTask(source, time, self.images, self.as_struct, before, after, cdc_files)
 
     def _before(
         self, time: str, partition: str, file_id: str, *, must_exist: bool

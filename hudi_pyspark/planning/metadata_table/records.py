@@ -25,6 +25,7 @@ UNPARTITIONED = "."  # names the only partition of a table without partition col
 FILES = "files"
 RECORD_INDEX = Index.RECORD_INDEX.value
 LISTINGS = frozenset({1, 2})  # types whose value has the size of each file by its name
+RECORD_PLACES = frozenset({5})  # types whose value has the file group of a record key
 _COLUMN_RANGES = frozenset({3, 6})
 # By the type of a record: its name in Hudi, and the field that holds the value.
 RECORD_TYPES = {

@@ -23,6 +23,7 @@ from hudi_pyspark.planning.metadata_table.records import (
     FILES,
     LISTINGS,
     RECORD_INDEX,
+    RECORD_PLACES,
     RECORD_TYPES,
     UNPARTITIONED,
     merged_values,
@@ -131,7 +132,7 @@ class MetadataTable:
         """Return file groups by record key; a *partitioned record index* has one per partition."""
         found: dict[str, list[FileGroupId]] = {}
         for entries in self.find(RECORD_INDEX, keys):
-            for key, _, place in merged_values(entries, [5]):
+            for key, _, place in merged_values(entries, RECORD_PLACES):
                 found.setdefault(key, []).append((place["partitionName"], _file_id(place)))
         return found
 
