@@ -125,9 +125,7 @@ def _base_bytes(task: ScanTask) -> int:
     base = task.file_slice.base_file
     if base is None:
         return 0
-    if task.byte_range is None:
-        return base.size
-    begin, end = task.byte_range
+    begin, end = task.byte_range or (0, base.size)
     return min(end, base.size) - begin
 
 
