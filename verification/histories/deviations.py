@@ -23,7 +23,7 @@ from verification.histories.comparison import (
 )
 from verification.histories.flink_deviations import (
     agree_but_for_compacted_logs,
-    flink_compacted_offline,
+    flink_served_offline,
     logs_of_compacted_groups,
     operation_that_deletes,
     timestamp_key_generator,
@@ -279,15 +279,15 @@ def _groups_with_partial_updates(path: Path) -> frozenset[str]:
 def _metadata_table_lacks_files(c: Comparison) -> bool:
     """D24: Apache Hudi without its metadata table agrees, which lacks files.
 
-    It lacks some after an upgrade from version 6, after an offline compaction by Flink, or where an
-    older copy was put back. Before version 8, incremental queries take no notice of the option:
-    time travel to the end of the range does.
+    It lacks some after an upgrade from version 6, after an offline compaction or clustering by
+    Flink, or where an older copy was put back. Before version 8, incremental queries take no notice
+    of the option: time travel to the end of the range does.
     """
     is_upgraded = c.properties.get("hoodie.table.initial.version") == "6" and c.table_version >= 8
     if is_upgraded and c.query.options.get(METADATA) != "true":
         return False
     lags = any(step.text == LAGS for step in c.history.steps)
-    if not is_upgraded and not lags and not flink_compacted_offline(c):
+    if not is_upgraded and not lags and not flink_served_offline(c):
         return False
     without = {METADATA: "false"}
     other = c.ask_hudi(c.query.with_options(**without))

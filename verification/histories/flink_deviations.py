@@ -140,7 +140,9 @@ def _groups_compacted_early(table: Path) -> frozenset[str]:
     return frozenset(found)
 
 
-def flink_compacted_offline(c: Comparison) -> bool:
+def flink_served_offline(c: Comparison) -> bool:
+    """Whether a job of Flink beside the writer compacted or clustered the table."""
     has_metadata = c.history.options.get("hoodie.metadata.enable") == "true"
     kinds = {step.kind for step in c.history.steps}
-    return c.history.hudi.startswith("flink") and has_metadata and StepKind.COMPACT in kinds
+    is_served = not kinds.isdisjoint((StepKind.COMPACT, StepKind.CLUSTER))
+    return c.history.hudi.startswith("flink") and has_metadata and is_served
