@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_EVENT_TIME_PAYLOADS = ("DefaultHoodieRecordPayload", "EventTimeAvroPayload")
 _GLOBAL_INDEXES = ("GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX")
 
 
@@ -314,12 +315,13 @@ def _text_ordering(c: Comparison) -> bool:
     """D25: event-time ordering by a string in Parquet log blocks: ours has the higher value."""
     found = c.difference()
     fields = c.history.ordering_fields
+    is_by_event_time = c.properties.get("hoodie.record.merge.mode") == "EVENT_TIME_ORDERING"
     if (
         not found
         or len(fields) != 1
         or c.history.column_type(fields[0]) != "string"
         or c.history.options.get("hoodie.logfile.data.block.format") != "parquet"
-        or c.properties.get("hoodie.record.merge.mode") != "EVENT_TIME_ORDERING"
+        or not (is_by_event_time or c.payload in _EVENT_TIME_PAYLOADS)
     ):
         return False
     return _has_higher_ordering(c, found, fields[0])
