@@ -24,6 +24,7 @@ from verification.histories.comparison import (
 from verification.histories.flink_deviations import (
     agree_but_for_compacted_logs,
     flink_served_offline,
+    keys_in_delete_blocks,
     logs_of_compacted_groups,
     operation_that_deletes,
     timestamp_key_generator,
@@ -312,7 +313,7 @@ def _rows_since(begin: str, answer: Answer | Failure) -> Answer | Failure:
 
 
 def _text_ordering(c: Comparison) -> bool:
-    """D25: event-time ordering by a string in Parquet log blocks: ours has the higher value."""
+    """D25: event-time ordering by a string in Parquet log blocks: the higher value wins here."""
     found = c.difference()
     fields = c.history.ordering_fields
     is_by_event_time = c.properties.get("hoodie.record.merge.mode") == "EVENT_TIME_ORDERING"
@@ -328,12 +329,17 @@ def _text_ordering(c: Comparison) -> bool:
 
 
 def _has_higher_ordering(c: Comparison, found: Difference, field: str) -> bool:
-    """Return whether the same keys differ, and ours have an ordering value that is not lower."""
+    """Return whether ours have ordering values that are not lower, or other keys are deleted."""
     theirs, ours = (
         {identity(c, row): c.column(row, field) for row in side}
         for side in (found.missing, found.extra)
     )
-    return theirs.keys() == ours.keys() and all(ours[k] >= v for k, v in theirs.items() if v)
+    alone = theirs.keys() ^ ours.keys()
+    rows = [row for row in (*found.missing, *found.extra) if identity(c, row) in alone]
+    deleted = keys_in_delete_blocks(c.path) if rows else frozenset()
+    return all(ours[k] >= v for k, v in theirs.items() if v and k in ours) and all(
+        c.column(row, "_hoodie_record_key") in deleted for row in rows
+    )
 
 
 def _end_inside_commit(c: Comparison) -> bool:
@@ -372,14 +378,14 @@ def _unneeded_file(c: Comparison) -> bool:
 
 
 def _are_partly_updated(c: Comparison, rows: Counter[Row]) -> bool:
-    """Whether the latest rows have these, in file groups with partial updates."""
+    """Whether the latest rows have these, and partial updates can have changed them."""
     latest = c.ask_hudi(Query(QueryKind.SNAPSHOT, {}))
+    if not isinstance(latest, Answer) or not all_in(rows, Counter(latest.rows)):
+        return False
+    if c.payload in PARTIAL_PAYLOADS or "hoodie.table.partial.update.mode" in c.properties:
+        return True
     groups = _groups_with_partial_updates(c.path)
-    return (
-        isinstance(latest, Answer)
-        and all_in(rows, Counter(latest.rows))
-        and all(file_id(c.column(row, "_hoodie_file_name")) in groups for row in rows)
-    )
+    return all(file_id(c.column(row, "_hoodie_file_name")) in groups for row in rows)
 
 
 def _skipped_by_statistics(c: Comparison) -> bool:

@@ -89,6 +89,17 @@ def _keys_deleted_by_operation(table: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+def keys_in_delete_blocks(table: Path) -> frozenset[str]:
+    """Return the record keys that delete blocks of data files name."""
+    inspect = HudiTable(str(table)).inspect
+    found = set()
+    for file in table.rglob(".*.log.*"):
+        if ".hoodie" not in file.parts and not file.name.endswith((".crc", ".cdc")):
+            records = inspect.log_records(file.relative_to(table).as_posix()).to_pylist()
+            found |= {record["key"] for record in records if record["is_delete"]}
+    return frozenset(found)
+
+
 def logs_of_compacted_groups(c: Comparison) -> bool:
     """D34: 1.2.0 reads log files again that a compaction by Flink has merged."""
     if isinstance(c.reference, Failure) or isinstance(c.ours, Failure):
