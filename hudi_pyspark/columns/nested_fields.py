@@ -1,10 +1,12 @@
-"""Choice of the nested fields of a column: types without the others, and their leaves in a file."""
+"""Nested fields of a column: types without some of them, their leaves in a file, their nulls."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+from hudi_pyspark.format.avro.schema import VARIANT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -78,3 +80,20 @@ def _chosen_leaves(data_type: pa.DataType, wanted: pa.DataType, first: int) -> I
 def _count_leaves(data_type: pa.DataType) -> int:
     children = (data_type.field(i).type for i in range(data_type.num_fields))
     return sum(map(_count_leaves, children)) if pa.types.is_nested(data_type) else 1
+
+
+def nullable(field: pa.Field) -> pa.Field:
+    """Return a field that may be null, and so may all fields in it."""
+    return pa.field(field.name, _nullable_type(field.type), nullable=True)
+
+
+def _nullable_type(data_type: pa.DataType) -> pa.DataType:
+    if data_type == VARIANT:
+        return VARIANT  # Spark recognises it by the metadata of its fields
+    if pa.types.is_struct(data_type):
+        return pa.struct([nullable(child) for child in data_type])
+    if pa.types.is_list(data_type):
+        return pa.list_(nullable(data_type.value_field))
+    if pa.types.is_map(data_type):
+        return pa.map_(data_type.key_type, nullable(data_type.item_field))
+    return data_type

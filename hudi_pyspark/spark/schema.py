@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, SchemaEvolutionError
-from hudi_pyspark.format.avro.schema import VARIANT
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -27,7 +27,7 @@ def spark_schema(schema: pa.Schema) -> StructType:
     Writers of Apache Hudi do not reliably mark nullable columns, and Spark returns wrong results if
     a column marked as not null has nulls.
     """
-    columns = pa.schema([_nullable(field) for field in schema])
+    columns = pa.schema([nullable(field) for field in schema])
     # Otherwise Spark 4.0 turns wall-clock times into instants.
     return from_arrow_schema(columns, prefer_timestamp_ntz=True)
 
@@ -76,19 +76,3 @@ def comparable(schema: pa.Schema) -> pa.Schema:
         if not pa.types.is_struct(field.type)
         and not (pa.types.is_timestamp(field.type) and field.type.tz is None)
     )
-
-
-def _nullable(field: pa.Field) -> pa.Field:
-    return pa.field(field.name, _nullable_type(field.type), nullable=True)
-
-
-def _nullable_type(kind: pa.DataType) -> pa.DataType:
-    if kind == VARIANT:
-        return VARIANT  # Spark recognises it by the metadata of its fields
-    if pa.types.is_struct(kind):
-        return pa.struct([_nullable(child) for child in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(_nullable(kind.value_field))
-    if pa.types.is_map(kind):
-        return pa.map_(kind.key_type, _nullable(kind.item_field))
-    return kind

@@ -82,6 +82,8 @@ class Side:
             if error.getCondition() in (None, "RETRIES_EXCEEDED"):
                 raise  # of the server, not of the query
             return text, f"{type(error).__name__} {error.getCondition()}"
+        except UnicodeDecodeError as error:  # Spark casts any bytes to text
+            return text, str(error)
 
 
 def _rows(frame: DataFrame, dice: random.Random) -> Any:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, as_one_array, is_true
+from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
@@ -90,7 +91,9 @@ def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
     # Statistics that are not tight add to older ones: of such a file, which is rare, none is known.
     found = ((e, pa.table({"key": e.keys})) for e in reversed(layers))
     tables = [e.decode([_FIELD]) if e.hfile else deleted for e, deleted in found]
-    table = pa.concat_tables([_NO_STATISTICS, *tables], promote_options="permissive")
+    # Of releases whose schemas differ, Arrow only puts together structs whose fields may be null.
+    alike = [t.cast(pa.schema([nullable(field) for field in t.schema])) for t in tables]
+    table = pa.concat_tables([_NO_STATISTICS, *alike], promote_options="permissive")
     keys, statistics = as_one_array(table["key"]), as_one_array(table[_FIELD])
     unique = pc.unique(keys)
     rows = pc.index_in(unique, value_set=keys)  # the first of each

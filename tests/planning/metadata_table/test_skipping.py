@@ -2,6 +2,8 @@
 
 import datetime as dt
 import shutil
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +14,11 @@ from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, Unsupport
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.avro.schema import MILLISECONDS
-from hudi_pyspark.planning.metadata_table.column_stats import bounds_of_files
+from hudi_pyspark.planning.metadata_table.column_stats import KnownBounds, bounds_of_files
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
+from hudi_pyspark.planning.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
+from hudi_pyspark.table.file_group import BaseFile, FileSlice
 from tests.conftest import GOLDEN
 from tests.damage import set_property
 from tests.planning.metadata_table.indexed import answer_of_hudi, pruned
@@ -273,3 +277,39 @@ def test_values_that_hudi_counts_as_nulls_rule_nothing_out(kind, may_have_value)
     bounds = bounds_of_files(wrapped(counted), pa.field("a", kind))
     assert bounds.may_be_null.tolist() == [True]
     assert bounds.may_have_value.tolist() == [may_have_value]
+
+
+class Layer:
+    """Entries of one writer, whose schema has some of Hudi's wrappers of a value."""
+
+    hfile = True
+
+    def __init__(self, key, wrappers, value):
+        self.keys = pa.array([key])
+        # As the Avro decoder makes them: where a wrapper is null, so is the value in it.
+        arrays = [
+            pa.StructArray.from_arrays(
+                [pa.array([value if name == "int" else None], pa.int32())],
+                fields=[pa.field("value", pa.int32(), nullable=False)],
+                mask=pa.array([name != "int"]),
+            )
+            for name in wrappers
+        ]
+        bound = pa.StructArray.from_arrays(arrays, names=wrappers)
+        fields = {"minValue": bound, "maxValue": bound, "isDeleted": pa.array([False])}
+        statistics = pa.StructArray.from_arrays([*fields.values()], names=[*fields])
+        self._table = pa.table({"key": self.keys, "ColumnStatsMetadata": statistics})
+
+    def decode(self, _columns):
+        return self._table
+
+
+def test_statistics_of_releases_with_other_schemas_are_put_together():
+    files = [BaseFile(f"p/{n}.parquet", n, "1", 1) for n in ("old", "new")]
+    slices = [FileSlice("p", file.file_id, "1", file, ()) for file in files]
+    keys = [column_keys(["x"])["x"] + partition_keys({"p"})["p"] + file_key(f) for f in files]
+    layers = [Layer(keys[0], ["int", "long"], 3), Layer(keys[1], ["int", "long", "date"], 7)]
+    known = KnownBounds(slices)
+    metadata: Any = SimpleNamespace(find=lambda _index, _keys: [layers])
+    known.add(metadata, {"x": pa.field("x", pa.int32())})
+    assert known.columns["x"].low.to_pylist() == [3, 7]
