@@ -40,20 +40,16 @@ _OF_COMMIT = {
     "Total_Write_Errors": "errors",
 }
 _TIMELINE = pa.schema(
-    [
-        *((name, pa.string()) for name in ("Timestamp", "Action", "State", "Completion_Time")),
-        ("File_Name", pa.string()),
-        *((name, pa.int64()) for name in _OF_COMMIT),
-    ]
+    dict.fromkeys(("Timestamp", "Action", "State", "Completion_Time", "File_Name"), pa.string())
+    | dict.fromkeys(_OF_COMMIT, pa.int64())
 )
-_LOG_SIZES = ("Log_File_Count", "Log_File_Size", "Log_File_Scheduled", "Log_File_Unscheduled")
+_OF_SLICE = ("File_ID", "Partition_Path", "Base_Instant_Time", "Base_File_Path")
+_SIZES = (
+    *("Base_File_Size", "Log_File_Count", "Log_File_Size"),
+    *("Log_File_Scheduled", "Log_File_Unscheduled"),
+)
 _FILE_SYSTEM_VIEW = pa.schema(
-    [
-        *((name, pa.string()) for name in ("File_ID", "Partition_Path", "Base_Instant_Time")),
-        ("Base_File_Path", pa.string()),
-        ("Base_File_Size", pa.int64()),
-        *((name, pa.int64()) for name in _LOG_SIZES),
-    ]
+    dict.fromkeys(_OF_SLICE, pa.string()) | dict.fromkeys(_SIZES, pa.int64())
 )
 
 

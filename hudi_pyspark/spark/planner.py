@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,27 +39,26 @@ if TYPE_CHECKING:
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 
 
+@dataclass
 class _InspectionReader(DataSourceReader):
     """A reader of one inspection table, on an executor: files may be too large for the driver."""
 
-    def __init__(self, options: Mapping[str, str], call: InspectionCall, schema: pa.Schema) -> None:
-        self._options = dict(options)
-        self._call = call
-        self._schema = schema
+    options: Mapping[str, str]
+    call: InspectionCall
+    schema: pa.Schema
 
     def partitions(self) -> list[InputPartition]:
-        return [InputPartition(self._call.name)]
+        return [InputPartition(self.call.name)]
 
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        opened = HudiTable.from_options(self._options)
-        table = self._call.run(opened.inspect)
-        unknown = [name for name in self._schema.names if name not in table.schema.names]
+        table = self.call.run(HudiTable.from_options(self.options).inspect)
+        unknown = [name for name in self.schema.names if name not in table.schema.names]
         if unknown:
             raise InvalidOptionError(
-                f".schema(...) names {', '.join(map(repr, unknown))}, which {self._call.name} does "
+                f".schema(...) names {', '.join(map(repr, unknown))}, which {self.call.name} does "
                 f"not have; it has {', '.join(table.schema.names)}"
             )
-        conformed = conform(table, self._schema, {}, source=f"inspect.{self._call.name}")
+        conformed = conform(table, self.schema, {}, source=f"inspect.{self.call.name}")
         yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
 
 
