@@ -181,8 +181,7 @@ class HudiTable:
             return cls(named.path, storage_options=settings)
         if given.has("path"):
             raise InvalidOptionError("give a path or the option table, not both")
-        lower = {name.lower(): value for name, value in options.items()}
-        catalog = _catalog_settings(lower)
+        catalog = _catalog_settings({name.lower(): value for name, value in options.items()})
         return cls.from_catalog(named.table, catalog, storage_options=settings)
 
     def is_current(self) -> bool:

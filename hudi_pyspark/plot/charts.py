@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.description import byte_text, counted
 from hudi_pyspark.format.timeline.instant import moment_of
+from hudi_pyspark.inspection.statistics import slice_figures
 from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, RED, Picture, picture
 
 if TYPE_CHECKING:
@@ -215,9 +216,8 @@ def _short_names(keys: list[tuple[str, str]]) -> list[str]:
 def _group_facts(slices: pa.Table, older: dict[tuple[str, str], int]) -> list[str]:
     if not slices.num_rows:
         return ["no file group yet"]
-    base = pc.sum(slices["base_bytes"]).as_py() or 0
-    logs = pc.sum(slices["log_bytes"]).as_py()
-    merged = pc.sum(pc.greater(slices["log_count"], 0)).as_py()
+    figures = slice_figures(slices)
+    base, logs, merged = (figures[n] for n in ("base_bytes", "log_bytes", "slices_with_logs"))
     share = f" ({logs / base:.1%} of base)" if base else ""
     summary = (
         f"{counted(slices.num_rows, 'file group')}: {byte_text(base)} in base files, "
