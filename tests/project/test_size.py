@@ -2,11 +2,7 @@
 
 from tests.project.package_source import load_modules
 
-<<<<<<< HEAD
 BUDGET = 30_664  # lines of the package; never raise it
-=======
-BUDGET = 30_664  # lines of the package; never raise it
->>>>>>> 91ea960 (The budget of lines follows)
 
 
 def test_package_keeps_to_its_budget_of_lines():
