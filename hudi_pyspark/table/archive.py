@@ -109,19 +109,17 @@ def load_archived_metadata(
         keys = wanted[path]
         if path.endswith(".parquet"):
             times = [time for time, _ in keys]
+            rows = _read_history_rows(storage, path, _METADATA_COLUMNS, times)
             return {
                 (path, time, action): read_body(body or b"", path=path)
-                for time, action, body in _read_history_rows(
-                    storage, path, _METADATA_COLUMNS, times
-                )
+                for time, action, body in rows
                 if (time, action) in keys
             }
+        entries = _completed_entries(storage, path, (*_ENTRY_FIELDS, *_BODY_FIELDS))
         return {
-            (path, entry["commitTime"], entry["actionType"]): next(
-                (entry[field] for field in _BODY_FIELDS if entry.get(field)), {}
-            )
-            for entry in _completed_entries(storage, path, (*_ENTRY_FIELDS, *_BODY_FIELDS))
-            if (entry["commitTime"], entry["actionType"]) in keys
+            (path, *key): next((entry[field] for field in _BODY_FIELDS if entry.get(field)), {})
+            for entry in entries
+            if (key := (entry["commitTime"], entry["actionType"])) in keys
         }
 
     bodies: dict[tuple[str, str, str], Mapping[str, Any]] = {}

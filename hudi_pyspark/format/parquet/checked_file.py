@@ -28,14 +28,13 @@ def open_parquet(
     # pyarrow.ArrowInvalid, OSError or UnicodeDecodeError where the footer contradicts itself.
     file = pq.ParquetFile(source, **options)
     if file.num_row_groups:
-        row_group = file.metadata.row_group(0)
-        if row_group.num_columns != len(file.schema):
+        schema, row_group = file.schema, file.metadata.row_group(0)
+        if row_group.num_columns != len(schema):
             raise pa.ArrowInvalid(
-                f"the schema has {len(file.schema)} columns, the first row group "
-                f"{row_group.num_columns}"
+                f"the schema has {len(schema)} columns, the first row group {row_group.num_columns}"
             )
         for index in range(row_group.num_columns):
-            name, stored = file.schema.column(index).path, row_group.column(index).path_in_schema
+            name, stored = schema.column(index).path, row_group.column(index).path_in_schema
             if name != stored:
                 raise pa.ArrowInvalid(f"column {name!r} of the schema is stored as {stored!r}")
     check_row_count(file.metadata, range(file.num_row_groups), file.metadata.num_rows)

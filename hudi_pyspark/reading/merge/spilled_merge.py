@@ -105,16 +105,17 @@ class LogOnDisk:
 
     def add(self, parts: Iterable[LogRecords]) -> bool:
         """Put records into their buckets; False if some lack the position that identifies them."""
-        for group in _group(parts, self.memory.group):
-            log = self.decoder.concatenate(group)
-            if not self.by_position:
-                by_key = replace(log, positions=None)
-                self._buckets.add(by_key.to_spill_table(), key_buckets(log.keys))
-            elif log.positions is not None:
-                self._buckets.add(log.to_spill_table(), log.positions % BUCKETS)
-            elif len(log):
-                return False
-        return True
+        return all(map(self._add, _group(parts, self.memory.group)))
+
+    def _add(self, parts: Sequence[LogRecords]) -> bool:
+        # Apart, so that these records are gone while the next ones are decoded.
+        log = self.decoder.concatenate(parts)
+        if not self.by_position:
+            by_key = replace(log, positions=None)
+            self._buckets.add(by_key.to_spill_table(), key_buckets(log.keys))
+        elif log.positions is not None:
+            self._buckets.add(log.to_spill_table(), log.positions % BUCKETS)
+        return not self.by_position or log.positions is not None or not len(log)
 
     def merge(
         self,
