@@ -7,10 +7,7 @@ in ``args``: unpickling replays exactly these. `docs/errors.md` draws the tree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import ClassVar
+from typing import ClassVar
 
 
 class HudiError(Exception):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from hudi_pyspark.errors import InvalidOptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def import_function(option: str, reference: str) -> Callable[..., Any]:

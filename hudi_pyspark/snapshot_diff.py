@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +13,6 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import differing_values
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.errors import SchemaEvolutionError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 

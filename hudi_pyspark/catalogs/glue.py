@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings, import_client, split_name
 from hudi_pyspark.errors import CatalogError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def find_in_glue(name: str, settings: Settings) -> CatalogTable:

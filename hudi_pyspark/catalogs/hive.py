@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 from hudi_pyspark.catalogs.catalog_table import (
@@ -13,9 +14,6 @@ from hudi_pyspark.catalogs.catalog_table import (
     uri_of,
 )
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _PORT = 9083
 _TIMEOUT = 30_000  # milliseconds

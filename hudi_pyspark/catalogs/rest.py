@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from hudi_pyspark.catalogs.catalog_table import (
@@ -17,9 +18,6 @@ from hudi_pyspark.catalogs.catalog_table import (
 from hudi_pyspark.errors import CatalogError, StorageError
 from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.credentials import EXPIRES_AT, CredentialsProvider
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _TIMEOUTS = (5, 30)  # seconds to connect, and between bytes
 _UNITY = "api/2.1/unity-catalog"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 GAPS = (2, 1)  # cells between two columns
 _INSTANT = re.compile(r"\d{14}(\d{3})?$")

@@ -7,8 +7,9 @@ import os
 import pydoc
 import re
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,9 +25,6 @@ from rich.text import Text
 from hudi_pyspark.cli.fitting import GAPS, Column, fit
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.description import byte_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # A terminal would obey these, and a line break would split a row.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
 _NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity"})

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from hudi_pyspark.format.avro.schema import VARIANT
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    import pyarrow.parquet as pq
 
 
 def narrow_type(data_type: pa.DataType, wanted: pa.DataType) -> pa.DataType:

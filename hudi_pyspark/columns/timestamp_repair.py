@@ -10,14 +10,11 @@ Source: ``SchemaRepair`` and ``HoodieSchemaRepair`` of Apache Hudi; golden cases
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pyarrow as pa
 
 from hudi_pyspark.format.avro.schema import counts_milliseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Of timestamps in the old type INT96, which are instants and always labelled rightly.
 INT96_ZONE = "Etc/UTC"

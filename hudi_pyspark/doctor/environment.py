@@ -7,16 +7,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.finding import Finding, Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 PYTHON = "python"
 PACKAGES = "packages"

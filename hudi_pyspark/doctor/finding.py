@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.table.config import PROPERTIES_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 _T = TypeVar("_T")
 RESTORE = "Restore the file from a copy of the table"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import UnsupportedTypeError
 from hudi_pyspark.format.protobuf import ProtobufError, decode_zigzag, parse_message, parse_varint
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _STRIPES, _STATISTICS = 3, 7  # fields of the footer
 _TIMESTAMP_STATISTICS = 9  # field of a column's statistics

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BLANKS = " \t\f"

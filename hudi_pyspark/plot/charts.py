@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from datetime import timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.description import byte_text, counted
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.inspection.statistics import slice_figures
 from hudi_pyspark.plot.picture import BLUE, GREY, ORANGE, RED, Picture, picture
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _CROWD = 80  # more instants than this get thin marks
 # A table service completes with the action of a write, but has another operation.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from hudi_pyspark.errors import InvalidOptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import ModuleType
 
 _PNG_SCALE = 2  # device pixels per Vega pixel, for today's screens
 # Colours that people with colour blindness can distinguish, too.

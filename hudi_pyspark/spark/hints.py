@@ -7,16 +7,14 @@ Spark Connect into an option of the read.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from hudi_pyspark.format.avro.schema import VARIANT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Path: TypeAlias = tuple[str, ...]  # names of a column and of nested fields, maybe after an alias
 

@@ -7,13 +7,11 @@ import logging
 import random
 import re
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from hudi_pyspark.errors import HudiError, StorageAccessError, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import StorageError
 from hudi_pyspark.storage.protocol import FileInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _T = TypeVar("_T")
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import posixpath
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import UnsupportedTableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,11 @@ import operator
 import re
 import struct
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.format.hfile.block import HFileError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Place = tuple[int, int]  # offset and size of a block, its header and checksums included
 

@@ -8,13 +8,11 @@ statistics of a chunk whose type contradicts the schema.
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 # What follows the path of a column in Thrift's compact protocol: an int32, GZIP, then an int64.
 _GZIP_CODEC = b"\x15\x04\x16"

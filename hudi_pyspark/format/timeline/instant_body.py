@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.avro.fastavro_schema import read_container
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)

@@ -6,8 +6,9 @@ table services, only the file names are kept: the table may have been moved sinc
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline.instant import WriteOperationType
@@ -20,9 +21,6 @@ from hudi_pyspark.format.timeline.instant_body import (
     text,
     texts,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
