@@ -192,6 +192,8 @@ def _moved_in_unclear_folders(
     c: Comparison, found: Difference, places: set[int], *, is_encoded: bool
 ) -> bool:
     """Whether the rows differ in text values alone, and all lie in folders with a percent sign."""
+    if "_hoodie_partition_path" not in c.our_names:
+        return False
     is_global = c.history.options.get("hoodie.index.type", "") in _GLOBAL_INDEXES
     folders = {c.column(row, "_hoodie_partition_path") for row in (*found.missing, *found.extra)}
     if is_encoded or not is_global or any(unquote(f) == f for f in folders):
