@@ -73,7 +73,7 @@ class Side:
                 text = random_sql(dice, self._tables)
                 frame = self.spark.sql(text)
                 if dice.random() < 0.2:
-                    frame = frame.limit(100).where("1 = 1")
+                    frame = frame.limit(1_000_000).where("1 = 1")  # more than any query has
             else:
                 query = random_frame(self.spark, dice, self._tables, self.load)
                 frame, text = query.frame, f"{query.table.name}: {' '.join(query.log)}"
