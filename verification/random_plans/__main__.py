@@ -4,7 +4,8 @@ python -m verification.random_plans --mode connect --seed 1 --count 2000
 
 A query is made twice from the same seed: in a session that calls `hudi_pyspark.register`, over the
 tables, and in one of Spark alone, over Parquet files with their rows. Both must give the same rows
-or the same error. ``--reference source`` reads the tables on both sides.
+or the same error; only an error of a value, in a row that another condition leaves out, may be
+missing. ``--reference source`` reads the tables on both sides.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 CASES = ("v9_mor_compaction_inline", "v9_mor_all_types", "v8_mor_keygen_complex_hive")
 NAMES = ("orders", "types", "complex")
+_ANSI = "spark.sql.ansi.enabled"
+_OF_A_VALUE = ("CAST_INVALID_INPUT", "CAST_OVERFLOW", "DIVIDE_BY_ZERO")
 
 
 class Side:
@@ -86,6 +89,17 @@ class Side:
             return text, str(error)
 
 
+def _spared(side: Side, seed: int, answer: Any) -> Any:
+    """Return the answer without the error of a value, which Spark need not meet in a row."""
+    if not isinstance(answer, str) or not answer.endswith(_OF_A_VALUE):
+        return answer
+    side.spark.conf.set(_ANSI, "false")
+    try:
+        return side.answer(seed)[1]
+    finally:
+        side.spark.conf.set(_ANSI, "true")
+
+
 def _rows(frame: DataFrame, dice: random.Random) -> Any:
     way = dice.random()
     if way < 0.1:
@@ -129,7 +143,7 @@ def compare(narrowed: Side, plain: Side, seeds: range, log: Any = None) -> list[
         text, found = narrowed.answer(seed)
         _, wanted = plain.answer(seed)
         errors += isinstance(wanted, str)
-        if found != wanted:
+        if found != wanted and found != _spared(plain, seed, wanted):
             different.append({"seed": seed, "query": text, "found": found, "wanted": wanted})
             print(json.dumps(different[-1], default=str)[:3000], flush=True)
         if log and seed % 50 == 0:
