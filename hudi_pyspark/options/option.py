@@ -1,4 +1,7 @@
-"""How an option is defined: a field of a dataclass that carries its key, parser and meaning."""
+"""How an option is defined: a field of a dataclass that carries its key, parser and meaning.
+
+The enums are the values of options that are words.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,65 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.options.instant_text import parse_as_of, parse_range_instant
-from hudi_pyspark.options.values import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from _typeshed import DataclassInstance
+
+
+class Index(enum.Enum):
+    """The indexes of the metadata table that leave out files; values as Hudi names partitions."""
+
+    COLUMN_STATS = "column_stats"
+    BLOOM_FILTERS = "bloom_filters"
+    RECORD_INDEX = "record_index"
+
+
+class QueryType(enum.Enum):
+    """``hoodie.datasource.query.type``."""
+
+    SNAPSHOT = "snapshot"
+    READ_OPTIMIZED = "read_optimized"
+    INCREMENTAL = "incremental"
+
+
+class MergeType(enum.Enum):
+    """``hoodie.datasource.merge.type``."""
+
+    PAYLOAD_COMBINE = "payload_combine"
+    SKIP_MERGE = "skip_merge"
+
+
+class CdcFormat(enum.Enum):
+    """How a CDC query shows the images of a row."""
+
+    JSON = "json"
+    STRUCT = "struct"
+
+
+class OnMissing(enum.Enum):
+    """What to do if commits or files of an incremental query's range are gone."""
+
+    FULL_SCAN = "full_scan"
+    FAIL = "fail"
+    EARLIEST = "earliest"
+
+
+class RangeMerge(enum.Enum):
+    """With which rows an incremental query merges those that its range wrote."""
+
+    RANGE = "range"
+    TABLE = "table"
+
+
+class HollowCommits(enum.Enum):
+    """What to do if a commit inside a range of requested times is still pending."""
+
+    FAIL = "fail"
+    BLOCK = "block"  # end before it
+    USE_TRANSITION_TIME = "use_transition_time"  # read on
+
 
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)

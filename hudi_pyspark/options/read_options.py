@@ -17,15 +17,6 @@ from hudi_pyspark.options.option import (
     INSTANT,
     RANGE_INSTANT,
     START,
-    as_text,
-    option,
-    options_of,
-    parse_columns,
-    text,
-    whole_number,
-    word,
-)
-from hudi_pyspark.options.values import (
     CdcFormat,
     HollowCommits,
     Index,
@@ -33,6 +24,13 @@ from hudi_pyspark.options.values import (
     OnMissing,
     QueryType,
     RangeMerge,
+    as_text,
+    option,
+    options_of,
+    parse_columns,
+    text,
+    whole_number,
+    word,
 )
 from hudi_pyspark.storage_options import is_storage_option
 from hudi_pyspark.table.live_blocks import OnDamage

@@ -15,7 +15,7 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.timeline.instant import WriteOperationType
-from hudi_pyspark.options.values import CdcFormat, OnMissing
+from hudi_pyspark.options.option import CdcFormat, OnMissing
 from hudi_pyspark.planning.commit_range import (
     archived_commits,
     check_order,

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
-from hudi_pyspark.options.values import CdcFormat, QueryType
+from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import (
     last_commit,

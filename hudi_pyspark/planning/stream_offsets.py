@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.options.option import options_of
+from hudi_pyspark.options.option import QueryType, options_of
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, StreamOptions, key_of
-from hudi_pyspark.options.values import QueryType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.options.values import Index
+from hudi_pyspark.options.option import Index
 from tests.golden.compare import CHANGE_COLUMNS, differences, part_differences
 from tests.golden.filters import Filter, random_filter
 

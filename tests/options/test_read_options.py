@@ -1,6 +1,7 @@
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
+from hudi_pyspark.options.option import OnMissing, QueryType
 from hudi_pyspark.options.read_options import (
     BY_NAME,
     HUDI_RS_IGNORED,
@@ -8,7 +9,6 @@ from hudi_pyspark.options.read_options import (
     ReadOptions,
     columns_text,
 )
-from hudi_pyspark.options.values import OnMissing, QueryType
 from hudi_pyspark.table.live_blocks import OnDamage
 
 parse = ReadOptions.parse

@@ -18,8 +18,8 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
+from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.options.values import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.planning.commit_range import range_slices, resolve_range
 from hudi_pyspark.table.file_slices import slices_of_groups
 from hudi_pyspark.table.view import open_table

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudi_pyspark import HudiTable, IncrementalRangeError, InvalidOptionError
+from hudi_pyspark.options.option import QueryType
 from hudi_pyspark.options.read_options import ReadOptions, StreamOptions
-from hudi_pyspark.options.values import QueryType
 from hudi_pyspark.planning.stream_offsets import (
     FIRST_OFFSET,
     LAST_OFFSET,

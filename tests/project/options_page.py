@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from hudi_pyspark.options.option import Option, as_text
+from hudi_pyspark.options.option import Index, Option, as_text
 from hudi_pyspark.options.read_options import OPTIONS
-from hudi_pyspark.options.values import Index
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 

@@ -19,8 +19,8 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
+from hudi_pyspark.options.option import HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
-from hudi_pyspark.options.values import HollowCommits, OnMissing
 from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.reading.read_task import read_changes
 from hudi_pyspark.tasks import ChangeSource

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from hudi_pyspark.options.values import Index
+from hudi_pyspark.options.option import Index
 from hudi_pyspark.planning.metadata_table import listing, skipping
 from verification.index_combinations import combinations
 from verification.index_combinations.combinations import (

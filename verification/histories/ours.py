@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark import HudiError, HudiTable
-from hudi_pyspark.options.values import Index
+from hudi_pyspark.options.option import Index
 from tests.golden.compare import arrow_type_name
 from tests.golden.filters import Filter, filters_of
 from tests.golden.questions import Whole, questions, random_options

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
-    "merge": ("merge/merge", "fold", "decision", "payload", "spilled_merge"),
+    "merge": ("merge/merge", "fold", "payload", "spilled_merge"),
     "log records": ("log_records/records", "log_records/decoder", "ordering"),
     "live blocks": ("live_blocks",),
     "slices": ("file_slices", "table/file_groups", "file_group"),

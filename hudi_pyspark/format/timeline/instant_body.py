@@ -5,14 +5,19 @@ A record may have any type anywhere: `text`, `number` and so on return a field, 
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
-from hudi_pyspark.errors import CorruptTimelineError
-from hudi_pyspark.format.avro.fastavro_schema import read_container
+import fastavro
+from fastavro.schema import SchemaParseException
+
+from hudi_pyspark.errors import CorruptTimelineError, HudiError
+from hudi_pyspark.format.avro.schema import AvroReference, AvroType, parse_schema, parts_of
 
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
@@ -117,3 +122,38 @@ def _items(record: Mapping[str, Any], name: str, kind: type[_T]) -> list[_T]:
         if type(item) is not kind:
             raise ValueError(f"{name}: expected {kind.__name__}, found {type(item).__name__} in it")
     return items
+
+
+_SCHEMA, _CODEC = "avro.schema", "avro.codec"
+
+
+def read_container(body: bytes) -> Iterator[Any]:
+    """Yield the records of an Avro container file, which Hudi never compresses."""
+    try:
+        reader = fastavro.reader(io.BytesIO(body))
+    except (TypeError, AttributeError, SchemaParseException) as error:
+        raise ValueError(f"the Avro schema cannot be parsed: {error}") from error
+    codec = reader.metadata.get(_CODEC, "null")
+    if codec != "null":
+        raise ValueError(f"expected an Avro file without compression, found {codec}")
+    load_schema(reader.metadata[_SCHEMA])
+    return iter(reader)
+
+
+@lru_cache(maxsize=32)  # one text per kind of file and Hudi release
+def load_schema(text: str) -> Any:  # noqa: ANN401  (of any shape that Avro allows)
+    """Return the JSON of a record's schema; ValueError for one that contains itself."""
+    try:
+        schema = parse_schema(text)
+    except HudiError as error:
+        raise ValueError(error.reason()) from error
+    _check(schema)
+    return json.loads(text)
+
+
+def _check(avro: AvroType) -> None:
+    match avro:
+        case AvroReference(name):
+            raise ValueError(f"the Avro schema has {name} in itself")
+    for part in parts_of(avro):
+        _check(part)

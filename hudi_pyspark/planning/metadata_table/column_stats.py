@@ -16,7 +16,7 @@ from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
-from hudi_pyspark.options.values import Index
+from hudi_pyspark.options.option import Index
 from hudi_pyspark.planning.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 

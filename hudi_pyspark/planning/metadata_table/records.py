@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import as_one_array
 from hudi_pyspark.format.hashes import xxhash64
-from hudi_pyspark.options.values import Index
+from hudi_pyspark.options.option import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
-from hudi_pyspark.options.values import Index
+from hudi_pyspark.options.option import Index
 from hudi_pyspark.planning.metadata_table.column_stats import (
     columns_with_bounds,
     is_base_alone,

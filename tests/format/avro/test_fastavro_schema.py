@@ -6,7 +6,7 @@ import sys
 import fastavro
 import pytest
 
-from hudi_pyspark.format.avro.fastavro_schema import load_schema, read_container
+from hudi_pyspark.format.timeline.instant_body import load_schema, read_container
 from tests.conftest import PROJECT
 
 
