@@ -8,7 +8,7 @@ import pytest
 from hudi_pyspark import HudiError, HudiTable, MissingFileError, PathOutsideTableError
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.archive import load_archive
-from hudi_pyspark.table.view import ConfinedStorage
+from hudi_pyspark.table.confined_storage import ConfinedStorage
 from tests.damage import set_property, unpack
 from tests.memory_storage import MemoryStorage
 

@@ -1,0 +1,68 @@
+"""The storage of a table, for paths that the table's own metadata names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+from urllib.parse import unquote
+
+from hudi_pyspark.errors import PathOutsideTableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hudi_pyspark.storage import FileInfo, Storage
+
+_ABSOLUTE = re.compile(r"[/\\]|[A-Za-z][A-Za-z0-9+.-]*://")
+_SEPARATOR = re.compile(r"[/\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfinedStorage:
+    """A storage that refuses paths which could lead out of the base path."""
+
+    # Commits, the metadata table and archives name files. Whoever can write these should not choose
+    # which other files the reader opens with its credentials. Only `at` leads elsewhere, for the
+    # source files of a bootstrap.
+
+    inner: Storage
+
+    @property
+    def is_local(self) -> bool:
+        return self.inner.is_local
+
+    def list_directory(self, directory: str) -> list[FileInfo]:
+        return self.inner.list_directory(self._inside(directory))
+
+    def read_bytes(self, path: str) -> bytes:
+        return self.inner.read_bytes(self._inside(path))
+
+    def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
+        return self.inner.open_input(self._inside(path))
+
+    def describe(self, path: str) -> str:
+        return self.inner.describe(path)
+
+    def at(self, location: str) -> Storage:
+        return self.inner.at(location)
+
+    def _inside(self, path: str) -> str:
+        """Return the path; refuse one not below the base path on every file system."""
+        # Some storages take a backslash for a separator, and some decode percent signs.
+        segments = {s for text in (path, unquote(path)) for s in _SEPARATOR.split(text)}
+        if ".." in segments or "\0" in path or _ABSOLUTE.match(path) or not _is_utf8(path):
+            raise PathOutsideTableError(
+                f"the metadata of {self.inner.describe('')} names the path {path!r}, which is not "
+                "inside the table. The metadata is damaged, or was written to make readers open "
+                "other files: find out who wrote it"
+            )
+        return path
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
