@@ -62,7 +62,7 @@ def _committed_bytes(
     if path in committed.written:
         return committed.written[path].size
     # From layout 2 on a log file has one writer, and its name has the writer's instant.
-    is_old = view.config.log_file_has_one_commit and _is_of_archived_commit(view, stored, path)
+    is_old = view.config.has_completion_times and _is_of_archived_commit(view, stored, path)
     return stored.sizes[path] if is_old else 0
 
 

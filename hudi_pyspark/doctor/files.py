@@ -73,7 +73,7 @@ def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> 
     missing = {path for file_slice in slices for path in _missing_from(view, file_slice)}
     # Cleans are archived too; after that it is unknown which files they removed.
     has_all_cleans = not view.history.archived_times
-    has_one_commit = view.config.log_file_has_one_commit
+    has_one_commit = view.config.has_completion_times
     for path, written in sorted(committed.written.items()):
         commit = written.committed_by
         if path in missing:
@@ -120,7 +120,7 @@ def _missing_from(view: TableView, file_slice: FileSlice) -> Iterator[str]:
     base, unlisted = file_slice.base_file, [f for f in file_slice.log_files if not f.is_listed]
     if base is not None and not base.is_listed:
         yield base.path
-    if not view.config.log_file_has_one_commit and unlisted:
+    if not view.config.has_completion_times and unlisted:
         instants = {time for f in file_slice.log_files if f.is_listed for time in _writers(view, f)}
         unlisted = [f for f in unlisted if f.committed_by not in instants]
     yield from (f.path for f in unlisted)
@@ -210,7 +210,7 @@ def _judge_size(view: TableView, path: str, committed: int, stored: int) -> Find
         return Finding(Severity.PROBLEM, SIZES, path, f"{message}: truncated", RESTORE)
     if not name.startswith("."):
         return Finding(Severity.PROBLEM, SIZES, path, f"{message}: overwritten", RESTORE)
-    if not view.config.log_file_has_one_commit:
+    if not view.config.has_completion_times:
         return None  # later commits append to the same log file
     message = f"{message}: bytes were appended after the commit"
     return Finding(Severity.WARNING, SIZES, path, message)

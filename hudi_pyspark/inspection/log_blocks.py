@@ -113,7 +113,7 @@ def _salvage_log(view: TableView, path: str, committed: int, *, is_only: bool) -
                 "of log files"
             ) from error
         hint = ""
-        if not view.config.log_file_has_one_commit:
+        if not view.config.has_completion_times:
             hint = "; another log file of the slice may have its blocks"
         problem = f"the file was committed but is not on the storage{hint}"
         return SalvagedLog(path, 0, (), committed, problem)

@@ -176,7 +176,7 @@ class RangeQuery(Query):
         """Return the merged slices on top of which the range's log files may be."""
         # Only tables from version 8 on have partial updates in their log files.
         config = self.view.config
-        if not config.is_merge_on_read or not config.has_partial_updates:
+        if not config.is_merge_on_read or not config.has_completion_times:
             return {}
         with_logs = [file_slice for file_slice in slices if file_slice.log_files]
         whole = merged_slices(self.view, commit_range, with_logs)

@@ -111,9 +111,7 @@ def plan(
         working=table_schema,
         rule=context.rule,
         # A log file that has one commit is left out as a whole if that commit does not count.
-        block_filter=BlockFilter(
-            until, None if config.log_file_has_one_commit else context.committed
-        ),
+        block_filter=BlockFilter(until, None if config.has_completion_times else context.committed),
         predicate=predicate,
         key_fields=context.key_fields,
         merger=context.merger,
@@ -270,7 +268,7 @@ class SlicePlanner:
             admitted_record_keys(predicate, self.context),
             # Earlier versions append to log files: the statistics may be those of one part.
             logs_have_bounds=(
-                self.context.merger is None and self.view.config.log_file_has_one_commit
+                self.context.merger is None and self.view.config.has_completion_times
             ),
         )
         slices, self.index_notes = prune_slices(self.view, slices, question)

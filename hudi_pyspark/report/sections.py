@@ -194,7 +194,7 @@ def _event_bounds(facts: Facts) -> dict[str, tuple[float, float]]:
 
 def _only_writers(facts: Facts) -> dict[str, str]:
     """Map the path of each file that has the records of one commit alone to this commit."""
-    has_own_logs = facts.view.config.log_file_has_one_commit
+    has_own_logs = facts.view.config.has_completion_times
     return {
         stat.path: commit.instant.requested_time
         for commit in facts.known_commits

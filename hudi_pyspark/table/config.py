@@ -81,18 +81,11 @@ class TableConfig:
     properties: Mapping[str, str]  # all of them, as in the file
 
     @property
-    def log_file_has_one_commit(self) -> bool:
-        """Whether each log file holds the blocks of a single commit: from table version 8 on."""
-        return self.has_completion_times
-
-    @property
-    def has_partial_updates(self) -> bool:
-        """Whether log files may have some columns of a row only: from table version 8 on."""
-        return self.has_completion_times
-
-    @property
     def has_completion_times(self) -> bool:
-        """Whether timeline files are named with completion times: from table version 8 on."""
+        """Whether timeline files are named with completion times: from table version 8 on.
+
+        Since then a log file holds the blocks of one commit, and may have some columns of a row.
+        """
         return has_completion_times(self.version)
 
     @property

@@ -60,7 +60,7 @@ class FileGroups:
         recorded = self._recorded_commits(until)
         times = [time for time in metadata if time <= until and time not in recorded]
         times = times[-CHECKED_COMMITS:]
-        if not self.config.log_file_has_one_commit or len(times) == len(metadata):
+        if not self.config.has_completion_times or len(times) == len(metadata):
             return self.committed_files
         return committed_files(metadata.of(times))
 
@@ -68,7 +68,7 @@ class FileGroups:
         """Return the commits whose files the listing has as they committed them."""
         # An earlier state may need files that a clean has removed from the listing since then.
         is_latest = until >= max(self.history.commit_metadata, default="")
-        if not is_latest or not self.config.log_file_has_one_commit:
+        if not is_latest or not self.config.has_completion_times:
             return frozenset()
         return self.listing.recorded_commits()
 
@@ -114,7 +114,7 @@ class FileGroups:
                 [log for log in log_files if self._may_count(log)],
                 pending_compactions=self._pending_compactions.get(partition, {}),
                 completion_time=(
-                    self.history.completion_time if self.config.log_file_has_one_commit else None
+                    self.history.completion_time if self.config.has_completion_times else None
                 ),
             )
 
@@ -158,7 +158,7 @@ class FileGroups:
         # falls block by block, when the file is read; its name says which slice it belongs to.
         # Later an uncommitted file is left out before it can start a slice, which would hide the
         # committed log files that follow it: those of a writer with which another one conflicts.
-        one_commit = self.config.log_file_has_one_commit
+        one_commit = self.config.has_completion_times
         return not one_commit or file.instant_time in self.history.committed
 
     def pending_compaction(self, group: FileGroup) -> str | None:

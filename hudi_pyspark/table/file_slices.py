@@ -78,7 +78,7 @@ class FileSlices:
 
     def _with_sizes(self, slices: list[FileSlice]) -> list[FileSlice]:
         """Return the slices with what commits beyond the checked ones record of their log files."""
-        if not self.config.log_file_has_one_commit:
+        if not self.config.has_completion_times:
             return slices
         metadata = self.history.commit_metadata
         unknown = {log.instant_time for s in slices for log in s.log_files if not log.committed_by}
@@ -142,7 +142,7 @@ class FileSlices:
         return next(iter(self.checked(slices)), None)
 
     def _is_later(self, log: LogFile, time: str) -> bool:
-        if self.config.log_file_has_one_commit:
+        if self.config.has_completion_times:
             return log.instant_time >= time
         return not log.is_listed and log.committed_by >= time
 
@@ -211,7 +211,7 @@ class FileSlices:
             yield base.path, base.instant_time
         # Where a log file may hold several commits, the blocks may be in another log file of the
         # slice (appended): the reader looks for them there, if there is any.
-        may_be_appended = not self.config.log_file_has_one_commit and any(
+        may_be_appended = not self.config.has_completion_times and any(
             f.is_listed for f in file_slice.log_files
         )
         for log in file_slice.log_files:
@@ -272,7 +272,7 @@ def slices_of_groups(
     by requested times alone.
     """
     partitions = sorted({partition for partition, _ in file_groups})
-    if view.config.log_file_has_one_commit:
+    if view.config.has_completion_times:
         times = _times_since(view, file_groups, partitions, until)
         committed = committed_files(view.commit_metadata.of(times))
     else:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hudi_pyspark.cli.fitting import Column, fit
+from hudi_pyspark.cli.printing import Column, fit
 
 ID = "4facb1b4-c19b-4e8a-a45e-2fe528f24aae-0"
 PATH = f"apac/.{ID}_20261121063211642.log.1_1-5306-8731"

@@ -154,7 +154,7 @@ class MetadataTable:
         # A partition that is dropped leaves its commits behind. Up to table version 7 a missing log
         # file may have been appended to another one.
         base = file_slice.base_file
-        logs = file_slice.log_files if self.view.config.log_file_has_one_commit else ()
+        logs = file_slice.log_files if self.view.config.has_completion_times else ()
         missing = [(log.path, log.instant_time) for log in logs if not log.is_listed]
         if base is not None and not base.is_listed:
             missing.append((base.path, base.instant_time))
