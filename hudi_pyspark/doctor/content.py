@@ -69,7 +69,7 @@ def _committed_bytes(
 def _is_of_archived_commit(view: TableView, stored: StoredFiles, path: str) -> bool:
     """Return whether a commit without known metadata wrote a file."""
     time = stored.data_files[path].instant
-    return time in view.committed and time not in view.commit_metadata
+    return time in view.history.committed and time not in view.commit_metadata
 
 
 def _check_log(

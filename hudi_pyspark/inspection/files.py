@@ -126,7 +126,7 @@ def files(view: TableView, slices: pa.Table | None = None) -> pa.Table:
     # A failed attempt leaves files that its commit does not name. The metadata of old archived
     # commits is no longer known, so all of their files count as committed.
     are_committed = (
-        path in writers or (time not in known_times and time in view.committed)
+        path in writers or (time not in known_times and time in view.history.committed)
         for path, time in _pairs(paths, times)
     )
     committed_by = pa.array((writers.get(path) for path, _ in _pairs(paths, times)), pa.string())

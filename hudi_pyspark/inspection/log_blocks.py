@@ -44,7 +44,7 @@ def log_blocks(view: TableView, path: str | None) -> Iterator[dict[str, object]]
                 "bytes": block.size,
                 "type": block.block_type.name,
                 "instant_time": time,
-                "is_committed": time in view.committed if time is not None else None,
+                "is_committed": time in view.history.committed if time is not None else None,
                 "target_instant_time": block.target_instant_time,
                 "records": salvaged.record_count,
                 "is_partial": block.is_partial,

@@ -207,7 +207,7 @@ def archived_commits(
     view: TableView, begin: str, end: str, *, by_completion: bool
 ) -> dict[str, str]:
     """Map each archived commit of the range to the time that ranges compare."""
-    first = view.committed.first
+    first = view.history.committed.first
     if first and begin >= commit_times(view, by_completion=by_completion)[first]:
         return {}
     active = {c.requested_time for c in view.commits}

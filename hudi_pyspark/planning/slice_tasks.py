@@ -305,7 +305,7 @@ class SlicePlanner:
             config=view.config,
             table_schema=self.table_schema,
             rule=rule,
-            committed=view.committed,
+            committed=view.history.committed,
             options=options,
             merger=find_merger(rule, options.payload_merger, self._mergers),
             schema_on_read=by_id,

@@ -171,7 +171,7 @@ def _history_files(view: TableView) -> list[str]:
     """Return the names of history files whose instants have completed."""
     names = [file.name for file in view.storage.list_directory(SCHEMA_FOLDER)]
     matches = [match for name in names if (match := _HISTORY_FILE.fullmatch(name))]
-    return [match.group(0) for match in matches if match.group(1) in view.committed]
+    return [match.group(0) for match in matches if match.group(1) in view.history.committed]
 
 
 _AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")

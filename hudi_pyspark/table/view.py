@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
-    from hudi_pyspark.table.timeline import CommittedTimes, Timeline
+    from hudi_pyspark.table.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,6 @@ class TableView:
     @property
     def commits(self) -> tuple[Instant, ...]:
         return self.history.commits
-
-    @property
-    def committed(self) -> CommittedTimes:
-        return self.history.committed
 
     @property
     def commit_metadata(self) -> LazyMetadata:

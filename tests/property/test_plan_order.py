@@ -71,7 +71,7 @@ def tasks(view, slices):
         config=view.config,
         table_schema=SCHEMA,
         rule=resolve_merge_rule(view.config, "", ""),
-        committed=view.committed,
+        committed=view.history.committed,
         options=ReadOptions.parse({}),
     )
     return plan(slices, context, result=SCHEMA, until=view.last_instant)
