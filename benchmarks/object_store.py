@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
@@ -147,14 +147,16 @@ class _Server:
         response.headers.update(headers)
         await response.prepare(request)
         if request.method == "GET":
-            with file.open("rb") as content:
+            # Readers close a connection where they have enough.
+            with suppress(ConnectionResetError), file.open("rb") as content:
                 content.seek(begin)
                 while begin < end and (piece := content.read(min(_PIECE, end - begin))):
                     await self._wait_for_the_line(len(piece))
                     await response.write(piece)
                     begin += len(piece)
                     self.bytes += len(piece)
-        await response.write_eof()
+        with suppress(ConnectionResetError):
+            await response.write_eof()
         return response
 
     async def _wait_for_the_line(self, size: int) -> None:

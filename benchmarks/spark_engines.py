@@ -64,7 +64,10 @@ class HudiJvm(SparkEngine):
 
     def __init__(self, jar: str) -> None:
         super().__init__(hudi_session(jar))
-        self.versions = {"bundle": Path(jar).stem, "pyspark for it": pyspark.__version__}
+        self.versions = {
+            "bundle": Path(jar.partition(",")[0]).stem,
+            "pyspark for it": pyspark.__version__,
+        }
 
     def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:  # noqa: ARG002
         reader = self.session.read.format("hudi").option(QUERY_TYPE, query.query_type)
