@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiTable
 from verification.histories.compare import Answer, Failure, difference
@@ -21,6 +21,7 @@ from verification.histories.ours import read_ours
 from verification.histories.queries import Query, QueryKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -78,26 +79,22 @@ def operation_that_deletes(c: Comparison) -> bool:
 
 
 def _keys_deleted_by_operation(table: Path) -> frozenset[str]:
-    inspect = HudiTable(str(table)).inspect
-    found = set()
-    for file in table.rglob(".*.log.*"):
-        if ".hoodie" in file.parts or file.name.endswith((".crc", ".cdc")):
-            continue
-        records = inspect.log_records(file.relative_to(table).as_posix())["record"].to_pylist()
-        deleted = (r for r in records if r and r.get(_OPERATION) in _DELETING)
-        found |= {record["_hoodie_record_key"] for record in deleted}
-    return frozenset(found)
+    records = (found["record"] for found in _log_records(table))
+    deleted = (record for record in records if record and record.get(_OPERATION) in _DELETING)
+    return frozenset(record["_hoodie_record_key"] for record in deleted)
 
 
 def keys_in_delete_blocks(table: Path) -> frozenset[str]:
     """Return the record keys that delete blocks of data files name."""
+    return frozenset(found["key"] for found in _log_records(table) if found["is_delete"])
+
+
+def _log_records(table: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of the log files of a table's data."""
     inspect = HudiTable(str(table)).inspect
-    found = set()
     for file in table.rglob(".*.log.*"):
         if ".hoodie" not in file.parts and not file.name.endswith((".crc", ".cdc")):
-            records = inspect.log_records(file.relative_to(table).as_posix()).to_pylist()
-            found |= {record["key"] for record in records if record["is_delete"]}
-    return frozenset(found)
+            yield from inspect.log_records(file.relative_to(table).as_posix()).to_pylist()
 
 
 def logs_of_compacted_groups(c: Comparison) -> bool:
