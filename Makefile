@@ -205,10 +205,10 @@ bench-full: $(BENCH) ## the same at full size: hours, 5 GB on disk, 16 GB of mem
 	@$(PYTHON) benchmarks/incremental_planning.py
 	@$(PYTHON) -m benchmarks.run --scale 1 $(BENCH_ARGS)
 
-docs: $(VENV)/.group-test ## write the generated pages and pictures of docs/
+docs: $(VENV)/.group-test ## write the generated pages and the picture of docs/
 	@$(PYTHON) -m tests.project.errors_page
 	@$(PYTHON) -m tests.project.options_page
-	@$(PYTHON) -m tests.project.pictures
+	@$(PYTHON) -m tests.project.package_map
 
 site: $(VENV)/.group-docs ## build the site of README and docs/ into build/site
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.doctor.finding import Finding
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.inspection import Inspection
-    from hudi_pyspark.plot import Plots
     from hudi_pyspark.report.report import Report
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
@@ -399,14 +398,6 @@ class HudiTable:
         from hudi_pyspark.inspection import Inspection  # noqa: PLC0415  (few need it)
 
         return Inspection(self.view)
-
-    @property
-    def plot(self) -> Plots:
-        """Pictures of the table (extra ``plot``)."""
-        with from_wheel():
-            from hudi_pyspark.plot import Plots  # noqa: PLC0415  (few need it)
-
-        return Plots(f"{self.config.name} ({self.config.table_type.value})", self.inspect)
 
     def scan_with(
         self,

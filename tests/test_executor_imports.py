@@ -27,7 +27,7 @@ scans = pickle.load(sys.stdin.buffer)
 from hudi_pyspark.reading.read_task import read_task
 rows = [sum(t.num_rows for task in tasks for t in read_task(task, at)) for tasks, at in scans]
 driver = ["scan", "table.view", "table.archive", "table.commit_history", "table.listing", "options"]
-driver += ["planning", "inspection", "doctor", "plot", "cli", "spark.datasource"]
+driver += ["planning", "inspection", "doctor", "cli", "spark.datasource"]
 loaded = [name for name in driver if f"hudi_pyspark.{name}" in sys.modules]
 print(rows, loaded)
 """

@@ -396,9 +396,7 @@ def test_every_module_of_the_zip_is_imported_without_those_that_it_leaves_out(sp
         if file.suffix == ".py" and file.parts[1] != "spark"
     ]
     assert "hudi_pyspark.inspection.inspection" in modules
-    assert not {"cli", "doctor", "frames", "plot", "snapshot_diff.py"} & {
-        file.parts[1] for file in files
-    }
+    assert not {"cli", "doctor", "frames", "snapshot_diff.py"} & {file.parts[1] for file in files}
     code = (
         f"{BLOCK}\nfrom importlib import import_module as im\nprint(len([*map(im, {modules!r})]))"
     )
@@ -406,7 +404,7 @@ def test_every_module_of_the_zip_is_imported_without_those_that_it_leaves_out(sp
 
 
 def test_tool_that_the_zip_lacks_says_what_to_install(spark_zip, path, tmp_path):
-    calls = ("doctor()", "plot", "dataset()", "diff('2020', '2021')")
+    calls = ("doctor()", "report()", "dataset()", "diff('2020', '2021')")
     code = f"from hudi_pyspark import HudiTable; table = HudiTable({path!r}); print(table)\n"
     code += "\n".join(
         f"try: table.{call}\nexcept ImportError as error: print('error', error)" for call in calls

@@ -22,15 +22,10 @@ from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.options.instant_text import local_now
-from hudi_pyspark.plot import Picture
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 InstantArgument = Annotated[
     str, typer.Argument(metavar="INSTANT", help="Requested or completion time of a commit.")
-]
-SaveOption = Annotated[
-    str | None,
-    typer.Option("--save", metavar="FILE", help="Draw an .svg, .png or .html file."),
 ]
 ArchivedOption = Annotated[bool, typer.Option("--archived", help="Include archived instants.")]
 # The columns that a printed table has by default; --wide prints all of them.
@@ -70,16 +65,12 @@ def timeline(
     path: PathArgument,
     *,
     archived: Annotated[bool, typer.Option(help="Include archived instants.")] = True,
-    save: SaveOption = None,
     wide: WideOption = False,
     output: OutputOption = "table",
 ) -> None:
     """List the instants of a table, oldest first."""
-    table = HudiTable(path)
-    if save is not None:
-        _save(table.plot.timeline(), save)
-        return
-    show(table.inspect.timeline(archived=archived), output, brief=() if wide else _TIMELINE)
+    instants = HudiTable(path).inspect.timeline(archived=archived)
+    show(instants, output, brief=() if wide else _TIMELINE)
 
 
 def commits(
@@ -152,16 +143,11 @@ def slices(
         typer.Option("--sort", help="Begin with the greatest; by partition by default."),
     ] = None,
     limit: LimitOption = None,
-    save: SaveOption = None,
     wide: WideOption = False,
     output: OutputOption = "table",
 ) -> None:
     """List the file slices of the table."""
-    table = HudiTable(path)
-    if save is not None:
-        _save(table.plot.file_groups(), save)
-        return
-    slices = table.inspect.file_slices(as_of)
+    slices = HudiTable(path).inspect.file_slices(as_of)
     brief: tuple[str, ...] = _SLICES
     if sort is not None:
         column = _RATIO if sort == "log-ratio" else sort.replace("-", "_")
@@ -296,8 +282,3 @@ def stats(path: PathArgument, output: OutputOption = "table") -> None:
 def properties(path: PathArgument, output: OutputOption = "table") -> None:
     """Print hoodie.properties."""
     show(HudiTable(path).inspect.properties(), output)
-
-
-def _save(picture: Picture, file: str) -> None:
-    picture.save(file)
-    say_aside(f"saved as {file}")

@@ -18,7 +18,6 @@ from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, sta
 from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.records import FILES
-from hudi_pyspark.plot.charts import timeline_marks
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
@@ -33,6 +32,13 @@ _MOST_FOLDERS = 1_000
 # What the statistics of columns may cost: entries of the index, else footers of base files.
 _MOST_ENTRIES = 500_000
 _MOST_FOOTERS = 100
+# A table service completes with the action of a write, but has another operation.
+_LANES_BY_OPERATION = {
+    "COMPACT": "compaction",
+    "LOG_COMPACT": "log compaction",
+    "CLUSTER": "clustering",
+}
+_LANES_BY_ACTION = {"logcompaction": "log compaction"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Facts:
 
     @cached_property
     def marks(self) -> list[dict[str, Any]]:
-        """All instants, as the picture of the timeline has them."""
+        """All instants whose names are times."""
         return timeline_marks(timeline(self.view, archived=True), commits(self.known_commits))
 
     @cached_property
@@ -121,3 +127,40 @@ class Facts:
         """Return the seconds since an instant; None if it is not a time."""
         moment = moment_of(instant)
         return (self.now - moment).total_seconds() if moment is not None else None
+
+
+def timeline_marks(instants: pa.Table, commits: pa.Table) -> list[dict[str, Any]]:
+    """Return start and end (milliseconds), lane and state of each instant that is a time."""
+    commit_rows = {row["requested_time"]: row for row in commits.to_pylist()}
+    marks = []
+    for row in instants.to_pylist():
+        requested, completed, action = row["requested_time"], row["completion_time"], row["action"]
+        start, end = _epoch_ms(requested), _epoch_ms(completed)
+        if start is None:
+            continue
+        commit = commit_rows.get(requested, {})
+        operation = commit.get("operation") or ""
+        mark = {
+            "start": start,
+            "end": end if end is not None else start,
+            # A log scale has no zero; Hudi's clock ticks in milliseconds.
+            "seconds": max(end - start, 1) / 1000 if end is not None else None,
+            "lane": _LANES_BY_OPERATION.get(operation, _LANES_BY_ACTION.get(action, action)),
+            "state": "archived" if row["archived"] else row["state"],
+            "instant": requested,
+            "time": f"{moment_of(requested):%Y-%m-%d %H:%M:%S}",
+            "completed": completed or "",
+            "action": action,
+            "operation": operation,
+            "written_bytes": commit.get("written_bytes"),
+        }
+        marks.append(mark)
+    return marks
+
+
+def _epoch_ms(instant: str | None) -> int | None:
+    """Return an instant as milliseconds, as if it were UTC: the zone is unknown and not shown."""
+    moment = moment_of(instant)
+    if moment is None:
+        return None
+    return round(moment.replace(tzinfo=timezone.utc).timestamp() * 1000)

@@ -18,7 +18,6 @@ from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
 from hudi_pyspark.inspection.commits import counts_of, file_kind, schema_history
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
-from hudi_pyspark.plot.charts import largest_groups, older_bytes
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.table.file_groups import by_path, committed_files
 
@@ -243,6 +242,23 @@ def storage_section(facts: Facts) -> dict[str, Any]:
         "snapshot_bytes": base_bytes + log_bytes,
         "snapshot_factor": (base_bytes + log_bytes) / base_bytes if base_bytes else None,
     }
+
+
+def largest_groups(slices: pa.Table, most: int) -> list[dict[str, Any]]:
+    """Return the slices with the most bytes in log files, and then in base files."""
+    order = [("log_bytes", "descending"), ("base_bytes", "descending")]
+    names = [("partition_path", "ascending"), ("file_id", "ascending")]
+    places = pc.sort_indices(slices, sort_keys=[*order, *names])[:most]
+    shown: list[dict[str, Any]] = slices.take(places).to_pylist()
+    return shown
+
+
+def older_bytes(files: pa.Table) -> dict[tuple[str, str], int]:
+    """Map (partition path, file id) to the bytes of base and log files of older slices."""
+    is_older = pc.invert(pc.or_(files["in_latest_slice"], pc.equal(files["kind"], "cdc")))
+    keys = ["partition_path", "file_id"]
+    grouped = files.filter(is_older).group_by(keys).aggregate([("bytes", "sum")]).to_pylist()
+    return {(row["partition_path"], row["file_id"]): row["bytes_sum"] for row in grouped}
 
 
 def histogram(sizes: pa.ChunkedArray) -> list[dict[str, int]]:

@@ -64,7 +64,6 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
             id="no such commit",
         ),
         pytest.param(["count", "ftp://x/y"], "ftp:// is not supported", id="no such storage"),
-        pytest.param(["timeline", "{table}", "--save", "x.bmp"], "'x.bmp'", id="no such picture"),
     ],
 )
 def test_a_mistake_of_the_caller_ends_with_2(golden_table, arguments, says):

@@ -32,7 +32,7 @@ def test_examples_run_one_after_the_other(tmp_path, monkeypatch):
     assert shown["count demo/orders --query-type read_optimized"] == "10\n"
     assert shown["scan demo/orders --begin earliest --option cdc=true --to json"].count("\n") == 20
     drawn = {path.name for path in (tmp_path / "demo").iterdir() if path.is_file()}
-    assert drawn == {"timeline.svg", "slices.png", "orders.parquet", "orders.csv", "orders.html"}
+    assert drawn == {"orders.parquet", "orders.csv", "orders.html"}
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "log blocks", "log records"])

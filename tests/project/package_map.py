@@ -3,6 +3,7 @@
 The arrows come from the import statements; only the places of the boxes are chosen here. An arrow
 that a chain of others already implies is left out, and so are `errors.py`, which nearly all import,
 `imported_function.py`, `short_name.py`, and `__init__.py`, which only lists the public names.
+Run as a module, it writes the picture.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from tests.project.package_source import Module, import_graph, load_modules
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 Point: TypeAlias = tuple[float, float]
 Graph: TypeAlias = "Mapping[str, Set[str]]"
 
+FILE = Path(__file__).resolve().parents[2] / "docs" / "images" / "package_map.svg"
 NOT_DRAWN = {"errors", "hudi_pyspark", "imported_function", "short_name"}
 
 # Column and row of each box, and what it does.
@@ -34,7 +37,6 @@ PLACES = {
     "doctor": (1, 2, "checks of a table"),
     "report": (3, 2, "a page about a table"),
     "snapshot_diff": (2, 3, "rows between two instants"),
-    "plot": (4, 2, "pictures"),
     "inspection": (1, 3, "tables about the table"),
     "description": (4, 3, "a table in a few lines"),
     "scan": (1, 4, "one query: plan and read"),
@@ -227,3 +229,7 @@ def _ways(source: Box, target: Box) -> Iterator[list[Point]]:
         if min(abs(lane - source.x), abs(lane - target.x)) > WIDTH / 2:
             leave, arrive = source.side(lane), target.side(lane)
             yield [leave, (lane, leave[1]), (lane, arrive[1]), arrive]
+
+
+if __name__ == "__main__":
+    FILE.write_text(render(), encoding="utf-8")

@@ -161,9 +161,3 @@ def test_notebook_ships_with_its_outputs(name):
     )
     assert {**NOTEBOOKS, **NOTEBOOKS_WITHOUT_SPARK}[name] in results_of(cells)
     assert not re.search(r"/tmp/|/home/|/root/", "".join(json.dumps(o) for o in outputs))
-
-
-def test_pictures_are_among_the_outputs():
-    cells = json.loads((EXAMPLES / "looking_inside.ipynb").read_text(encoding="utf-8"))["cells"]
-    shown = [set(output.get("data", ())) for cell in cells for output in cell.get("outputs", [])]
-    assert sum("image/svg+xml" in kinds for kinds in shown) == 2

@@ -38,14 +38,12 @@ MAY_IMPORT = {
     "scan": {*PIPELINE, "short_name", "description", "frames"},
     "inspection": PIPELINE,
     "description": {"errors", "format", "table"},
-    "plot": {"errors", "format", "description", "inspection", "plot"},
     "doctor": {*PIPELINE, "inspection", "description"},
     "report": {
         *PIPELINE,
         "short_name",
         "inspection",
         "description",
-        "plot",
         "doctor",
         "hudi_table",
         "",
@@ -56,14 +54,13 @@ MAY_IMPORT = {
         "scan",
         "inspection",
         "description",
-        "plot",
         "doctor",
         "report",
         "snapshot_diff",
         "catalogs",
         "frames",
     },
-    "cli": {*PIPELINE, "scan", "description", "plot", "doctor", "report", "hudi_table", ""},
+    "cli": {*PIPELINE, "scan", "description", "doctor", "report", "hudi_table", ""},
     "spark": {*PIPELINE, "short_name", "scan", "inspection", "hudi_table", "spark"},
     "": {
         "errors",
@@ -241,7 +238,7 @@ def test_session_that_looks_for_data_sources_loads_next_to_nothing():
 def test_planning_process_of_spark_loads_what_plans():
     loaded = modules_after("hudi_pyspark.spark.planner", "import hudi_pyspark.spark.planner")
     assert "hudi_pyspark.scan" in loaded
-    others = ("inspection", "doctor", "plot", "report", "description", "snapshot_diff", "frames")
+    others = ("inspection", "doctor", "report", "description", "snapshot_diff", "frames")
     assert loaded.isdisjoint(f"hudi_pyspark.{name}" for name in others)
 
 

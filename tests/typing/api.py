@@ -24,7 +24,6 @@ from hudi_pyspark import (
 from hudi_pyspark.description import Description
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.inspection import Inspection
-from hudi_pyspark.plot import Picture, Plots
 from hudi_pyspark.table.config import TableConfig
 
 if TYPE_CHECKING:
@@ -80,12 +79,6 @@ def look_inside(table: HudiTable) -> None:
     for finding in findings:
         assert_type(finding.severity, Severity)
         assert_type(finding.message, str)
-
-
-def draw(table: HudiTable) -> None:
-    assert_type(table.plot, Plots)
-    assert_type(table.plot.timeline(), Picture)
-    assert_type(table.plot.timeline().to_svg(), str)
 
 
 def read_with_spark(spark: SparkSession, path: str) -> None:

@@ -30,7 +30,6 @@ def test_what_is_type_checked_runs(path):
     instant = table.inspect.commits()["requested_time"][0].as_py()
     api.read_without_spark(table, instant)
     api.look_inside(table)
-    api.draw(table)
 
 
 def test_errors_are_caught_as_typed(tmp_path):

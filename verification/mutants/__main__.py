@@ -36,7 +36,7 @@ PARTS = {
 }
 # Tests that say nothing of these modules, or the same as others in more time.
 LEFT_OUT = (
-    *("spark", "storage", "catalogs", "cli", "project", "plot", "doctor", "typing", "format"),
+    *("spark", "storage", "catalogs", "cli", "project", "doctor", "typing", "format"),
     *("options", "verification", "test_bad_input.py", "test_golden_procedures.py"),
     *("test_inspection.py", "test_inspection_of_logs.py", "test_storage_options.py"),
 )
