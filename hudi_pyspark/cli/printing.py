@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import pydoc
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
@@ -16,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from rich import box
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import track as rich_track
@@ -26,85 +23,29 @@ from rich.text import Text
 from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.description import byte_text
 
-GAPS = (2, 1)  # cells between two columns
 _INSTANT = re.compile(r"\d{14}(\d{3})?$")
-# Columns get narrower down to these widths; numbers and instants do not.
-_FILE_ID, _PATH, _TEXT = 9, 20, 24
+_GAP = 2  # cells between two columns
+# Texts may be broken into lines of this width, numbers and instants are not.
+_NARROWEST = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class _Column:
     """A column of a printed table, with one text per row."""
 
     name: str  # its header, of one or several lines
     cells: tuple[str, ...]
-    is_number: bool = False  # aligned on the right
+    is_number: bool  # aligned on the right
 
     @property
     def width(self) -> int:
-        """Number of terminal cells that the longest line takes."""
-        return max(cell_len(line) for text in (self.name, *self.cells) for line in text.split("\n"))
-
-    @property
-    def is_path(self) -> bool:
-        """Whether the beginning and the end matter most."""
-        return self.name.endswith("path")
+        """Number of terminal cells that the longest text takes."""
+        return max(map(cell_len, (*self.name.split("\n"), *self.cells)))
 
     @property
     def is_text(self) -> bool:
         """Whether the texts may be broken into lines."""
-        is_fixed = self.is_number or all(map(_INSTANT.match, self.cells))
-        return not (is_fixed or self.is_path or self._is_file_id)
-
-    @property
-    def least(self) -> int:
-        """The least width."""
-        kinds = ((_PATH, self.is_path), (_FILE_ID, self._is_file_id), (_TEXT, self.is_text))
-        least = next((width for width, applies in kinds if applies), self.width)
-        header = max(map(cell_len, self.name.split("\n")))
-        return min(self.width, max(least, header))
-
-    @property
-    def _is_file_id(self) -> bool:
-        return self.name.replace("\n", "") == "file_id"
-
-
-def fit(columns: Sequence[Column], width: int, gap: int) -> list[tuple[Column, int]] | None:
-    """Return columns with their widths; None if they do not fit.
-
-    First headers are broken into lines, then the widest columns get narrower.
-    """
-    room = width - gap * (len(columns) - 1)
-    if sum(column.width for column in columns) > room:
-        columns = [
-            replace(column, name=column.name.replace("_", "_\n"))
-            if cell_len(column.name) > max(map(cell_len, column.cells), default=0)
-            else column
-            for column in columns
-        ]
-    widths = [column.width for column in columns]
-    spare = [column.width - column.least for column in columns]
-    if sum(widths) - sum(spare) > room:
-        return None
-    for _ in range(sum(widths) - room):
-        widest = spare.index(max(spare))
-        widths[widest] -= 1
-        spare[widest] -= 1
-    # Paths are cut in their middle; other texts are cut or broken when they are printed.
-    return [
-        (replace(column, cells=tuple(_ends(text, width) for text in column.cells)), width)
-        if column.is_path
-        else (column, width)
-        for column, width in zip(columns, widths, strict=True)
-    ]
-
-
-def _ends(text: str, width: int) -> str:
-    if cell_len(text) <= width:
-        return text
-    first = (width - 1) // 2
-    end = set_cell_size(text[::-1], width - 1 - first)[::-1]
-    return f"{set_cell_size(text, first)}…{end}"
+        return not (self.is_number or all(map(_INSTANT.match, self.cells)))
 
 
 # A terminal would obey these, and a line break would split a row.
@@ -247,7 +188,9 @@ def _console() -> Console:
 
 def _print_cells(table: pa.Table, null: str) -> None:
     columns = [
-        Column(name, tuple(_cells(name, column, null)), any(test(column.type) for test in _NUMBERS))
+        _Column(
+            name, tuple(_cells(name, column, null)), any(test(column.type) for test in _NUMBERS)
+        )
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     console = _console()
@@ -255,29 +198,14 @@ def _print_cells(table: pa.Table, null: str) -> None:
         rows = [tuple(column.name for column in columns), *_rows(columns)]
         _print_plain(rows, [column.is_number for column in columns])
         return
-    with _paged(console):
-        for gap in GAPS:
-            fitted = fit(columns, console.width, gap)
-            if fitted is not None:
-                console.print(_grid(fitted, gap))
-                return
-        _print_records(console, columns)
-
-
-@contextmanager
-def _paged(console: Console) -> Iterator[None]:
-    """Show what is printed in the user's pager, if it is longer than the screen."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        yield
-        return
-    with console.capture() as capture:
-        yield
-    text = capture.get()
-    if text.count("\n") < console.height:
-        emit(text)
+    room = console.width - _GAP * (len(columns) - 1)
+    broken = columns
+    if sum(column.width for column in columns) > room:
+        broken = [replace(column, name=column.name.replace("_", "_\n")) for column in columns]
+    if sum(min(c.width, _NARROWEST) if c.is_text else c.width for c in broken) <= room:
+        console.print(_grid(broken))
     else:
-        os.environ.setdefault("LESS", "-FRX")  # colours, and no pager for less than a screen
-        pydoc.pager(text)
+        _print_records(console, columns)
 
 
 def _cells(name: str, column: pa.ChunkedArray, null: str) -> list[str]:
@@ -292,7 +220,7 @@ def _cells(name: str, column: pa.ChunkedArray, null: str) -> list[str]:
     return [null if text is None else text for text in texts]
 
 
-def _rows(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
+def _rows(columns: Sequence[_Column]) -> Iterator[tuple[str, ...]]:
     return zip(*(column.cells for column in columns), strict=True)
 
 
@@ -309,29 +237,23 @@ def _print_plain(rows: Sequence[tuple[str, ...]], is_number: Sequence[bool]) -> 
     sys.stdout.buffer.flush()
 
 
-def _grid(columns: Sequence[tuple[Column, int]], gap: int) -> Table:
-    # The box has one cell between two columns.
+def _grid(columns: Sequence[_Column]) -> Table:
     grid = Table(
-        box=box.SIMPLE_HEAD,
-        padding=(0, gap - 1, 0, 0),
+        box=box.SIMPLE_HEAD,  # which has one cell between two columns
+        padding=(0, _GAP - 1, 0, 0),
         pad_edge=False,
         show_edge=False,
         header_style="bold",
     )
-    for column, width in columns:
-        grid.add_column(
-            column.name,
-            justify="right" if column.is_number else "left",
-            width=width,
-            no_wrap=not column.is_text,
-            overflow="fold" if column.is_text else "ellipsis",
-        )
-    for row in _rows([column for column, _ in columns]):
+    for column in columns:
+        justify: Literal["left", "right"] = "right" if column.is_number else "left"
+        grid.add_column(column.name, justify=justify, no_wrap=not column.is_text, overflow="fold")
+    for row in _rows(columns):
         grid.add_row(*map(styled, row))
     return grid
 
 
-def _print_records(console: Console, columns: Sequence[Column]) -> None:
+def _print_records(console: Console, columns: Sequence[_Column]) -> None:
     """Print one block per row, for a terminal that is too narrow for the columns."""
     rows = list(_rows(columns))
     for number, row in enumerate(rows, 1):

@@ -34,9 +34,9 @@ class Ended:
 
 def environment(**variables: str) -> dict[str, str]:
     """Variables of this process, without those that change colours or widths."""
-    names = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS", "LESS"}
+    names = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM", "PYTHONWARNINGS"}
     kept = {name: value for name, value in os.environ.items() if name not in names}
-    fixed = {"PYTHONPATH": str(PROJECT), "TERM": "xterm-256color", "PAGER": "cat"}
+    fixed = {"PYTHONPATH": str(PROJECT), "TERM": "xterm-256color"}
     return {**kept, **fixed, **variables}
 
 

@@ -64,14 +64,6 @@ def test_wide_terminal_has_a_table_and_a_narrow_one_a_block_per_row(table):
     ]
 
 
-def test_output_longer_than_the_terminal_goes_to_the_pager(table):
-    pager = "sed s/^/paged:/"
-    shown = on_terminal("commits", table, "--wide", PAGER=pager).out.splitlines()
-    assert len(shown) > 40  # lines of the terminal
-    assert all(line.startswith("paged:") for line in shown)
-    assert "paged:" not in on_terminal("slices", table, PAGER=pager).out
-
-
 @pytest.mark.parametrize("command", ["files", "column-statistics", "scan"])
 def test_limit_is_the_number_of_rows(table, command):
     assert len(json.loads(in_process(command, table, "-o", "json").out)) > 3
