@@ -72,9 +72,9 @@ class HudiTable:
         path: base path, the folder that holds ``.hoodie``: a local path or a URI of any storage
             that pyarrow or fsspec knows (``s3://``, ``gs://``, ``abfs://``, ``webhdfs://`` …).
         storage_options: settings of that storage (keys, region, endpoint …) by the names of
-            pyarrow, Hadoop (``fs.s3a.access.key``), PyIceberg (``s3.access-key-id``) or hudi-rs
-            (``aws_access_key_id``). Variables ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key`` and
-            the like apply where these options do not name the setting.
+            pyarrow, Hadoop (``fs.s3a.access.key``) or PyIceberg (``s3.access-key-id``).
+            Variables ``HOODIE_ENV_fs_DOT_s3a_DOT_access_DOT_key`` and the like apply where these
+            options do not name the setting.
         filesystem: instead of them, a file system of pyarrow or fsspec, with the path inside it.
 
     Raises:

@@ -20,22 +20,21 @@ SPARK_PREFIX = "storage."  # marks a setting of the storage among read options
 _FOREIGN_PREFIXES = ("fs.", "s3.", "gcs.", "adls.", "hdfs.")
 
 
-# By kind of storage: arguments of its file system, each with its names in Hadoop, in PyIceberg and,
-# without a dot, in hudi-rs. Those of webhdfs and oss are of fsspec's file systems.
+# By kind of storage: arguments of its file system, each with its names in Hadoop and in PyIceberg,
+# by which REST catalogs vend credentials. Those of webhdfs and oss are of fsspec's file systems.
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "s3": {
-        "access_key": "fs.s3a.access.key fs.s3.awsaccesskeyid s3.access-key-id aws_access_key_id",
-        "secret_key": "fs.s3a.secret.key fs.s3.awssecretaccesskey s3.secret-access-key "
-        "aws_secret_access_key",
-        "session_token": "fs.s3a.session.token s3.session-token aws_session_token",
-        "region": "fs.s3a.endpoint.region s3.region aws_region aws_default_region",
-        "endpoint_override": "fs.s3a.endpoint s3.endpoint aws_endpoint aws_endpoint_url",
+        "access_key": "fs.s3a.access.key fs.s3.awsaccesskeyid s3.access-key-id",
+        "secret_key": "fs.s3a.secret.key fs.s3.awssecretaccesskey s3.secret-access-key",
+        "session_token": "fs.s3a.session.token s3.session-token",
+        "region": "fs.s3a.endpoint.region s3.region",
+        "endpoint_override": "fs.s3a.endpoint s3.endpoint",
         "role_arn": "fs.s3a.assumed.role.arn s3.role-arn",
         "session_name": "fs.s3a.assumed.role.session.name s3.role-session-name",
         "external_id": "",
         "scheme": "",
         "proxy_options": "s3.proxy-uri",
-        "anonymous": "s3.anonymous aws_skip_signature",
+        "anonymous": "s3.anonymous",
         "force_virtual_addressing": "fs.s3a.path.style.access s3.force-virtual-addressing",
         "connect_timeout": "s3.connect-timeout",
         "request_timeout": "s3.request-timeout",
@@ -51,12 +50,12 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "retry_time_limit": "",
     },
     "abfs": {
-        "account_name": "adls.account-name azure_storage_account_name",
-        "account_key": "adls.account-key azure_storage_account_key",
-        "sas_token": "adls.sas-token azure_storage_sas_token",
-        "tenant_id": "adls.tenant-id azure_storage_tenant_id",
-        "client_id": "adls.client-id azure_storage_client_id",
-        "client_secret": "adls.client-secret azure_storage_client_secret",
+        "account_name": "adls.account-name",
+        "account_key": "adls.account-key",
+        "sas_token": "adls.sas-token",
+        "tenant_id": "adls.tenant-id",
+        "client_id": "adls.client-id",
+        "client_secret": "adls.client-secret",
         "blob_storage_authority": "adls.blob-storage-authority",
         "dfs_storage_authority": "adls.dfs-storage-authority",
         "blob_storage_scheme": "adls.blob-storage-scheme",
@@ -205,6 +204,5 @@ def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
     # Values are secrets: no message has them.
     raise InvalidOptionError(
         f"unknown storage option {name!r} for {scheme}{hint} (known: "
-        f"{', '.join(dict.fromkeys(by_name.values()))}, and names of Hadoop, PyIceberg and hudi-rs "
-        "for them)"
+        f"{', '.join(dict.fromkeys(by_name.values()))}, and names of Hadoop and PyIceberg for them)"
     )

@@ -8,7 +8,6 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError, StorageError
@@ -116,19 +115,6 @@ class Connection:
     @property
     def _used(self) -> Credentials | None:
         return self._connected[1] if self._connected is not None else None
-
-
-def connect_by_uri(uri: str) -> tuple[FileSystem, str]:
-    """Return the file system of a URI of pyarrow that has settings in it, and the path there."""
-    try:
-        filesystem, path = pafs.FileSystem.from_uri(uri)
-    except pa.ArrowInvalid:
-        scheme = uri.partition("://")[0]
-        raise InvalidOptionError(
-            f"a {scheme}:// URI has settings that pyarrow does not accept: give them as storage "
-            "options"
-        ) from None
-    return ArrowFileSystem(filesystem), path
 
 
 def _s3(_location: Location, arguments: dict[str, Any]) -> FileSystem:

@@ -40,7 +40,7 @@ class Location:
     @property
     def host(self) -> str:
         """Host and port of HDFS, without a user; "" for other storages, and where none is given."""
-        return self.authority.rpartition("@")[2].partition("?")[0] if self.kind in _HOSTS else ""
+        return self.authority.rpartition("@")[2] if self.kind in _HOSTS else ""
 
     @classmethod
     def parse(cls, uri: str) -> Location:

@@ -10,7 +10,7 @@ import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.attempts import DEFAULT_ATTEMPTS
-from hudi_pyspark.storage.connection import Connection, GivenFileSystem, connect_by_uri
+from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
 from hudi_pyspark.storage.locations import LOCAL, Location, same_store, trim, without_secrets
@@ -70,19 +70,14 @@ class ArrowStorage:
         location = Location.parse(uri)
         if location.kind == LOCAL:
             return cls(GivenFileSystem(_LOCAL_FILES), location.path)
+        if (shown := without_secrets(uri)) != uri:
+            raise InvalidOptionError(
+                f"{shown} has settings in its URI: give them as storage options"
+            )
         given, more = options or {}, environment or {}
         name, attempts = common_settings(given, more)
         provider = NamedProvider(name) if name and provider is None else provider
         arguments = file_system_arguments(location.kind, given, more)
-        if without_secrets(uri) != uri:
-            if arguments or provider is not None:
-                raise InvalidOptionError(
-                    f"{without_secrets(uri)} has settings in its URI, but storage options are "
-                    "given too: give all settings as storage options"
-                )
-            filesystem, path = connect_by_uri(uri.replace(location.scheme, location.kind, 1))
-            files = GivenFileSystem(filesystem)
-            return cls(files, trim(path), location.scheme, host=location.host)
         if location.kind == "s3" and not (
             provider or arguments.keys() & {"region", "endpoint_override"}
         ):
