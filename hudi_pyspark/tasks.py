@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
-from hudi_pyspark.table.live_blocks import OnDamage
+from hudi_pyspark.table.file_group import OnDamage
 from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from hudi_pyspark.inspection.timeline import Rows, schema_of, table_of
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
 from hudi_pyspark.reading.log_records.decoder import deleting_rows
-from hudi_pyspark.reading.log_records.records import record_keys
+from hudi_pyspark.reading.log_records.record_keys import record_keys
 from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.slice_reader import log_decoder
 from hudi_pyspark.table.live_blocks import scan_blocks

@@ -33,7 +33,7 @@ from hudi_pyspark.options.option import (
     word,
 )
 from hudi_pyspark.storage_options import is_storage_option
-from hudi_pyspark.table.live_blocks import OnDamage
+from hudi_pyspark.table.file_group import OnDamage
 from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
 
 if TYPE_CHECKING:

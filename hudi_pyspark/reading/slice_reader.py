@@ -26,7 +26,7 @@ from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
-from hudi_pyspark.reading.log_records.records import with_record_key
+from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.reading.merge.merge import changed_rows, merge, unmerged
 from hudi_pyspark.reading.merge.spilled_merge import MemoryLimits, load_log
 from hudi_pyspark.table.live_blocks import LogFiles, SliceBlocks

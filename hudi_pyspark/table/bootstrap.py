@@ -13,7 +13,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     UnsupportedTableError,
 )
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.timeline.instant_body import (
     mapping,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hudi_pyspark.errors import TimeTravelError
+from hudi_pyspark.errors import CorruptTableError, TimeTravelError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import body_parser
 from hudi_pyspark.format.timeline.instant_metadata import (
@@ -15,6 +15,7 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     clean_metadata_of,
     parse_clean_metadata,
     parse_commit_metadata,
+    parse_compaction_plan,
     parse_replace_plan,
     parse_restore_metadata,
     rollback_metadata_of,
@@ -134,6 +135,25 @@ class CommitHistory:
         except FileNotFoundError:
             return False
         return bool(body) and parse_replace_plan(body, path=path).is_clustering
+
+    @cached_property
+    def planned_compactions(self) -> Mapping[str, Mapping[str, str]]:
+        """Partition path to file id to the instant of the compaction planned for it."""
+        planned: dict[str, dict[str, str]] = {}
+        for instant in self.timeline.pending_compactions:
+            path = plan_path(instant, self.config)
+            body = read_instant(self.storage, path)
+            for planned_slice in parse_compaction_plan(body, path=path):
+                partition, file_id = planned_slice.partition_path, planned_slice.file_id
+                instants = planned.setdefault(partition, {})
+                if file_id in instants:
+                    raise CorruptTableError(
+                        f"compactions {instants[file_id]} and {instant.requested_time} are both "
+                        f"planned for file group {file_id} of partition {partition!r}; Hudi plans "
+                        "one at a time"
+                    )
+                instants[file_id] = instant.requested_time
+        return planned
 
     def check_as_of(self, as_of: str) -> None:
         """Refuse, by TimeTravelError, an instant that may still change or is cleaned away."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 import importlib.util
+import logging
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,26 @@ class LogFile:
         # The version is a number (10 after 9), the write token is text ("10-0-1" before "2-0-1")
         # and a missing one comes first. Deletes of a commit follow its records.
         return (self.instant_time, self.version, self.write_token, self.is_deletes)
+
+
+class OnDamage(enum.Enum):
+    """Option ``on_damage``: how to treat a log file that has lost records of completed commits."""
+
+    FAIL = "fail"
+    WARN = "warn"
+    IGNORE = "ignore"
+
+    def report(self, problem: str, path: str, offset: int) -> None:
+        """Raise CorruptLogBlockError, log a warning, or do nothing."""
+        if self is OnDamage.FAIL:
+            raise CorruptLogBlockError(
+                f"{problem}. Restore the file from a copy, or accept what is left of it with the "
+                "option on_damage=warn (Apache Hudi skips it silently: on_damage=ignore)",
+                path,
+                offset,
+            )
+        if self is OnDamage.WARN:
+            _log.warning("%s at byte %d: %s", path, offset, problem)
 
 
 @dataclass(frozen=True, slots=True)

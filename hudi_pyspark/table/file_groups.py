@@ -16,10 +16,8 @@ from hudi_pyspark.format.file_name import (
     NotADataFile,
     parse_data_file_name,
 )
-from hudi_pyspark.format.timeline.instant_metadata import parse_compaction_plan
 from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
 from hudi_pyspark.table.listing import path_in
-from hudi_pyspark.table.timeline import plan_path, read_instant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -112,7 +110,7 @@ class FileGroups:
                 partition,
                 [base for base in base_files if self._may_count(base)],
                 [log for log in log_files if self._may_count(log)],
-                pending_compactions=self._pending_compactions.get(partition, {}),
+                pending_compactions=self.history.planned_compactions.get(partition, {}),
                 completion_time=(
                     self.history.completion_time if self.config.has_completion_times else None
                 ),
@@ -163,26 +161,7 @@ class FileGroups:
 
     def pending_compaction(self, group: FileGroup) -> str | None:
         """Return the instant of the compaction that is planned for a group; None without one."""
-        return self._pending_compactions.get(group.partition_path, {}).get(group.file_id)
-
-    @cached_property
-    def _pending_compactions(self) -> Mapping[str, Mapping[str, str]]:
-        """Partition path to file id to the instant of the compaction planned for it."""
-        planned: dict[str, dict[str, str]] = {}
-        for instant in self.history.timeline.pending_compactions:
-            path = plan_path(instant, self.config)
-            body = read_instant(self.history.storage, path)
-            for planned_slice in parse_compaction_plan(body, path=path):
-                partition, file_id = planned_slice.partition_path, planned_slice.file_id
-                instants = planned.setdefault(partition, {})
-                if file_id in instants:
-                    raise CorruptTableError(
-                        f"compactions {instants[file_id]} and {instant.requested_time} are both "
-                        f"planned for file group {file_id} of partition {partition!r}; Hudi plans "
-                        "one at a time"
-                    )
-                instants[file_id] = instant.requested_time
-        return planned
+        return self.history.planned_compactions.get(group.partition_path, {}).get(group.file_id)
 
 
 @dataclass(frozen=True, slots=True)

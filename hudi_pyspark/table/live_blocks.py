@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import logging
 import os
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.format.bytes_source import BytesSource
     from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.file_group import LogFile
+    from hudi_pyspark.table.file_group import LogFile, OnDamage
     from hudi_pyspark.table.timeline import CommittedTimes
 
 
@@ -153,26 +152,6 @@ class SliceBlocks:
                 raise
             # It is one block, and no writer left half of it: those of failed commits are not read.
             self.on_damage.report(error.problem, storage.describe(file.path), error.offset)
-
-
-class OnDamage(enum.Enum):
-    """Option ``on_damage``: how to treat a log file that has lost records of completed commits."""
-
-    FAIL = "fail"
-    WARN = "warn"
-    IGNORE = "ignore"
-
-    def report(self, problem: str, path: str, offset: int) -> None:
-        """Raise CorruptLogBlockError, log a warning, or do nothing."""
-        if self is OnDamage.FAIL:
-            raise CorruptLogBlockError(
-                f"{problem}. Restore the file from a copy, or accept what is left of it with the "
-                "option on_damage=warn (Apache Hudi skips it silently: on_damage=ignore)",
-                path,
-                offset,
-            )
-        if self is OnDamage.WARN:
-            _log.warning("%s at byte %d: %s", path, offset, problem)
 
 
 _PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store

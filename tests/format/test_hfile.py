@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import UnsupportedTableError
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.log.log_block import frame_blocks
 

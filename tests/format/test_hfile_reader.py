@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.bytes_source import BytesSource, FileSource
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import HFileReader, read_hfile
 from hudi_pyspark.storage import ArrowStorage, Storage

@@ -9,7 +9,7 @@ from hudi_pyspark.options.read_options import (
     ReadOptions,
     columns_text,
 )
-from hudi_pyspark.table.live_blocks import OnDamage
+from hudi_pyspark.table.file_group import OnDamage
 
 parse = ReadOptions.parse
 MERGE_TYPE = "hoodie.datasource.merge.type"

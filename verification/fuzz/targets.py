@@ -17,16 +17,16 @@ from hudi_pyspark.format import file_name
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.entries import decode_entries
 from hudi_pyspark.format.hfile.index import BlockIndex, parse_lower_index, parse_root_index
 from hudi_pyspark.format.hfile.reader import HFileReader, parse_file_info
 from hudi_pyspark.format.log.data_block import (
     decode_data_block,
-    decode_deletes,
+    native_deletes,
     salvage_data_block,
 )
-from hudi_pyspark.format.log.delete_block import decode_delete_block
+from hudi_pyspark.format.log.delete_block import decode_delete_block, decode_deletes
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType, salvage_blocks
 from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
@@ -108,7 +108,7 @@ def _content(block: LogBlock) -> None:
         salvage_data_block(block)
         decode_data_block(block, ["_hoodie_record_key", "id"])
     elif block.block_type is LogBlockType.DELETE_BLOCK:
-        assert decode_deletes(block).is_commit_time is not None
+        assert decode_deletes(block, native_deletes(block)).is_commit_time is not None
     if block.record_positions_text is not None and not block.native_extension:
         decode_positions(block.record_positions_text, len(block.content), path=PATH, offset=0)
 

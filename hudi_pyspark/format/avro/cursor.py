@@ -1,8 +1,14 @@
-"""Positions in Avro bytes, one per row, and the primitive reads that move them all at once."""
+"""Positions in Avro bytes, one per row, and the readers that move them all at once.
+
+`ValueReader.walk` is the exception: it steps over one value in plain Python, for lists that are too
+few to fill a numpy call.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -12,6 +18,8 @@ from hudi_pyspark.errors import CorruptAvroError
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
+
+    from hudi_pyspark.format.avro.schema import AvroType
 
     Int64s: TypeAlias = npt.NDArray[np.int64]
     UInt64s: TypeAlias = npt.NDArray[np.uint64]
@@ -171,3 +179,58 @@ def walk_varint(octets: memoryview, position: int, end: int, field: str) -> tupl
     cut = position >= end and shift < 70 and not number >> 64
     problem = "the record ends inside a number" if cut else "a number has more than 64 bits"
     raise MalformedValueError(problem, field)
+
+
+class ValueReader(ABC):
+    """Decodes one Avro type for all rows of a cursor at once.
+
+    ``field`` is its dotted name, ``least_width`` the fewest bytes of a value, ``fixed_width`` the
+    bytes of every value or None if they differ.
+    """
+
+    def __init__(
+        self, avro: AvroType, field: str, *, least_width: int = 1, fixed_width: int | None = None
+    ) -> None:
+        self.avro = avro
+        self.field = field
+        self.least_width = least_width
+        self.fixed_width = fixed_width
+
+    @cached_property
+    def arrow(self) -> pa.DataType:
+        """Type of the arrays that `read` returns; a type that is only skipped needs none."""
+        return self.avro.arrow_type(self.field)
+
+    @abstractmethod
+    def read(self, cursor: Cursor) -> pa.Array:
+        """Decode the next value of every row and move the cursor past it."""
+
+    @abstractmethod
+    def skip(self, cursor: Cursor) -> None:
+        """Move the cursor past the next value of every row."""
+
+    @abstractmethod
+    def walk(self, octets: memoryview, position: int, end: int) -> int:
+        """Return the position after one value, given where it begins and its record ends."""
+
+
+class OrdinalReader(ValueReader):
+    """Base of the types that begin with the ordinal of one of several ``choices``."""
+
+    expected: str  # for errors
+    choices: int
+
+    def read_ordinals(self, cursor: Cursor) -> Int64s:
+        """Return the next ordinal of each row."""
+        ordinals = cursor.read_varints(self.field)
+        # As unsigned numbers, negative ordinals are too large, too.
+        bad = ordinals.view(np.uint64) >= np.uint64(self.choices)
+        cursor.refuse(bad, self.field, self.expected, ordinals)
+        return ordinals
+
+    def walk_ordinal(self, octets: memoryview, position: int, end: int) -> tuple[int, int]:
+        """Return a single ordinal, and the position after it."""
+        ordinal, position = walk_varint(octets, position, end, self.field)
+        if not 0 <= ordinal < self.choices:
+            raise MalformedValueError(f"{self.expected}, found {ordinal}", self.field)
+        return ordinal, position

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
-from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Source
+from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Source, ValueReader
 from hudi_pyspark.format.avro.nested import (
     ListReader,
     OptionalReader,
@@ -46,7 +46,6 @@ from hudi_pyspark.format.avro.values import (
     FloatReader,
     LengthPrefixedReader,
     NullReader,
-    ValueReader,
     VarintReader,
     fixed_reader,
 )

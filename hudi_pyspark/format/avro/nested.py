@@ -9,8 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptAvroError
-from hudi_pyspark.format.avro.cursor import Cursor, MalformedValueError, walk_bytes, walk_varint
-from hudi_pyspark.format.avro.values import OrdinalReader, ValueReader
+from hudi_pyspark.format.avro.cursor import (
+    Cursor,
+    MalformedValueError,
+    OrdinalReader,
+    ValueReader,
+    walk_bytes,
+    walk_varint,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

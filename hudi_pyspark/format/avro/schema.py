@@ -46,8 +46,41 @@ class LogicalType:
     element: str = ""  # vector only: FLOAT, DOUBLE or INT8, little-endian, without gaps
 
 
+class _Typed:
+    """Base of the Avro types."""
+
+    __slots__ = ()
+
+    def arrow_type(self, path: str) -> pa.DataType:
+        """Return the Arrow type; UnsupportedTypeError names ``path`` if there is none."""
+        match self:
+            case AvroPrimitive(kind, None):
+                arrow = _ARROW_PRIMITIVES[kind]
+            case AvroFixed(logical=None):
+                arrow = pa.binary()
+            case (
+                AvroPrimitive(logical=LogicalType() as logical)
+                | AvroFixed(logical=LogicalType() as logical)
+            ):
+                arrow = _arrow_logical(logical, path)
+            case AvroEnum():
+                arrow = pa.string()
+            case AvroArray(item):
+                arrow = pa.list_(_arrow_part("element", item, path))
+            case AvroMap(value):
+                arrow = pa.map_(pa.string(), _arrow_part("value", value, path))
+            case AvroUnion():
+                arrow = _arrow_union(self, path)
+            case AvroRecord():
+                _check_variant(self, path)
+                arrow = pa.struct([arrow_field(field, path) for field in self.fields])
+            case AvroReference():
+                raise UnsupportedTypeError(f"column {path!r} has the type '{self.name}, in itself'")
+        return arrow
+
+
 @dataclass(frozen=True, slots=True)
-class AvroPrimitive:
+class AvroPrimitive(_Typed):
     """A primitive type, with its logical type if it has a valid one."""
 
     kind: Primitive
@@ -55,7 +88,7 @@ class AvroPrimitive:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroFixed:
+class AvroFixed(_Typed):
     """Byte strings that all have one length."""
 
     name: str  # with namespace
@@ -64,7 +97,7 @@ class AvroFixed:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroEnum:
+class AvroEnum(_Typed):
     """One of a list of symbols, stored as its ordinal."""
 
     name: str  # with namespace
@@ -72,21 +105,21 @@ class AvroEnum:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroArray:
+class AvroArray(_Typed):
     """A list of items of one type."""
 
     item: AvroType
 
 
 @dataclass(frozen=True, slots=True)
-class AvroMap:
+class AvroMap(_Typed):
     """String keys, each with a value of one type."""
 
     value: AvroType
 
 
 @dataclass(frozen=True, slots=True)
-class AvroUnion:
+class AvroUnion(_Typed):
     """One of several types, stored as the ordinal of the branch and the branch's value."""
 
     branches: tuple[AvroType, ...]
@@ -113,7 +146,7 @@ class AvroUnion:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroReference:
+class AvroReference(_Typed):
     """A named type that contains itself, at the place where it does."""
 
     name: str  # with namespace
@@ -129,7 +162,7 @@ class AvroField:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroRecord:
+class AvroRecord(_Typed):
     """Named fields, stored one after the other."""
 
     name: str  # with namespace
@@ -222,7 +255,7 @@ def arrow_schema(record: AvroRecord) -> pa.Schema:
 def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
     """Return the Arrow field of a column; ``parent`` is the dotted name of its record."""
     path = f"{parent}.{avro.name}" if parent else avro.name
-    return pa.field(avro.name, arrow_type(avro.type, path), nullable=is_nullable(avro.type))
+    return pa.field(avro.name, avro.type.arrow_type(path), nullable=is_nullable(avro.type))
 
 
 def column_type(avro: AvroType, path: str) -> pa.DataType | None:
@@ -260,36 +293,8 @@ def is_nullable(avro: AvroType) -> bool:
     return _is_null(avro)
 
 
-def arrow_type(avro: AvroType, path: str) -> pa.DataType:
-    """Return an Avro type's Arrow type; UnsupportedTypeError names ``path`` if there is none."""
-    match avro:
-        case AvroPrimitive(kind, None):
-            arrow = _ARROW_PRIMITIVES[kind]
-        case AvroFixed(logical=None):
-            arrow = pa.binary()
-        case (
-            AvroPrimitive(logical=LogicalType() as logical)
-            | AvroFixed(logical=LogicalType() as logical)
-        ):
-            arrow = _arrow_logical(logical, path)
-        case AvroEnum():
-            arrow = pa.string()
-        case AvroArray(item):
-            arrow = pa.list_(_arrow_part("element", item, path))
-        case AvroMap(value):
-            arrow = pa.map_(pa.string(), _arrow_part("value", value, path))
-        case AvroUnion():
-            arrow = _arrow_union(avro, path)
-        case AvroRecord():
-            _check_variant(avro, path)
-            arrow = pa.struct([arrow_field(field, path) for field in avro.fields])
-        case AvroReference():
-            raise UnsupportedTypeError(f"column {path!r} has the type '{avro.name}, in itself'")
-    return arrow
-
-
 def _arrow_part(name: str, avro: AvroType, path: str) -> pa.Field:
-    return pa.field(name, arrow_type(avro, f"{path}.{name}"), nullable=is_nullable(avro))
+    return pa.field(name, avro.arrow_type(f"{path}.{name}"), nullable=is_nullable(avro))
 
 
 def _arrow_logical(logical: LogicalType, path: str) -> pa.DataType:
@@ -310,11 +315,11 @@ def _arrow_union(union: AvroUnion, path: str) -> pa.DataType:
     if not union.members:
         return pa.null()
     if len(union.members) == 1:
-        return arrow_type(union.members[0], path)
+        return union.members[0].arrow_type(path)
     if union.promotion is not None:
         return _ARROW_PRIMITIVES[union.promotion]
     members = ((f"member{i}", member) for i, member in enumerate(union.members))
-    return pa.struct([(name, arrow_type(member, f"{path}.{name}")) for name, member in members])
+    return pa.struct([(name, member.arrow_type(f"{path}.{name}")) for name, member in members])
 
 
 def _is_null(avro: AvroType) -> bool:

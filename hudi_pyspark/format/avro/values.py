@@ -1,13 +1,8 @@
-"""Readers of Avro types without parts: numbers, text, bytes, decimals, enums.
-
-A reader decodes its type for all rows of a cursor at once. `ValueReader.walk` is the exception: it
-steps over one value in plain Python, for lists that are too few to fill a numpy call.
-"""
+"""Readers of Avro types without parts: numbers, text, bytes, decimals, enums."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,49 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptAvroError
-from hudi_pyspark.format.avro.cursor import MalformedValueError, walk_bytes, walk_varint
-from hudi_pyspark.format.avro.schema import AvroEnum, AvroFixed, AvroType, arrow_type
+from hudi_pyspark.format.avro.cursor import OrdinalReader, ValueReader, walk_bytes, walk_varint
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.avro.cursor import Cursor, Int64s, UInt64s
+    from hudi_pyspark.format.avro.schema import AvroEnum, AvroFixed, AvroType
 
 _HEX_DIGITS: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
 _MOST_SIGN_BYTES: Final = 1024  # in front of a decimal; each costs a pass over the column
 _TOO_WIDE: Final = "a decimal has more than 128 bits"
 _UUID_DASHES: Final = (8, 13, 18, 23)
-
-
-class ValueReader(ABC):
-    """Decodes one Avro type for all rows of a cursor at once.
-
-    ``field`` is its dotted name, ``least_width`` the fewest bytes of a value, ``fixed_width`` the
-    bytes of every value or None if they differ.
-    """
-
-    def __init__(
-        self, avro: AvroType, field: str, *, least_width: int = 1, fixed_width: int | None = None
-    ) -> None:
-        self.avro = avro
-        self.field = field
-        self.least_width = least_width
-        self.fixed_width = fixed_width
-
-    @cached_property
-    def arrow(self) -> pa.DataType:
-        """Type of the arrays that `read` returns; a type that is only skipped needs none."""
-        return arrow_type(self.avro, self.field)
-
-    @abstractmethod
-    def read(self, cursor: Cursor) -> pa.Array:
-        """Decode the next value of every row and move the cursor past it."""
-
-    @abstractmethod
-    def skip(self, cursor: Cursor) -> None:
-        """Move the cursor past the next value of every row."""
-
-    @abstractmethod
-    def walk(self, octets: memoryview, position: int, end: int) -> int:
-        """Return the position after one value, given where it begins and its record ends."""
 
 
 class FixedWidthReader(ValueReader):
@@ -162,28 +124,6 @@ class VarintReader(ValueReader):
             bad = numbers != numbers.astype(np.int32)
             cursor.refuse(bad, self.field, "expected a number of 32 bits", numbers)
         return numbers
-
-
-class OrdinalReader(ValueReader):
-    """Base of the types that begin with the ordinal of one of several ``choices``."""
-
-    expected: str  # for errors
-    choices: int
-
-    def read_ordinals(self, cursor: Cursor) -> Int64s:
-        """Return the next ordinal of each row."""
-        ordinals = cursor.read_varints(self.field)
-        # As unsigned numbers, negative ordinals are too large, too.
-        bad = ordinals.view(np.uint64) >= np.uint64(self.choices)
-        cursor.refuse(bad, self.field, self.expected, ordinals)
-        return ordinals
-
-    def walk_ordinal(self, octets: memoryview, position: int, end: int) -> tuple[int, int]:
-        """Return a single ordinal, and the position after it."""
-        ordinal, position = walk_varint(octets, position, end, self.field)
-        if not 0 <= ordinal < self.choices:
-            raise MalformedValueError(f"{self.expected}, found {ordinal}", self.field)
-        return ordinal, position
 
 
 class EnumReader(OrdinalReader):

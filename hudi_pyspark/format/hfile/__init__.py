@@ -1,1 +1,14 @@
 """HFiles: sorted keys and their values, in blocks that an index finds."""
+
+from __future__ import annotations
+
+
+class HFileError(ValueError):
+    """Bytes that are not an HFile; `offset` counts from the start of the HFile."""
+
+    def __init__(self, problem: str, offset: int) -> None:
+        super().__init__(problem, offset)
+        self.problem, self.offset = problem, offset
+
+    def __str__(self) -> str:
+        return f"at byte {self.offset}: {self.problem}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.hfile import HFileError
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.bytes_source import BytesSource
@@ -31,17 +32,6 @@ _MOST_INFLATION = 1032  # bytes that a byte of deflate makes at most
 
 _CHECKSUM_SIZE = 4
 _NO_CHECKSUM, _CRC32, _CRC32C = 0, 1, 2
-
-
-class HFileError(ValueError):
-    """Bytes that are not an HFile; `offset` counts from the start of the HFile."""
-
-    def __init__(self, problem: str, offset: int) -> None:
-        super().__init__(problem, offset)
-        self.problem, self.offset = problem, offset
-
-    def __str__(self) -> str:
-        return f"at byte {self.offset}: {self.problem}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 
 Place = tuple[int, int]  # offset and size of a block, its header and checksums included
 

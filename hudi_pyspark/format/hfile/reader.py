@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.block import (
     DATA_MAGIC,
     FILE_INFO_MAGIC,
@@ -18,7 +19,6 @@ from hudi_pyspark.format.hfile.block import (
     NO_COMPRESSION,
     ROOT_INDEX_MAGIC,
     Block,
-    HFileError,
     block_content,
     read_range,
 )

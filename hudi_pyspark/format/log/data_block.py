@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
-from hudi_pyspark.format.log.delete_block import DeleteRecords, decode_delete_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 
@@ -35,7 +34,6 @@ _AVRO_BLOCKS = frozenset({LogBlockType.AVRO_DATA_BLOCK, LogBlockType.CDC_DATA_BL
 _CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
 # Hudi blanks a field of that name in HFile values, since the HFile's key repeats it.
 _KEY_FIELD = "key"
-_RECORD_KEY = "_hoodie_record_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +73,21 @@ def decode_data_block(
     try:
         return decode(block, block_schema(block), columns, only)
     except CorruptAvroError as error:
-        raise _corrupt(block, error.reason()) from error
+        raise block.corrupt(error.reason()) from error
 
 
-def decode_deletes(block: LogBlock) -> DeleteRecords:
-    """Decode a block of deletes, or a native log of them; errors as `decode_data_block`."""
+def native_deletes(block: LogBlock) -> pa.Table | None:
+    """Decode the rows of a native log of deletes; None for an inline block of them."""
     if not block.native_extension:
-        return decode_delete_block(block.content, path=block.path, offset=block.offset)
+        return None
     if block.native_extension == "parquet":
-        table = _decode_parquet(block, block_schema(block), None, None)
-    else:
-        hfile = _read_hfile(block)
-        try:
-            schema = parse_schema(str(hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
-            table = decode_hfile_records(hfile, schema, None)
-        except (CorruptAvroError, UnicodeDecodeError) as error:
-            raise _corrupt(block, f"the deletes cannot be decoded: {error}") from error
-    names = [name for name in table.schema.names if name != _RECORD_KEY]
-    if len(names) == table.num_columns:
-        raise _corrupt(block, f"expected a column {_RECORD_KEY}, found {', '.join(names)}")
-    columns = {name: table.column(name).combine_chunks() for name in table.schema.names}
-    if not pa.types.is_string(columns[_RECORD_KEY].type):
-        raise _corrupt(block, f"expected record keys as text, found {columns[_RECORD_KEY].type}")
-    return DeleteRecords.of_columns(columns[_RECORD_KEY], [columns[name] for name in names])
+        return _decode_parquet(block, block_schema(block), None, None)
+    hfile = _read_hfile(block)
+    try:
+        schema = parse_schema(str(hfile.file_info.get(SCHEMA_INFO, b""), "utf-8"))
+        return decode_hfile_records(hfile, schema, None)
+    except (CorruptAvroError, UnicodeDecodeError) as error:
+        raise block.corrupt(f"the deletes cannot be decoded: {error}") from error
 
 
 def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
@@ -128,16 +118,11 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
 def block_schema(block: LogBlock) -> AvroRecord:
     """Return the parsed SCHEMA header of a data block."""
     if block.schema_text is None:
-        raise _corrupt(block, "expected a SCHEMA header, found none")
+        raise block.corrupt("expected a SCHEMA header, found none")
     try:
         return parse_schema(block.schema_text)
     except CorruptAvroError as error:
-        raise _corrupt(block, f"SCHEMA header cannot be parsed: {error.reason()}") from error
-
-
-def _corrupt(block: LogBlock, problem: str) -> CorruptLogBlockError:
-    text = f"{block.block_type.name} of instant {block.instant_time}: {problem}"
-    return CorruptLogBlockError(text, block.path, block.offset)
+        raise block.corrupt(f"SCHEMA header cannot be parsed: {error.reason()}") from error
 
 
 def _decode_avro(
@@ -146,11 +131,11 @@ def _decode_avro(
     content = block.content
     if len(content) < _VERSION_AND_COUNT.size:
         problem = f"expected version and record count, found {len(content)} bytes"
-        raise _corrupt(block, problem)
+        raise block.corrupt(problem)
     version, count = _VERSION_AND_COUNT.unpack_from(content)
     if version not in _CONTENT_VERSIONS or count < 0:
         problem = f"expected content version 1, 2 or 3, found {version} with {count} records"
-        raise _corrupt(block, problem)
+        raise block.corrupt(problem)
     if only is not None and not only.may_be_in(content):
         return decode_records(schema, content, _NO_RECORDS, _NO_RECORDS, columns)
     starts, ends = record_spans(content, _VERSION_AND_COUNT.size, count)
@@ -194,7 +179,7 @@ def _decode_parquet(
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise _corrupt(block, f"expected a Parquet file: {error}") from error
+        raise block.corrupt(f"expected a Parquet file: {error}") from error
     # Without columns, taking the metadata away would lose the number of rows.
     return table.replace_schema_metadata(None) if names else table
 

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.format.avro.schema import AvroRecord
     from hudi_pyspark.format.log.kryo import KryoDelete, KryoValue
+    from hudi_pyspark.format.log.log_block import LogBlock
 
 _VERSION_AND_LENGTH = struct.Struct(">ii")
 _DAY_MS = 86_400_000
+_RECORD_KEY = "_hoodie_record_key"
 
 
 class OrderingWrapper(Enum):
@@ -117,6 +119,19 @@ class DeleteRecords:
             is_int = group.wrapper is OrderingWrapper.INT
             by_ordering[group.rows] = pc.not_equal(group.values, 0) if is_int else True
         return pa.array(~by_ordering)
+
+
+def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
+    """Decode a block of deletes, or take the ``rows`` of a native log of them."""
+    if rows is None:
+        return decode_delete_block(block.content, path=block.path, offset=block.offset)
+    names = [name for name in rows.schema.names if name != _RECORD_KEY]
+    if len(names) == rows.num_columns:
+        raise block.corrupt(f"expected a column {_RECORD_KEY}, found {', '.join(names)}")
+    keys, *orderings = (rows.column(name).combine_chunks() for name in (_RECORD_KEY, *names))
+    if not pa.types.is_string(keys.type):
+        raise block.corrupt(f"expected record keys as text, found {keys.type}")
+    return DeleteRecords.of_columns(keys, orderings)
 
 
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:

@@ -98,6 +98,11 @@ class LogBlock:
         """Open the content as a file."""
         return open_span(self.file, self.content_offset, self.content_offset + self.content_length)
 
+    def corrupt(self, problem: str) -> CorruptLogBlockError:
+        """Return the error for content that cannot be decoded."""
+        text = f"{self.block_type.name} of instant {self.instant_time}: {problem}"
+        return CorruptLogBlockError(text, self.path, self.offset)
+
     @property
     def instant_time(self) -> str | None:
         """The instant that wrote the block; None in corrupt and archived-timeline blocks."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.file_name import LogFileName, LogKind, is_native_log_name
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import HFileReader
 from hudi_pyspark.format.log.log_block import (
     HeaderKey,

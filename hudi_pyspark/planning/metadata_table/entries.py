@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.bytes_source import FileSource
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader
-from hudi_pyspark.format.log.data_block import decode_deletes, decode_hfile_records
+from hudi_pyspark.format.log.data_block import decode_hfile_records, native_deletes
+from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.storage.remote_file import fetch_end, read_files
@@ -117,7 +118,7 @@ class MetadataSlice:
 def _layer_of(block: LogBlock) -> _Layer:
     errors = partial(_errors, block.path, block)
     if block.block_type is LogBlockType.DELETE_BLOCK:
-        return _Layer(decode_deletes(block).record_keys, errors)
+        return _Layer(decode_deletes(block, native_deletes(block)).record_keys, errors)
     with errors():
         return _Layer(HFileReader.open(memoryview(block.content), path=block.path), errors)
 

@@ -21,7 +21,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.hfile.block import HFileError
+from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.reading.base_files.orc import read_orc_file

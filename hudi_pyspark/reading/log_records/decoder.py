@@ -20,24 +20,22 @@ from hudi_pyspark.format.log.data_block import (
     OnlyRows,
     block_schema,
     decode_data_block,
-    decode_deletes,
+    native_deletes,
 )
-from hudi_pyspark.format.log.delete_block import OrderingWrapper
+from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
-from hudi_pyspark.reading.log_records.ordering import (
-    OrderingValues,
-    comparable,
-    comparable_ordering,
-    ordering_field,
-)
+from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.reading.log_records.records import (
     ALL_COLUMNS,
     NO_ROW,
     ColumnSets,
     LogRecords,
     Marks,
-    with_record_key,
+    OrderingValues,
+    comparable,
+    comparable_ordering,
+    ordering_field,
 )
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
@@ -135,7 +133,7 @@ class LogDecoder:
         return LogRecords.concat([no_records, *parts])
 
     def _decode_deletes(self, block: LogBlock) -> LogRecords:
-        records = decode_deletes(block)
+        records = decode_deletes(block, native_deletes(block))
         length = len(records.record_keys)
         if records.record_keys.null_count:
             raise CorruptTableError(f"{_place(block)}: a deleted record without record key")

@@ -1,4 +1,7 @@
-"""Records as parallel arrays, one entry per record: keys, marks, and the columns that they have."""
+"""Records as parallel arrays, one entry per record: keys, marks, and the columns that they have.
+
+Hudi compares ordering values in Java; here they become Arrow arrays whose own order is the same.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array, field_array
-from hudi_pyspark.columns.java_text import java_text
-from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
+from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_true
+from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -29,6 +30,44 @@ if TYPE_CHECKING:
 
 NO_ROW = -1
 ALL_COLUMNS = -1  # number of the set of all columns
+
+
+@dataclass(frozen=True, slots=True)
+class OrderingValues:
+    """Ordering values of some records, one comparable array per ordering field."""
+
+    # Without fields all values are equal. Null is smaller than every value, except that an int
+    # column reads null as 0 (Hudi's default ordering value is the Integer 0).
+
+    fields: tuple[pa.Array, ...]
+    length: int
+
+    @classmethod
+    def concat(cls, parts: Sequence[OrderingValues]) -> OrderingValues:
+        """Join the values of several parts, which have the same fields."""
+        arrays = zip(*(part.fields for part in parts), strict=True)
+        return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
+
+    def take(self, rows: Rows) -> OrderingValues:
+        indices = pa.array(rows)
+        return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
+
+    def ranks(self) -> Rows:
+        """Return integers in the order of the values, equal where the values are."""
+        if not self.fields:
+            return np.zeros(self.length, np.int64)
+        return reduce(_combine_ranks, (_rank(f) for f in self.fields))
+
+    def older_than(self, other: OrderingValues) -> Mask:
+        """Return, row by row, whether this value is smaller than the other."""
+        older = np.zeros(self.length, np.bool_)
+        tied = np.ones(self.length, np.bool_)
+        for mine, theirs in zip(self.fields, other.fields, strict=True):
+            mine_null, theirs_null = is_null(mine), is_null(theirs)
+            smaller = is_true(pc.less(mine, theirs)) | (mine_null & ~theirs_null)
+            older |= tied & smaller
+            tied &= is_true(pc.equal(mine, theirs)) | (mine_null & theirs_null)
+        return older
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,53 +297,65 @@ class ColumnSets:
         return self.number(self._sets[first] | self._sets[second])
 
 
-_NULL_PART = "__null__"
-_EMPTY_PART = "__empty__"
+def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
+    """Return the ordering values of a table's rows."""
+    return OrderingValues(
+        tuple(comparable(ordering_field(table, name), name) for name in fields), table.num_rows
+    )
 
 
-def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
-    """Fill the record key column from its key fields; () leaves the table as it is."""
-    if not key_fields:
-        return table
-    keys = record_keys(table, key_fields)
-    index = table.schema.get_field_index(RECORD_KEY_COLUMN)
-    return table.set_column(index, table.schema.field(index), keys)
+def ordering_field(table: pa.Table, name: str) -> pa.Array:
+    """Return the values of an ordering field as they are in the table."""
+    return field_array(table, name, role="ordering field")
 
 
-def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
-    """Return the record key of each row, as Hudi's key generators make it."""
-    # The key of one field is its text. Several fields are ``field:text`` joined by commas, with
-    # null and empty text spelt out. CorruptTableError: all of a row are null or empty.
-    texts = [_java_text(field_array(table, name, role="record key field")) for name in key_fields]
-    if len(texts) == 1:
-        _check_named(pc.is_null(texts[0]), key_fields)
-        return texts[0]
-    parts = [
-        pc.binary_join_element_wise(f"{name}:", _part(text), "")
-        for name, text in zip(key_fields, texts, strict=True)
-    ]
-    is_unnamed = (pc.equal(pc.fill_null(text, ""), "") for text in texts)
-    _check_named(reduce(pc.and_, is_unnamed), key_fields)
-    return as_one_array(pc.binary_join_element_wise(*parts, ","))
-
-
-def _part(text: pa.Array) -> pa.Array:
-    filled = pc.fill_null(text, _NULL_PART)
-    return pc.if_else(pc.equal(filled, ""), _EMPTY_PART, filled)
-
-
-def _check_named(unnamed: pa.Array, key_fields: Sequence[str]) -> None:
-    if pc.any(unnamed).as_py():
-        raise CorruptTableError(f"a record has no value in its key fields {', '.join(key_fields)}")
-
-
-def _java_text(values: pa.Array) -> pa.Array:
-    """Print values as Hudi's key generators print Spark's internal values."""
+def comparable(values: pa.Array, name: str) -> pa.Array:
+    """Return values in a type whose Arrow order is Hudi's order."""
     data_type = values.type
-    if pa.types.is_float64(data_type) or pa.types.is_float32(data_type):
-        return java_text(values)
-    if pa.types.is_date32(data_type):
-        return values.cast(pa.int32()).cast(pa.string())
+    if pa.types.is_int32(data_type):
+        return pc.fill_null(values, pa.scalar(0, data_type)).cast(pa.int64())
+    if (
+        pa.types.is_int64(data_type)
+        or pa.types.is_string(data_type)
+        or pa.types.is_decimal(data_type)
+    ):
+        return values
     if pa.types.is_timestamp(data_type):
-        return values.cast(pa.int64()).cast(pa.string())
-    return values.cast(pa.string())
+        return values.cast(pa.int64())
+    if pa.types.is_date32(data_type):
+        return values.cast(pa.int32()).cast(pa.int64())
+    if pa.types.is_boolean(data_type):
+        return values.cast(pa.int8()).cast(pa.int64())
+    if pa.types.is_floating(data_type):
+        return _floating_order(values.cast(pa.float64()))
+    raise UnsupportedTableError(
+        f"ordering field {name!r} is of type {data_type}, which Apache Hudi cannot order either. "
+        "Read the base files alone with hoodie.datasource.query.type=read_optimized"
+    )
+
+
+def _floating_order(values: pa.Array) -> pa.Array:
+    """Convert doubles to integers in the order of ``Double.compareTo``: -0.0 < 0.0, NaN last."""
+    filled = np.asarray(pc.fill_null(values, 0.0), np.float64)
+    numbers = np.where(np.isnan(filled), np.nan, filled)
+    bits = numbers.view(np.int64)
+    ordered = np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
+    return pa.array(ordered, mask=is_null(values))
+
+
+def _rank(values: pa.Array) -> Rows:
+    if pa.types.is_int64(values.type) and not values.null_count:
+        return np.asarray(values)
+    ranks = np.array(pc.rank(values, sort_keys="ascending", tiebreaker="dense"), np.int64)
+    ranks[is_null(values)] = 0  # below the lowest rank, which is 1
+    return ranks
+
+
+def _combine_ranks(first: Rows, second: Rows) -> Rows:
+    """Rank pairs: the first field decides, the second breaks its ties."""
+    order = np.lexsort((second, first))
+    changes = np.ones(len(order), np.int64)
+    changes[1:] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(changes)
+    return ranks

@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, as_one_array, is_null, is_true
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
-from hudi_pyspark.reading.log_records.ordering import (
+from hudi_pyspark.reading.log_records.records import (
     OrderingValues,
+    Records,
     comparable_ordering,
     ordering_field,
 )
-from hudi_pyspark.reading.log_records.records import Records
 from hudi_pyspark.table.merge_mode import (
     DMS_OPERATION_FIELD,
     MYSQL_SEQUENCE_FIELD,

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.reading.log_records.ordering import (
+from hudi_pyspark.reading.log_records.records import (
     OrderingValues,
     comparable,
     ordering_field,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.reading.log_records.records import record_keys, with_record_key
+from hudi_pyspark.reading.log_records.record_keys import record_keys, with_record_key
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 UTC = dt.timezone.utc

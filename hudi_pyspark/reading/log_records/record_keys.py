@@ -1,0 +1,68 @@
+"""Record keys that are made of the values of key fields, as Hudi's key generators make them."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import as_one_array, field_array
+from hudi_pyspark.columns.java_text import java_text
+from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NULL_PART = "__null__"
+_EMPTY_PART = "__empty__"
+
+
+def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
+    """Fill the record key column from its key fields; () leaves the table as it is."""
+    if not key_fields:
+        return table
+    keys = record_keys(table, key_fields)
+    index = table.schema.get_field_index(RECORD_KEY_COLUMN)
+    return table.set_column(index, table.schema.field(index), keys)
+
+
+def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
+    """Return the record key of each row, as Hudi's key generators make it."""
+    # The key of one field is its text. Several fields are ``field:text`` joined by commas, with
+    # null and empty text spelt out. CorruptTableError: all of a row are null or empty.
+    texts = [_java_text(field_array(table, name, role="record key field")) for name in key_fields]
+    if len(texts) == 1:
+        _check_named(pc.is_null(texts[0]), key_fields)
+        return texts[0]
+    parts = [
+        pc.binary_join_element_wise(f"{name}:", _part(text), "")
+        for name, text in zip(key_fields, texts, strict=True)
+    ]
+    is_unnamed = (pc.equal(pc.fill_null(text, ""), "") for text in texts)
+    _check_named(reduce(pc.and_, is_unnamed), key_fields)
+    return as_one_array(pc.binary_join_element_wise(*parts, ","))
+
+
+def _part(text: pa.Array) -> pa.Array:
+    filled = pc.fill_null(text, _NULL_PART)
+    return pc.if_else(pc.equal(filled, ""), _EMPTY_PART, filled)
+
+
+def _check_named(unnamed: pa.Array, key_fields: Sequence[str]) -> None:
+    if pc.any(unnamed).as_py():
+        raise CorruptTableError(f"a record has no value in its key fields {', '.join(key_fields)}")
+
+
+def _java_text(values: pa.Array) -> pa.Array:
+    """Print values as Hudi's key generators print Spark's internal values."""
+    data_type = values.type
+    if pa.types.is_float64(data_type) or pa.types.is_float32(data_type):
+        return java_text(values)
+    if pa.types.is_date32(data_type):
+        return values.cast(pa.int32()).cast(pa.string())
+    if pa.types.is_timestamp(data_type):
+        return values.cast(pa.int64()).cast(pa.string())
+    return values.cast(pa.string())
