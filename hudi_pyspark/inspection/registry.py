@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.options.option import options_of
-from hudi_pyspark.options.read_options import INSPECT, SPARK_OPTIONS, TableOptions
+from hudi_pyspark.options.read_options import CATALOG_PREFIX, INSPECT, SPARK_OPTIONS, TableOptions
 from hudi_pyspark.storage_options import is_storage_option
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ class InspectionCall:
         known = {parameter.name: parameter for parameter in parameters}  # without self
         arguments: dict[str, str | bool | int] = {}
         for key, text in given.items():
-            if key in SPARK_OPTIONS or key in table_keys or is_storage_option(key):
+            is_setting = is_storage_option(key) or key.startswith(CATALOG_PREFIX)
+            if key in SPARK_OPTIONS or key in table_keys or is_setting:
                 continue
             if not key.startswith(f"{INSPECT}."):
                 raise InvalidOptionError(f"option {key} cannot be combined with {INSPECT}")

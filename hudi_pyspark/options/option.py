@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -88,8 +88,7 @@ class Kind(Generic[_T_co]):
     values: str  # for docs/options.md, as Markdown
     # Takes the option's key, for errors, and a value, typed or as text; returns it typed.
     parse: Callable[[str, object], _T_co]
-    default: _T_co  # of options that name no other one
-    is_secret: bool = False  # no error shows a value
+    default: _T_co
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,45 +96,38 @@ class Option:
     """One option; texts are Markdown for docs/options.md."""
 
     key: str  # Apache Hudi's, or the field's name if Apache Hudi does not have the option
-    kind: Kind[object]
-    default: object
-    meaning: str
+    short_name: str  # the field's name beside a key of Apache Hudi; "" if it has a word for a key
     other_keys: tuple[str, ...]  # older keys, or those of hudi-rs 0.1 to 0.5, that mean the same
+    kind: Kind[object]
+    meaning: str
     in_streams: bool  # whether a stream takes it
-    short_name: str = ""  # the field's name beside a key of Apache Hudi
 
     @property
     def names(self) -> tuple[str, ...]:
         """All names that it may be given by."""
         return tuple(name for name in (self.key, self.short_name, *self.other_keys) if name)
 
+    def parse(self, value: object) -> object:
+        """Return a value, typed or as text, as the type of its kind."""
+        return self.kind.parse(self.key, value)
 
-def option(
-    meaning: str,
-    kind: Kind[_T],
-    key: str = "",
-    *,
-    default: _T | None = None,
-    other_keys: tuple[str, ...] = (),
-    in_streams: bool = True,
-) -> _T:
-    """Define a field of a dataclass that is an option; see `Option`."""
-    value = kind.default if default is None else default
-    defined = Option(key, kind, value, meaning, other_keys, in_streams)
-    return field(default=value, metadata={_OPTION: defined})
+
+def option(meaning: str, kind: Kind[_T], keys: str = "", *, in_streams: bool = True) -> _T:
+    """Define a field of a dataclass that is an option; blanks between its keys."""
+    defined = {"meaning": meaning, "kind": kind, "in_streams": in_streams}
+    return field(default=kind.default, metadata={_OPTION: (keys, defined)})
 
 
 def options_of(kind: type[DataclassInstance]) -> dict[str, Option]:
     """Return the options among the fields of a class, by the field's name, in their order."""
-    defined = {f.name: f.metadata[_OPTION] for f in fields(kind) if _OPTION in f.metadata}
-    return {
-        name: replace(
-            option,
-            key=option.key or name,
-            short_name=name if option.key.startswith(("hoodie.", "as.of.")) else "",
-        )
-        for name, option in defined.items()
-    }
+    options = {}
+    for name, (keys, defined) in (
+        (f.name, f.metadata[_OPTION]) for f in fields(kind) if _OPTION in f.metadata
+    ):
+        key, *others = keys.split() or [name]
+        short_name = name if key.startswith(("hoodie.", "as.of.")) else ""
+        options[name] = Option(key, short_name, tuple(others), **defined)
+    return options
 
 
 def as_text(value: object) -> str:
@@ -173,8 +165,8 @@ def word(
     return _words(members | others, next(iter(kind)), error)
 
 
-def whole_number(values: str = "", most: int | None = _MAX_INT) -> Kind[int]:
-    """Make the kind of whole numbers from 1 to `most`; None for no bound. 0 is the default."""
+def whole_number(values: str = "", *, default: int = 0, most: int | None = _MAX_INT) -> Kind[int]:
+    """Make the kind of whole numbers from 1 to `most`; None for no bound."""
     bound = f"to {most}" if most is not None else "on"
 
     def parse(name: str, value: object) -> int:
@@ -184,14 +176,12 @@ def whole_number(values: str = "", most: int | None = _MAX_INT) -> Kind[int]:
             raise InvalidOptionError(f"{name} is {text!r}; give a whole number from 1 {bound}")
         return number
 
-    return Kind(values or f"1 {bound}", parse, 0)
+    return Kind(values or f"from 1 {bound}", parse, default)
 
 
-def text(
-    values: str, parse: Callable[[str], str] = str, default: str = "", *, is_secret: bool = False
-) -> Kind[str]:
+def text(values: str, parse: Callable[[str], str] = str, default: str = "") -> Kind[str]:
     """Make the kind of a text, which `parse` may check."""
-    return Kind(values, lambda _name, value: parse(as_text(value)), default, is_secret)
+    return Kind(values, lambda _name, value: parse(as_text(value)), default)
 
 
 def parse_columns(name: str, value: object) -> tuple[str, ...]:
@@ -227,6 +217,7 @@ def _parse_start(given: str) -> str:
 
 
 BOOLEAN = _words({"true": True, "false": False}, default=False)
+SWITCH = Kind(BOOLEAN.values, BOOLEAN.parse, default=True)
 BOOLEAN_OR_TABLE: Kind[bool | None] = Kind(BOOLEAN.values, BOOLEAN.parse, None)
 CDC = _words({"latest_state": False, "false": False, "cdc": True, "true": True}, default=False)
 COLUMNS: Kind[tuple[str, ...] | None] = Kind("names with commas between", parse_columns, None)
@@ -238,5 +229,7 @@ INDEXES = Kind(
 INSTANT: Kind[str | None] = Kind(
     "an instant, see below", lambda _name, value: parse_as_of(as_text(value)), None
 )
+ANY_NUMBER = whole_number(most=None)  # 0 for no limit
+FUNCTION = text("`module:function`")
 RANGE_INSTANT = text("an instant, digits of any length, `earliest`", parse_range_instant)
 START = text("`earliest`, `latest`, an instant", _parse_start, "earliest")

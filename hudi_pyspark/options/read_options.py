@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
 from hudi_pyspark.options.option import (
+    ANY_NUMBER,
     BOOLEAN,
     BOOLEAN_OR_TABLE,
     CDC,
     COLUMNS,
+    FUNCTION,
     INDEXES,
     INSTANT,
     RANGE_INSTANT,
     START,
+    SWITCH,
     CdcFormat,
     HollowCommits,
     Index,
@@ -41,8 +44,6 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-    from hudi_pyspark.options.option import Option
-
     _T = TypeVar("_T", bound=DataclassInstance)
 
 CATALOG_PREFIX: Final = "catalog."  # of the settings of a catalog
@@ -55,27 +56,12 @@ class TableOptions:
 
     path: str = option("the folder that has `.hoodie` in it", text("one base path, no glob"))
     table: str = option(
-        "instead of a path, the name of the table in a [catalog](storage.md#catalogs)",
+        "instead of a path, a name in a [catalog](storage.md#catalogs), with the settings "
+        "`catalog.type`, `catalog.uri` and so on",
         text("`catalog.schema.table`"),
     )
-    catalog_type: str = option(
-        "the kind of catalog", text("`hive`, `glue`, `unity` or `polaris`"), "catalog.type"
-    )
-    catalog_uri: str = option("where it is", text("a URI"), "catalog.uri")
-    catalog_token: str = option(
-        "bearer token for Unity Catalog or Polaris",
-        text("a secret", is_secret=True),
-        "catalog.token",
-    )
-    catalog_credential: str = option(
-        "exchanged for a token by Polaris",
-        text("`id:secret`", is_secret=True),
-        "catalog.credential",
-    )
-    catalog_region: str = option("of Glue", text("a region"), "catalog.region")
     credentials_provider: str = option(
-        "supplies [short-lived credentials](storage.md#short-lived-credentials)",
-        text("`module:function`"),
+        "supplies [short-lived credentials](storage.md#short-lived-credentials)", FUNCTION
     )
     inspect: str = option(
         "instead of its rows, a [table about the table](looking-inside.md); arguments are the "
@@ -90,18 +76,18 @@ class IncrementalOptions:
 
     # digits, exclusive
     begin: str = option(
-        "incremental and CDC queries, required: what was written after it",
+        "required: what was written after it",
         RANGE_INSTANT,
-        "hoodie.datasource.read.begin.instanttime",
-        other_keys=("hoodie.read.start.timestamp", "hoodie.read.file_group.start_timestamp"),
+        "hoodie.datasource.read.begin.instanttime hoodie.read.start.timestamp "
+        "hoodie.read.file_group.start_timestamp",
         in_streams=False,
     )
     # digits, inclusive; "" for the latest
     end: str = option(
         "up to it, inclusive; by default the latest",
         RANGE_INSTANT,
-        "hoodie.datasource.read.end.instanttime",
-        other_keys=("hoodie.read.end.timestamp", "hoodie.read.file_group.end_timestamp"),
+        "hoodie.datasource.read.end.instanttime hoodie.read.end.timestamp "
+        "hoodie.read.file_group.end_timestamp",
         in_streams=False,
     )
     cdc: bool = option(
@@ -109,9 +95,7 @@ class IncrementalOptions:
         CDC,
         "hoodie.datasource.query.incremental.format",
     )
-    cdc_format: CdcFormat = option(
-        "images of changes as JSON text, or as structs of the table's columns", word(CdcFormat)
-    )
+    cdc_format: CdcFormat = option("images as JSON text, or as structs", word(CdcFormat))
     on_missing: OnMissing = option(
         "if commits or files of the range are gone: its latest rows, an error, or what can still "
         "be answered, the first and last with a warning. A CDC query cannot scan: it fails",
@@ -119,41 +103,38 @@ class IncrementalOptions:
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
     )
     range_merge: RangeMerge = option(
-        "incremental query: merge rows of the range among themselves, as Apache Hudi does, or with "
-        "all rows at its end; [which one to take](incremental-and-cdc.md#rows-that-arrive-late)",
+        "merge rows of the range among themselves, as Apache Hudi does, or with all rows at its "
+        "end; [which one to take](incremental-and-cdc.md#rows-that-arrive-late)",
         word(RangeMerge),
     )
     incremental_path_glob: str = option(
-        "incremental query: only file slices with a file whose full path ends like it",
+        "only file slices with a file whose full path ends like it",
         text("a glob"),
         "hoodie.datasource.read.incr.path.glob",
     )
     skip_compaction: bool = option(
-        "incremental query: leave out `commit` actions of a MERGE_ON_READ table",
+        "leave out `commit` actions of a MERGE_ON_READ table",
         BOOLEAN,
         "hoodie.datasource.read.incr.skip_compact",
     )
     skip_clustering: bool = option(
-        "incremental query: leave out clusterings",
-        BOOLEAN,
-        "hoodie.datasource.read.incr.skip_cluster",
+        "leave out clusterings", BOOLEAN, "hoodie.datasource.read.incr.skip_cluster"
     )
     # 0 for the table's own
     table_version: int = option(
-        "incremental query: below 8 ranges compare requested times, from 8 on completion times",
+        "below 8 ranges compare requested times, from 8 on completion times",
         whole_number("a table version; by default the table's"),
         "hoodie.datasource.read.incr.table.version",
         in_streams=False,
     )
     use_end_schema: bool = option(
-        "incremental query: the schema at the end of the range, not the latest",
+        "the schema at the end of the range, not the latest",
         BOOLEAN,
         "hoodie.datasource.read.schema.use.end.instanttime",
         in_streams=False,
     )
     hollow_commits: HollowCommits = option(
-        "incremental query before version 8, with a pending commit inside the range: refuse, "
-        "end before it, or read on",
+        "before version 8, with a pending commit inside the range: refuse, end before it, read on",
         word(HollowCommits),
         "hoodie.read.timeline.holes.resolution.policy",
     )
@@ -193,46 +174,38 @@ class ReadOptions:
     query_type: QueryType = option(
         "base files merged with log files, base files alone, or what a range of commits wrote",
         word(QueryType, UnknownQueryTypeError),
-        "hoodie.datasource.query.type",
-        other_keys=("hoodie.datasource.view.type", "hoodie.read.query.type"),
+        "hoodie.datasource.query.type hoodie.datasource.view.type hoodie.read.query.type",
     )
     # as the user wrote it; see instant_text.resolve_as_of
     as_of: str | None = option(
         "the table as it was, its schema included",
         INSTANT,
-        "as.of.instant",
-        other_keys=("hoodie.read.as.of.timestamp",),
+        "as.of.instant hoodie.read.as.of.timestamp",
         in_streams=False,
     )
-    columns: tuple[str, ...] | None = option(
-        "columns to read, in this order; the others are neither read nor decoded", COLUMNS
-    )
+    columns: tuple[str, ...] | None = option("columns to read, in this order", COLUMNS)
     # see sql_text.parse_filter
     filter: str = option(
         "rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS "
         "NULL`, `AND`, `OR`, `NOT`",
         text("a condition, as in a WHERE clause"),
     )
-    include_meta_columns: bool = option(
-        "`false` leaves the `_hoodie_*` columns out", BOOLEAN, default=True
-    )
+    include_meta_columns: bool = option("whether `_hoodie_*` columns are read", SWITCH)
     batch_rows: int = option(
-        "maximum rows of an Arrow batch; wide rows of base files come in fewer, about 64 MiB",
-        whole_number(),
-        default=16_384,
-        other_keys=("hoodie.read.stream.batch_size",),
+        "most rows of an Arrow batch; wide rows of base files come in fewer, about 64 MiB",
+        whole_number(default=16_384),
+        "batch_rows hoodie.read.stream.batch_size",
     )
     task_bytes: int = option(
         "bytes that a Spark task should read: small file slices share a task, large base files "
         "without logs are read by several; there are never more than 100,000 tasks",
-        whole_number(),
-        default=64 << 20,
+        whole_number(default=64 << 20),
     )
     # 0 for the worker's default
     merge_memory: int = option(
-        "memory for the log records of a file slice while it is merged; beyond it they go to local "
-        "disk. By default 1 GiB, at most a third of `spark.executor.pyspark.memory` per task",
-        whole_number("bytes, from 1 on", 2**63 - 1),
+        "for the log records of a file slice while it is merged; beyond it they go to local disk. "
+        "By default 1 GiB, at most a third of `spark.executor.pyspark.memory` per task",
+        whole_number("bytes, from 1 on", most=2**63 - 1),
         "hoodie.memory.merge.max.size",
     )
     # "" for the worker's default
@@ -250,19 +223,15 @@ class ReadOptions:
         "hoodie.datasource.merge.type",
     )
     payload_merger: str = option(
-        "[merges the records](migration.md#your-own-mergers) of your own payload class",
-        text("`module:function`"),
+        "[merges the records](migration.md#your-own-mergers) of your own payload class", FUNCTION
     )
     use_record_positions: bool = option(
-        "merge by row position where the log blocks carry positions that can be used",
-        BOOLEAN,
+        "merge by row position where log blocks carry usable positions",
+        SWITCH,
         "hoodie.merge.use.record.positions",
-        default=True,
     )
     verify_checksums: bool = option(
-        "compare the pages of Parquet base files with their checksums; GZIP always does",
-        BOOLEAN,
-        default=True,
+        "compare the pages of Parquet base files with their checksums; GZIP always does", SWITCH
     )
     partition_values_from_path: bool = option(
         "take partition columns from the path even if the files hold them",
@@ -275,24 +244,20 @@ class ReadOptions:
         "hoodie.schema.on.read.enable",
     )
     delete_field: str = option(
-        "the column that marks deletes instead of the table's; only together with the marker",
-        text("a column"),
-        DELETE_FIELD,
+        "marks deletes instead of the table's; with `delete_marker`", text("a column"), DELETE_FIELD
     )
     delete_marker: str = option("its value in deleted records", text("a text"), DELETE_MARKER)
     bootstrap_base_path: str = option(
-        "replaces `hoodie.bootstrap.base.path` of a bootstrapped table, see below",
-        text("a path or URI"),
+        "replaces `hoodie.bootstrap.base.path`, see below", text("a path or URI")
     )
     use_metadata_table: bool = option(
         "find files in the metadata table where it can be relied upon; else list folders",
-        BOOLEAN,
+        SWITCH,
         "hoodie.metadata.enable",
-        default=True,
     )
     data_skipping: frozenset[Index] = option(
-        "skip files by all, none or some of the metadata table's indexes, if it is used; the "
-        "record index finds one row of several with the same key",
+        "skip files by indexes of the metadata table, if it is used; the record index finds one "
+        "row of several with the same key",
         INDEXES,
         "hoodie.enable.data.skipping",
     )
@@ -342,16 +307,12 @@ class StreamOptions:
     """The options that only streams have; a batch ignores them."""
 
     start_offset: str = option(
-        "stream: where it starts, exclusive", START, "hoodie.datasource.streaming.startOffset"
+        "where it starts, exclusive", START, "hoodie.datasource.streaming.startOffset"
     )
-    # 0 for no limit
-    max_commits: int = option(
-        "stream: maximum commits per batch", whole_number("from 1 on", None), "maxCommitsPerTrigger"
-    )
-    # 0 for no limit
+    max_commits: int = option("most commits of a batch", ANY_NUMBER, "maxCommitsPerTrigger")
     max_bytes: int = option(
-        "stream: maximum bytes that the commits of one batch wrote, but one commit at least",
-        whole_number("from 1 on", None),
+        "most bytes that the commits of a batch wrote, but one commit at least",
+        ANY_NUMBER,
         "maxBytesPerTrigger",
     )
 
@@ -403,9 +364,11 @@ class GivenOptions:
             known = BY_NAME.get(name.lower())
             if known is None or (known.key == query_type and value == ""):
                 continue
-            if known.key in values and not _say_the_same(known, values[known.key], value):
-                shown = "" if known.kind.is_secret else f", as {values[known.key]!r} and {value!r}"
-                raise InvalidOptionError(f"option {known.key} is given twice{shown}")
+            first = values.get(known.key, value)
+            if first != value and known.parse(first) != known.parse(value):
+                raise InvalidOptionError(
+                    f"option {known.key} is given twice, as {first!r} and {value!r}"
+                )
             values[known.key] = value
         given = cls(values)
         if query_type not in values and given.has("cdc") and given.value("cdc"):
@@ -418,24 +381,14 @@ class GivenOptions:
 
     def value(self, name: str) -> object:
         """Return the typed value of a field's option, or its default."""
-        option = _BY_FIELD[name]
-        if option.key not in self.values:
-            return option.default
-        return option.kind.parse(option.key, self.values[option.key])
+        known = _BY_FIELD[name]
+        given = self.has(name)
+        return known.parse(self.values[known.key]) if given else known.kind.default
 
     def parse(self, kind: type[_T], **others: object) -> _T:
         """Make the value of a class from its options and other fields."""
         make: Callable[..., _T] = kind
         return make(**{name: self.value(name) for name in options_of(kind)}, **others)
-
-
-def _say_the_same(option: Option, one: object, other: object) -> bool:
-    if one == other:
-        return True
-    try:
-        return option.kind.parse(option.key, one) == option.kind.parse(option.key, other)
-    except InvalidOptionError:
-        return False
 
 
 def columns_text(columns: object) -> str:
@@ -514,7 +467,7 @@ def _check_other_option(name: str, value: str) -> None:
         raise UnsupportedQueryError(f"option {name} is not supported: {reason}")
     if reason is not None or name in _IGNORED or name.startswith(_IGNORED_PREFIXES):
         return
-    if is_storage_option(name):
+    if is_storage_option(name) or name.startswith(CATALOG_PREFIX):
         return
     is_key = name.startswith("hoodie.")
     short_names = {n.lower(): n for option in OPTIONS for n in option.names if "." not in n}

@@ -131,8 +131,7 @@ ALIASES = [
 @pytest.mark.parametrize(("key", "alias", "text"), ALIASES, ids=[alias for _, alias, _ in ALIASES])
 def test_key_and_alias_may_say_the_same_but_not_contradict(key, alias, text):
     assert parse({key: text, alias: text}) == parse({key: text}) == parse({alias: text})
-    pattern = f"option {key} is given twice, as '{text}' and 'other'"
-    with pytest.raises(InvalidOptionError, match=pattern):
+    with pytest.raises(InvalidOptionError, match="'other'"):
         parse({key: text, alias: "other"})
 
 

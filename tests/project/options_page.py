@@ -1,12 +1,26 @@
-"""The table of docs/options.md, made from `OPTIONS`; writes the page when it is run as a module."""
+"""The tables of docs/options.md, made from the options' classes.
+
+Run as a module, it writes the page.
+"""
 
 from pathlib import Path
 
-from hudi_pyspark.options.option import Index, Option, as_text
-from hudi_pyspark.options.read_options import OPTIONS
+from hudi_pyspark.options.option import Index, Option, as_text, options_of
+from hudi_pyspark.options.read_options import (
+    IncrementalOptions,
+    ReadOptions,
+    StreamOptions,
+    TableOptions,
+)
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 
+KINDS = {
+    "The table": TableOptions,
+    "The read": ReadOptions,
+    "Incremental and CDC queries": IncrementalOptions,
+    "Streams": StreamOptions,
+}
 # The text before and after these lines is written by hand.
 BEGIN = "<!-- Made by `make docs` from hudi_pyspark/options/read_options.py: change it there. -->\n"
 END = "<!-- Here ends what `make docs` makes. -->\n"
@@ -17,15 +31,19 @@ def render(page: str) -> str:
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
     head = ["| Option | Alias | Values | Default | Meaning |", "|---|---|---|---|---|"]
-    table = "\n".join([*head, *map(_row, OPTIONS)])
-    return f"{before}{BEGIN}\n{table}\n\n{END}{after}"
+    tables = [
+        "\n".join([f"## {title}", "", *head, *map(_row, options_of(kind).values())])
+        for title, kind in KINDS.items()
+    ]
+    return "\n\n".join([before + BEGIN.rstrip(), *tables, END + after])
 
 
 def default_text(option: Option) -> str:
     """Return what the page says about the default of an option."""
-    if option.default in ("", None, 0, frozenset(Index)) and option.default is not False:
+    default = option.kind.default
+    if default in ("", None, 0, frozenset(Index)) and default is not False:
         return ""
-    text = as_text(option.default)
+    text = as_text(default)
     return text if text.isdigit() else f"`{text}`"
 
 
