@@ -350,7 +350,6 @@ class HudiTable:
         return diff_snapshots(before, after, keys, compared)
 
     def _key_columns(self, known: Sequence[str]) -> list[str]:
-        """Return the columns that identify a row."""
         config = self.config
         if config.populate_meta_fields:
             return [PARTITION_PATH_COLUMN, RECORD_KEY_COLUMN]
@@ -491,7 +490,6 @@ def _known_settings(catalog: Mapping[str, str]) -> dict[str, str]:
 
 
 def _catalog_settings(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a catalog among options, without their prefix."""
     return {
         name.removeprefix(CATALOG_PREFIX): value
         for name, value in options.items()

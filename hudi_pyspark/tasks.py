@@ -105,8 +105,8 @@ class PartitionValues:
         constants = self.constants
         for name in self.from_path:
             if name in rows.schema.names and name not in self.never_read:
-                kind = rows.schema.field(name).type
-                rows = _replace(rows, name, repeat(constants[name].cast(kind), rows.num_rows))
+                data_type = rows.schema.field(name).type
+                rows = _replace(rows, name, repeat(constants[name].cast(data_type), rows.num_rows))
         for name in self.null_or_empty:
             if name in rows.schema.names:
                 is_empty = pc.equal(rows.column(name), _EMPTY)

@@ -138,7 +138,6 @@ class PolarisTable(CredentialsProvider):
     credential: str = field(repr=False)
 
     def load(self) -> Mapping[str, Any]:
-        """Return the answer to the request for the table."""
         return _call(self.url, "polaris", token=self.token or self._exchanged())
 
     def credentials(self, location: str) -> Mapping[str, object]:

@@ -28,7 +28,8 @@ from hudi_pyspark.errors import (
 # What people look for by another name.
 _MEANT = {
     "explain": "scan --explain",
-    "show": "head",
+    "show": "scan --limit 10",
+    "head": "scan --limit 10",
     "compactions": "services",
     "cat": "scan' or 'log records",
 }
@@ -92,7 +93,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "column-statistics": look.column_statistics,
     "stats": look.stats,
     "properties": look.properties,
-    "head": rows.head,
     "count": rows.count,
     "lookup": rows.lookup,
     "scan": rows.scan,

@@ -21,7 +21,7 @@ from hudi_pyspark.doctor.examination import examine_table
 from hudi_pyspark.doctor.finding import Finding, Severity
 
 DEMO_TABLE = "orders"
-_DEMO_COMMANDS = ("describe", "timeline", "slices", "head", "count")
+_DEMO_COMMANDS = ("describe", "timeline", "slices", "scan --limit 10", "count")
 
 
 def doctor(
@@ -113,10 +113,11 @@ def _show_demo(context: typer.Context, folder: Path) -> None:
     )
     hudi_py = context.find_root().command
     assert isinstance(hudi_py, TyperGroup)
-    for name in _DEMO_COMMANDS:
+    for line in _DEMO_COMMANDS:
+        name, *others = line.split()
         say("")
-        say(Text(f"$ hudi-py {name} {path}", style="bold"))
+        say(Text(" ".join(["$ hudi-py", name, path, *others]), style="bold"))
         command = hudi_py.commands[name]
-        with command.make_context(name, [path], parent=context) as arguments:
+        with command.make_context(name, [path, *others], parent=context) as arguments:
             command.invoke(arguments)
     say("")

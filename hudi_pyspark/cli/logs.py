@@ -60,7 +60,6 @@ def _is_damaged(table: pa.Table) -> bool:
 
 
 def _with_problem(columns: tuple[str, ...], table: pa.Table) -> tuple[str, ...]:
-    """Add the column of problems if there are any."""
     return (*columns, "problem") if _is_damaged(table) else columns
 
 

@@ -19,6 +19,7 @@ from hudi_pyspark.cli.arguments import (
 )
 from hudi_pyspark.cli.printing import say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
+from hudi_pyspark.description import duration_text
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.options.instant_text import local_now
@@ -100,9 +101,9 @@ def commits(
     clock = now.replace(tzinfo=None)
     moments = map(moment_of, commits.column(time).to_pylist())
     spans = [None if moment is None else clock - moment for moment in moments]
-    ages = [None if span is None else _time_text(round(span.total_seconds())) for span in spans]
+    ages = [None if span is None else duration_text(span.total_seconds()) for span in spans]
     durations = [
-        None if milliseconds is None else _time_text(milliseconds / 1000)
+        None if milliseconds is None else f"{milliseconds / 1000:.3g} s"
         for milliseconds in commits.column("milliseconds").to_pylist()
     ]
     shown = commits.add_column(2, "age", pa.array(ages, pa.string()))
@@ -112,14 +113,6 @@ def commits(
     shown = shown.set_column(position + 1, "extra_metadata", pa.array(extra, pa.string()))
     brief = (time, *(_COMMITS if has_completion_times else _COMMITS[:-1]))
     show(shown, output, brief=() if wide else brief)
-
-
-def _time_text(seconds: float) -> str:
-    """Return a time in its largest unit."""
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if abs(seconds) >= length:
-            return f"{int(seconds / length)} {unit}"
-    return f"{seconds:.3g} s"
 
 
 def commit(

@@ -1,4 +1,4 @@
-"""Commands that read rows: head, count, lookup, scan, diff."""
+"""Commands that read rows: count, lookup, scan, diff."""
 
 import sys
 from collections import Counter
@@ -44,29 +44,6 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 FileFormat = Literal["parquet", "csv", "json"]
 STANDARD_OUTPUT = "-"
-
-
-def head(
-    path: PathArgument,
-    *,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, help="Maximum number of rows.")
-    ] = 10,
-    columns: ColumnsOption = None,
-    filter_text: FilterOption = None,
-    as_of: AsOfOption = None,
-    begin: BeginOption = None,
-    end: EndOption = None,
-    query_type: QueryTypeOption = None,
-    options: ReadOptions = None,
-    output: OutputOption = "table",
-    meta: Annotated[bool, typer.Option("--meta", help="Include the _hoodie_* columns.")] = False,
-) -> None:
-    """Print the first rows of a scan; the order of rows is not defined."""
-    instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
-    given = _options(options, columns=columns, filter=filter_text, **instants)
-    table = HudiTable(path).scan_with(given, limit=limit).to_arrow()
-    _show_rows(table, output, hides_meta=columns is None and not meta)
 
 
 def count(
@@ -252,7 +229,6 @@ def _opened(place: str, *, overwrite: bool) -> Iterator[IO[bytes] | pa.NativeFil
 def _writing(
     file_format: FileFormat, schema: pa.Schema, sink: IO[bytes] | pa.NativeFile
 ) -> Iterator[Callable[[pa.Table], object]]:
-    """Yield a function that writes rows."""
     if file_format == "parquet":
         with pq.ParquetWriter(sink, schema) as writer:
             yield writer.write_table

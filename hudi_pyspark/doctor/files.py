@@ -176,29 +176,6 @@ def check_sizes(
         if findings:
             message = f"none of {len(sized)} files is shorter than its commit recorded"
         yield Finding(Severity.OK, SIZES, "", message)
-    yield from _long_logs(view)
-
-
-def _long_logs(view: TableView) -> Iterator[Finding]:
-    """Find file groups that every snapshot read merges at a greater cost than reading them."""
-    ratios = {
-        s.file_id: sum(log.size for log in s.log_files) / s.base_file.size
-        for s in view.file_slices(check_files=False)
-        if s.base_file is not None and s.base_file.size
-    }
-    longer = {file_id: ratio for file_id, ratio in ratios.items() if ratio > 1}
-    if longer:
-        most = max(longer, key=lambda file_id: longer[file_id])
-        yield Finding(
-            Severity.NOTE,
-            SIZES,
-            most,
-            f"{counted(len(longer), 'file group')} of {len(ratios)} have more bytes of log files "
-            f"than of their base file, this one {longer[most]:.1f} times as many. Snapshot reads "
-            "merge them",
-            "Compact the table (Spark SQL: CALL run_compaction(op => 'scheduleAndExecute', …)); "
-            "`hudi-py slices --sort log-ratio` lists the groups",
-        )
 
 
 def _judge_size(view: TableView, path: str, committed: int, stored: int) -> Finding | None:

@@ -169,8 +169,8 @@ def keys_array(keys: Sequence[str] | None) -> pa.Array | None:
 
 def _listed_texts(parts: Sequence[Predicate], name: str, schema: pa.Schema) -> list[str] | None:
     """Return the values that a filter lists for a column, as text; None for any."""
-    kind = schema.field(name).type if name in schema.names else pa.null()
-    if not (pa.types.is_string(kind) or pa.types.is_integer(kind)):
+    data_type = schema.field(name).type if name in schema.names else pa.null()
+    if not (pa.types.is_string(data_type) or pa.types.is_integer(data_type)):
         return None
     values = _listed(parts, name)
     if values is None or not all(isinstance(value, str | int) for value in values):

@@ -54,7 +54,6 @@ class Operator(enum.Enum):
 
     @property
     def compute(self) -> Callable[[pa.Array, pa.Scalar], pa.Array]:
-        """The comparison of Arrow."""
         return _OPERATORS[self][2]
 
 
@@ -81,7 +80,6 @@ class Comparison:
     value: pa.Scalar  # of the type that both sides are compared in; never null or NaN
 
     def negate(self) -> Comparison:
-        """Return the comparison with the opposite operator."""
         return replace(self, operator=self.operator.negated)
 
     def evaluate(self, rows: pa.Table) -> pa.Array:
@@ -243,20 +241,20 @@ def top_level_columns(predicate: Predicate | None, schema: pa.Schema) -> list[st
     return sorted({name if name in schema.names else name.partition(".")[0] for name in names})
 
 
-def compare(column: str, kind: pa.DataType, sign: Operator, literal: Literal) -> Comparison:
+def compare(column: str, data_type: pa.DataType, sign: Operator, literal: Literal) -> Comparison:
     """Compare a column with a literal, in a type that loses nothing of either.
 
     Text that is compared with a date or a time is parsed (ISO 8601). InvalidOptionError: the two
     cannot be compared.
     """
-    return Comparison(column, sign, _scalar(column, kind, literal))
+    return Comparison(column, sign, _scalar(column, data_type, literal))
 
 
-def is_in(column: str, kind: pa.DataType, literals: Sequence[Literal]) -> IsIn:
+def is_in(column: str, data_type: pa.DataType, literals: Sequence[Literal]) -> IsIn:
     """Look for a column's values among literals; see `compare`."""
     if not literals:
         raise InvalidOptionError(f"column {column!r}: the list of values is empty")
-    scalars = [_scalar(column, kind, literal) for literal in literals]
+    scalars = [_scalar(column, data_type, literal) for literal in literals]
     common = reduce(_common, (scalar.type for scalar in scalars))
     values = pa.array([_fitting(s.as_py(), common) for s in scalars], common)
     if pa.types.is_floating(common):
@@ -264,42 +262,43 @@ def is_in(column: str, kind: pa.DataType, literals: Sequence[Literal]) -> IsIn:
     return IsIn(column, values.unique())
 
 
-def _scalar(column: str, kind: pa.DataType, literal: Literal) -> pa.Scalar:
+def _scalar(column: str, data_type: pa.DataType, literal: Literal) -> pa.Scalar:
     """Return the literal in the type in which it is compared with values of a column."""
     for fits, convert in _LITERALS:
-        if fits(kind):
+        if fits(data_type):
             try:
-                return convert(kind, literal)
+                return convert(data_type, literal)
             except (TypeError, ValueError, OverflowError, pa.ArrowInvalid) as error:
                 reason = f": {error}" if str(error) else ""
                 raise InvalidOptionError(
-                    f"column {column!r} of type {kind} cannot be compared with {literal!r}{reason}"
+                    f"column {column!r} of type {data_type} cannot be compared with "
+                    f"{literal!r}{reason}"
                 ) from None
     raise InvalidOptionError(
-        f"column {column!r} of type {kind} can only be compared with IS NULL and IS NOT NULL"
+        f"column {column!r} of type {data_type} can only be compared with IS NULL and IS NOT NULL"
     )
 
 
-def _number(kind: pa.DataType, literal: Literal) -> pa.Scalar:
+def _number(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
     if isinstance(literal, bool) or not isinstance(literal, int | float | Decimal):
         raise TypeError("expected a number")
     if literal != literal:  # noqa: PLR0124  (NaN)
         raise ValueError("a filter cannot compare with NaN")
-    if isinstance(literal, float) or pa.types.is_floating(kind):
+    if isinstance(literal, float) or pa.types.is_floating(data_type):
         return pa.scalar(float(literal), pa.float64())
     exact = Decimal(literal)
     is_long = exact == exact.to_integral_value() and -(2**63) <= exact < 2**63
-    if pa.types.is_integer(kind) and is_long:
+    if pa.types.is_integer(data_type) and is_long:
         return pa.scalar(int(exact), pa.int64())
-    return pa.scalar(exact, _decimal_type(exact, kind))
+    return pa.scalar(exact, _decimal_type(exact, data_type))
 
 
-def _decimal_type(literal: Decimal, kind: pa.DataType) -> pa.DataType:
+def _decimal_type(literal: Decimal, data_type: pa.DataType) -> pa.DataType:
     """Return the decimal type that holds the literal and all values of a column."""
     _, digits, exponent = literal.as_tuple()
     if not isinstance(exponent, int):
         raise TypeError("expected a finite number")
-    column_whole, column_scale = _digits(kind)
+    column_whole, column_scale = _digits(data_type)
     scale = max(-exponent, column_scale)
     precision = scale + max(len(digits) + exponent, column_whole)
     if precision > _MAX_DECIMAL_DIGITS:
@@ -307,27 +306,31 @@ def _decimal_type(literal: Decimal, kind: pa.DataType) -> pa.DataType:
     return pa.decimal128(precision, scale)
 
 
-def _digits(kind: pa.DataType) -> tuple[int, int]:
+def _digits(data_type: pa.DataType) -> tuple[int, int]:
     """Return the digits of a number before and after its point."""
-    return (kind.precision - kind.scale, kind.scale) if pa.types.is_decimal(kind) else (19, 0)
+    return (
+        (data_type.precision - data_type.scale, data_type.scale)
+        if pa.types.is_decimal(data_type)
+        else (19, 0)
+    )
 
 
-def _instance_of(python: type, kind: pa.DataType, expected: str) -> _Convert:
+def _instance_of(python: type, data_type: pa.DataType, expected: str) -> _Convert:
     """Return the conversion of literals of a Python type, which refuses others."""
 
-    def convert(_kind: pa.DataType, literal: Literal) -> pa.Scalar:
+    def convert(_type: pa.DataType, literal: Literal) -> pa.Scalar:
         if not isinstance(literal, python):
             raise TypeError(expected)
-        return pa.scalar(literal, kind)
+        return pa.scalar(literal, data_type)
 
     return convert
 
 
-def _date(kind: pa.DataType, literal: Literal) -> pa.Scalar:
+def _date(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
     if isinstance(literal, datetime) or not isinstance(literal, date | str):
         raise TypeError("expected a date such as '2024-01-31'")
     value = date.fromisoformat(literal) if isinstance(literal, str) else literal
-    return pa.scalar(value, kind)
+    return pa.scalar(value, data_type)
 
 
 def parse_time(text: str) -> datetime:
@@ -335,16 +338,16 @@ def parse_time(text: str) -> datetime:
     return datetime.fromisoformat(text.removesuffix("Z") + ("+00:00" if text[-1:] == "Z" else ""))
 
 
-def _timestamp(kind: pa.DataType, literal: Literal) -> pa.Scalar:
+def _timestamp(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
     if isinstance(literal, str):
         literal = parse_time(literal)
     if not isinstance(literal, datetime):
         raise TypeError("expected a time such as '2024-01-31 12:00:00'")
-    if kind.tz and literal.tzinfo is None:
+    if data_type.tz and literal.tzinfo is None:
         raise TypeError("name the zone: '2024-01-31 12:00:00+00:00'")
-    if not kind.tz and literal.tzinfo is not None:
+    if not data_type.tz and literal.tzinfo is not None:
         raise TypeError("the column holds wall-clock times: leave out the zone")
-    return pa.scalar(literal, kind)
+    return pa.scalar(literal, data_type)
 
 
 _LITERALS: tuple[tuple[Callable[[pa.DataType], bool], _Convert], ...] = (
@@ -367,19 +370,19 @@ def _common(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     return pa.decimal128(min(_MAX_DECIMAL_DIGITS, scale + whole), scale)
 
 
-def _fitting(value: Literal, kind: pa.DataType) -> Literal:
-    if pa.types.is_decimal(kind) and isinstance(value, int):
+def _fitting(value: Literal, data_type: pa.DataType) -> Literal:
+    if pa.types.is_decimal(data_type) and isinstance(value, int):
         return Decimal(value)
-    return float(value) if pa.types.is_floating(kind) and isinstance(value, Decimal) else value
+    return float(value) if pa.types.is_floating(data_type) and isinstance(value, Decimal) else value
 
 
-def cast_to(values: pa.Array, kind: pa.DataType) -> pa.Array:
+def cast_to(values: pa.Array, data_type: pa.DataType) -> pa.Array:
     """Convert values to the type of a comparison, which holds all of them."""
-    if values.type == kind:
+    if values.type == data_type:
         return values
-    if pa.types.is_integer(values.type) and pa.types.is_decimal(kind):
+    if pa.types.is_integer(values.type) and pa.types.is_decimal(data_type):
         values = pc.cast(values, pa.decimal128(19, 0))
-    return pc.cast(values, kind, safe=not pa.types.is_floating(kind))
+    return pc.cast(values, data_type, safe=not pa.types.is_floating(data_type))
 
 
 def _regex(pattern: str) -> str:

@@ -130,22 +130,24 @@ class _Parser:
                 raise self._wrong("a comparison")
             sign = _SIGNS[self._take().text]
             return compare(*self._column(), sign.flipped, literal)
-        column, kind = self._column()
+        column, data_type = self._column()
         token = self._peek()
         if token.text in _SIGNS or token.text == "<=>":
             self._next += 1
-            return self._compare(column, kind, token.text)
+            return self._compare(column, data_type, token.text)
         if self._accept("IS"):
             negated = self._accept("NOT")
             self._expect("NULL")
             return IsNull(column, negated)
         if self._accept("NOT"):
-            return self._listed(column, kind).negate()
+            return self._listed(column, data_type).negate()
         if self._peek().is_word("IN", "BETWEEN", "LIKE"):
-            return self._listed(column, kind)
-        return compare(column, kind, Operator.EQUAL, literal=True)  # a boolean column by itself
+            return self._listed(column, data_type)
+        return compare(
+            column, data_type, Operator.EQUAL, literal=True
+        )  # a boolean column by itself
 
-    def _compare(self, column: str, kind: pa.DataType, sign: str) -> Predicate:
+    def _compare(self, column: str, data_type: pa.DataType, sign: str) -> Predicate:
         if self._peek().is_word("NULL"):
             if sign != "<=>":
                 raise InvalidOptionError(
@@ -156,25 +158,25 @@ class _Parser:
             return IsNull(column)
         literal = self._literal()
         if sign == "<=>":
-            equal = compare(column, kind, Operator.EQUAL, literal)
+            equal = compare(column, data_type, Operator.EQUAL, literal)
             return And((IsNull(column, is_negated=True), equal))  # false where it is null
-        return compare(column, kind, _SIGNS[sign], literal)
+        return compare(column, data_type, _SIGNS[sign], literal)
 
-    def _listed(self, column: str, kind: pa.DataType) -> Predicate:
+    def _listed(self, column: str, data_type: pa.DataType) -> Predicate:
         if self._accept("IN"):
             self._expect("(")
             literals = [self._literal()]
             while self._accept(","):
                 literals.append(self._literal())
             self._expect(")")
-            return is_in(column, kind, literals)
+            return is_in(column, data_type, literals)
         if self._accept("BETWEEN"):
-            low = compare(column, kind, Operator.GREATER_OR_EQUAL, self._literal())
+            low = compare(column, data_type, Operator.GREATER_OR_EQUAL, self._literal())
             self._expect("AND")
-            return And((low, compare(column, kind, Operator.LESS_OR_EQUAL, self._literal())))
+            return And((low, compare(column, data_type, Operator.LESS_OR_EQUAL, self._literal())))
         if self._accept("LIKE"):
             pattern = self._literal()
-            compare(column, kind, Operator.EQUAL, pattern)  # refuses other types than text
+            compare(column, data_type, Operator.EQUAL, pattern)  # refuses other types than text
             return Like(column, str(pattern))
         raise self._wrong("IN, BETWEEN or LIKE")
 
@@ -244,16 +246,16 @@ class _Parser:
 
     def _function(self, name: str) -> InvalidOptionError:
         argument = self._tokens[self._next + 1].text.strip("`")
-        column, kind = _resolve(argument, self._schema) or next(
+        column, data_type = _resolve(argument, self._schema) or next(
             (field.name, field.type) for field in self._schema
         )
         begin, end = "1", "10"
-        if pa.types.is_date(kind):
+        if pa.types.is_date(data_type):
             begin, end = "DATE '1998-01-01'", "DATE '1999-01-01'"
-        elif pa.types.is_timestamp(kind):
-            zone = "Z" if kind.tz else ""
+        elif pa.types.is_timestamp(data_type):
+            zone = "Z" if data_type.tz else ""
             begin, end = (f"TIMESTAMP '{year}-01-01 00:00:00{zone}'" for year in (1998, 1999))
-        elif pa.types.is_string(kind):
+        elif pa.types.is_string(data_type):
             begin, end = "'a'", "'b'"
         return InvalidOptionError(
             f"filter {self._text!r}: functions such as {name} are not supported. Compare the "

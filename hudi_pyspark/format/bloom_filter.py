@@ -77,7 +77,6 @@ class BloomFilter:
         return may_be_in
 
     def _places(self, keys: Sequence[bytes], length: int) -> npt.NDArray[np.int64]:
-        """Return the bits that each of some keys of one length sets."""
         data = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), length)
         hashes, seed = [], np.zeros(len(keys), np.uint32)
         for _ in range(self.hash_count):

@@ -106,12 +106,10 @@ class HudiScanner:
 
     @property
     def dataset_schema(self) -> pa.Schema:
-        """Columns of the dataset."""
         return self.source.schema
 
     @property
     def projected_schema(self) -> pa.Schema:
-        """Columns of the answer."""
         return self._of(self.source.schema.empty_table()).projected_schema
 
     def to_reader(self) -> pa.RecordBatchReader:
@@ -270,7 +268,6 @@ class HudiFragment(HudiDataset):
 
     @property
     def physical_schema(self) -> pa.Schema:
-        """Columns of the part."""
         return self.schema
 
     def scanner(  # type: ignore[override]  # as in pyarrow

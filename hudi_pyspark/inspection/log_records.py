@@ -107,7 +107,6 @@ def _merged_records(
 
 
 def _slice_of(view: TableView, path: str) -> FileSlice:
-    """Return the file slice of a log file."""
     partition, name = posixpath.split(path)
     try:
         parsed = LogFileName.parse(name)

@@ -94,7 +94,6 @@ class InspectionCall:
         return columns(inspection.view) if callable(columns) else columns
 
     def run(self, inspection: Inspection) -> pa.Table:
-        """Return the table."""
         method, _ = INSPECTION_TABLES[self.name]
         return method(inspection, **dict(self.arguments))
 

@@ -11,7 +11,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.inspection.commits import file_kind, known_schema
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, file_slices, files
 from hudi_pyspark.inspection.timeline import Rows, schema_of, table_of, with_columns
-from hudi_pyspark.table.partition import partition_scalars
+from hudi_pyspark.planning.partition_values import partition_scalars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -74,16 +74,14 @@ class TableOptions:
 class IncrementalOptions:
     """The options of an incremental or CDC query."""
 
-    # digits, exclusive
-    begin: str = option(
+    begin: str = option(  # digits, exclusive
         "required: what was written after it",
         RANGE_INSTANT,
         "hoodie.datasource.read.begin.instanttime hoodie.read.start.timestamp "
         "hoodie.read.file_group.start_timestamp",
         in_streams=False,
     )
-    # digits, inclusive; "" for the latest
-    end: str = option(
+    end: str = option(  # digits, inclusive; "" for the latest
         "up to it, inclusive; by default the latest",
         RANGE_INSTANT,
         "hoodie.datasource.read.end.instanttime hoodie.read.end.timestamp "
@@ -120,8 +118,7 @@ class IncrementalOptions:
     skip_clustering: bool = option(
         "leave out clusterings", BOOLEAN, "hoodie.datasource.read.incr.skip_cluster"
     )
-    # 0 for the table's own
-    table_version: int = option(
+    table_version: int = option(  # 0 for the table's own
         "below 8 ranges compare requested times, from 8 on completion times",
         whole_number("a table version; by default the table's"),
         "hoodie.datasource.read.incr.table.version",
@@ -176,16 +173,14 @@ class ReadOptions:
         word(QueryType, UnknownQueryTypeError),
         "hoodie.datasource.query.type hoodie.datasource.view.type hoodie.read.query.type",
     )
-    # as the user wrote it; see instant_text.resolve_as_of
-    as_of: str | None = option(
+    as_of: str | None = option(  # as the user wrote it; see instant_text.resolve_as_of
         "the table as it was, its schema included",
         INSTANT,
         "as.of.instant hoodie.read.as.of.timestamp",
         in_streams=False,
     )
     columns: tuple[str, ...] | None = option("columns to read, in this order", COLUMNS)
-    # see sql_text.parse_filter
-    filter: str = option(
+    filter: str = option(  # see sql_text.parse_filter
         "rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS "
         "NULL`, `AND`, `OR`, `NOT`",
         text("a condition, as in a WHERE clause"),
@@ -201,15 +196,13 @@ class ReadOptions:
         "without logs are read by several; there are never more than 100,000 tasks",
         whole_number(default=64 << 20),
     )
-    # 0 for the worker's default
-    merge_memory: int = option(
+    merge_memory: int = option(  # 0 for the worker's default
         "for the log records of a file slice while it is merged; beyond it they go to local disk. "
         "By default 1 GiB, at most a third of `spark.executor.pyspark.memory` per task",
         whole_number("bytes, from 1 on", most=2**63 - 1),
         "hoodie.memory.merge.max.size",
     )
-    # "" for the worker's default
-    spill_folder: str = option(
+    spill_folder: str = option(  # "" for the worker's default
         "where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files",
         text("a local folder"),
         "hoodie.memory.spillable.map.path",
@@ -376,7 +369,6 @@ class GivenOptions:
         return given
 
     def has(self, name: str) -> bool:
-        """Return whether the option of a field is given."""
         return key_of(name) in self.values
 
     def value(self, name: str) -> object:
@@ -428,33 +420,21 @@ _REFUSED = {
 # Switches of the JVM reader and of hudi-rs that change their speed or code path, never the rows.
 HUDI_RS_IGNORED: Final = frozenset(
     {
-        "hoodie.plan.listing.parallelism",
-        "hoodie.read.file.group.reader.version",
-        "hoodie.read.file.slice.read.concurrency",
-        "hoodie.read.input.partitions",
-        "hoodie.read.listing.parallelism",
-        "hoodie.read.scan.max.memory.size",
+        *("hoodie.plan.listing.parallelism", "hoodie.read.listing.parallelism"),
+        *("hoodie.read.file.group.reader.version", "hoodie.read.file.slice.read.concurrency"),
+        *("hoodie.read.input.partitions", "hoodie.read.scan.max.memory.size"),
     }
 )
 # Options that Spark itself hands to every source.
 SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
 _IGNORED = HUDI_RS_IGNORED | SPARK_OPTIONS
 _IGNORED_PREFIXES = (
-    "hoodie.common.diskmap.",
-    "hoodie.common.spillable.",
-    "hoodie.compaction.lazy.block.read",
-    "hoodie.compaction.reverse.log.read",
-    "hoodie.datasource.read.file.index.listing.",
+    *("hoodie.common.diskmap.", "hoodie.common.spillable.", "hoodie.compaction.lazy.block.read"),
+    *("hoodie.compaction.reverse.log.read", "hoodie.datasource.read.file.index.listing."),
     "hoodie.datasource.read.streaming.table.version",
-    "hoodie.datasource.read.use.new.parquet.file.format",
-    "hoodie.file.group.reader.enabled",
-    "hoodie.file.index.enable",
-    "hoodie.filesystem.view.",
-    "hoodie.hfile.block.cache.",
-    "hoodie.memory.",
-    "hoodie.metadata.",
-    "hoodie.optimized.log.blocks.scan.enable",
-    "spark.",
+    *("hoodie.datasource.read.use.new.parquet.file.format", "hoodie.file.group.reader.enabled"),
+    *("hoodie.file.index.enable", "hoodie.filesystem.view.", "hoodie.hfile.block.cache."),
+    *("hoodie.memory.", "hoodie.metadata.", "hoodie.optimized.log.blocks.scan.enable", "spark."),
 )
 
 
@@ -484,6 +464,5 @@ def _check_other_option(name: str, value: str) -> None:
 
 
 def _nearest(name: str, names: Mapping[str, str]) -> str:
-    """Return what the nearest name means; "" for none."""
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return names[near[0]] if near else ""

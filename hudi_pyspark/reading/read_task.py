@@ -152,7 +152,6 @@ def _slice_rows(task: ScanTask | None, storage: Storage) -> Iterator[pa.Table]:
 
 
 def _changes(task: CdcTask, operation: str, old: pa.Table | None, new: pa.Table | None) -> pa.Table:
-    """Return the change rows of one operation."""
     length = max(t.num_rows for t in (old, new) if t is not None)
     no_image = pa.nulls(length, pa.struct(list(task.images)))
     return _result(

@@ -132,7 +132,6 @@ def _lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
 
 
 def _is_written(commit_range: CommitRange, rows: pa.Table) -> Mask:
-    """Return the rows that the commits of a range wrote."""
     return commit_range.contains(rows.column(COMMIT_TIME_COLUMN))
 
 

@@ -45,7 +45,6 @@ class ReportIndex:
 
     @property
     def severity(self) -> Severity:
-        """The severity of the worst table."""
         return worst(entry.severity for entry in self.entries)
 
     def content(self) -> dict[str, Any]:
@@ -53,7 +52,6 @@ class ReportIndex:
         return {"title": self.title, "tables": [_row(*named) for named in self._named()]}
 
     def to_json(self) -> str:
-        """Return the rows as JSON."""
         return json.dumps(self.content(), indent=1, ensure_ascii=False)
 
     def save(self, folder: str | Path) -> Path:

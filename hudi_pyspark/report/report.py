@@ -1,8 +1,9 @@
-"""`Report`: the state of a table as one value, and the page that shows it."""
+"""`Report`: the state of a table as one value, its page, and what changed between two states."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -11,15 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hudi_pyspark.doctor.examination import examine
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.inspection.files import file_slices
 from hudi_pyspark.inspection.statistics import slice_figures
-from hudi_pyspark.options.instant_text import local_now, parse_instant
+from hudi_pyspark.options.instant_text import local_now, parse_instant, resolve_as_of
 from hudi_pyspark.report.advice import advise
-from hudi_pyspark.report.comparison import (
-    FORMAT,
-    compare_contents,
-    compare_instants,
-    load_content,
-)
 from hudi_pyspark.report.facts import Facts
 from hudi_pyspark.report.page import render
 from hudi_pyspark.report.sections import (
@@ -35,11 +31,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    import pyarrow as pa
+
     from hudi_pyspark.hudi_table import HudiTable
+    from hudi_pyspark.table.view import TableView
 
 _FRAME_HEIGHT = 900  # pixels, in notebooks
 _MOST_ALIKE = 5
 _SUFFIXES = (".html", ".json")
+FORMAT = 1  # of the content, as JSON
+_EMBEDDED = re.compile(r'<script type="application/json" id="content">(.*?)</script>', re.DOTALL)
+_MOST_PARTITIONS = 20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -65,7 +67,7 @@ class Report:
         """
         earlier, later, content_before = compare or "", "", None
         if compare is not None and Path(compare).suffix in _SUFFIXES:
-            content_before = load_content(Path(compare))
+            content_before = _load_content(Path(compare))
         elif compare is not None:
             earlier, _, later = compare.partition("..")
             parse_instant(earlier)
@@ -73,10 +75,10 @@ class Report:
         facts = Facts.of(table.view, now)
         content = _content(table, facts, now)
         if content_before is not None:
-            content["comparison"] = compare_contents(content_before, content)
+            content["comparison"] = _compare_contents(content_before, content)
         elif compare is not None:
             until = later or table.last_instant
-            content["comparison"] = compare_instants(facts.view, earlier, until, now)
+            content["comparison"] = _compare_instants(facts.view, earlier, until, now)
         return cls(content)
 
     @property
@@ -166,3 +168,79 @@ def _unchecked(facts: Facts) -> Finding:
         what += ", nor whether they are on the storage: the metadata table lists them"
     path = facts.view.storage.describe("")
     return Finding(Severity.NOTE, "doctor", "", what, f"hudi-py doctor '{path}' checks them")
+
+
+def _compare_instants(view: TableView, earlier: str, later: str, now: datetime) -> dict[str, Any]:
+    """Compare two states of a table."""
+    instants = [resolve_as_of(text, view, now) for text in (earlier, later)]
+    states = [file_slices(view, instant) for instant in instants]
+    names = [f"instant {instant}" for instant in instants]
+    return _changes(names, [slice_figures(s) for s in states], [_sizes(s) for s in states])
+
+
+def _compare_contents(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """Compare the contents of two reports of a table."""
+    both = (earlier, later)
+    names = [f"report of {content['made_at']}" for content in both]
+    sizes = [
+        {row["partition_path"]: row["bytes"] for row in content["storage"]["partitions"]}
+        for content in both
+    ]
+    return {
+        **_changes(names, [content["figures"] for content in both], sizes),
+        "new_findings": _missing_from(earlier, later["findings"]),
+        "solved_findings": _missing_from(later, earlier["findings"]),
+    }
+
+
+def _missing_from(content: Mapping[str, Any], found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    known = {(f["check"], f["subject"]) for f in content["findings"] if f["severity"] != "ok"}
+    return [f for f in found if f["severity"] != "ok" and (f["check"], f["subject"]) not in known]
+
+
+def _sizes(slices: pa.Table) -> dict[str, int]:
+    sums = [("base_bytes", "sum"), ("log_bytes", "sum")]
+    grouped = slices.group_by("partition_path").aggregate(sums).to_pylist()
+    return {r["partition_path"]: (r["base_bytes_sum"] or 0) + r["log_bytes_sum"] for r in grouped}
+
+
+def _changes(
+    names: list[str], numbers: list[dict[str, int]], sizes: list[dict[str, int]]
+) -> dict[str, Any]:
+    """Compare the figures of two states, and the bytes of their partitions."""
+    (then, now), (then_sizes, now_sizes) = numbers, sizes
+    paths = {*then_sizes, *now_sizes}
+    changes = {path: now_sizes.get(path, 0) - then_sizes.get(path, 0) for path in paths}
+    moved = sorted((p for p in paths if changes[p]), key=lambda p: (-abs(changes[p]), p))
+    return {
+        "earlier": names[0],
+        "later": names[1],
+        "figures": [
+            {"figure": name, "then": then[name], "now": now[name], "change": now[name] - then[name]}
+            for name in then
+        ],
+        "partitions": [
+            {
+                "partition_path": path,
+                "then": then_sizes.get(path),
+                "now": now_sizes.get(path),
+                "change": changes[path],
+            }
+            for path in moved[:_MOST_PARTITIONS]
+        ],
+        "changed_partitions": len(moved),
+    }
+
+
+def _load_content(path: Path) -> dict[str, Any]:
+    """Return the content of a report that was saved as JSON or as a page."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        embedded = _EMBEDDED.search(text)
+        content: dict[str, Any] = json.loads(embedded[1] if embedded else text)
+        if content["format"] == FORMAT:
+            return content
+        found = f"its format is {content['format']}, not {FORMAT}"
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        found = f"{type(error).__name__}: {error}"
+    raise InvalidOptionError(f"{str(path)!r} is not a report of hudi-py ({found})")

@@ -318,11 +318,15 @@ def _column(field: pa.Field, statistics: pa.Table) -> dict[str, Any]:
     }
 
 
-def order_of(kind: pa.DataType, texts: Iterable[str]) -> Callable[[str], Any]:
+def order_of(data_type: pa.DataType, texts: Iterable[str]) -> Callable[[str], Any]:
     """Return the key by which texts of bounds are ordered as values."""
     order: Callable[[str], Any] = str
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        order = float if pa.types.is_floating(kind) else Decimal
+    if (
+        pa.types.is_integer(data_type)
+        or pa.types.is_floating(data_type)
+        or pa.types.is_decimal(data_type)
+    ):
+        order = float if pa.types.is_floating(data_type) else Decimal
     try:
         for text in texts:
             order(text)

@@ -179,15 +179,15 @@ def _rows(name: str, arguments: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         yield from zip(*columns, strict=True)
 
 
-def _plain(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401
+def _plain(value: Any, data_type: pa.DataType) -> Any:  # noqa: ANN401
     """Return a value as Spark takes it: maps as dicts, at any depth."""
-    if value is None or not pa.types.is_nested(kind):
+    if value is None or not pa.types.is_nested(data_type):
         return value
-    if pa.types.is_map(kind):
-        return {key: _plain(item, kind.item_type) for key, item in value}
-    if pa.types.is_struct(kind):
-        return {field.name: _plain(value[field.name], field.type) for field in kind}
-    return [_plain(item, kind.value_type) for item in value]
+    if pa.types.is_map(data_type):
+        return {key: _plain(item, data_type.item_type) for key, item in value}
+    if pa.types.is_struct(data_type):
+        return {field.name: _plain(value[field.name], field.type) for field in data_type}
+    return [_plain(item, data_type.value_type) for item in value]
 
 
 def _udtf(name: str) -> Any:  # noqa: ANN401  (a class that Spark pickles by value)

@@ -98,21 +98,21 @@ def _after(name: str, paths: Iterable[Path]) -> set[Path]:
     }
 
 
-def _narrowed(kind: pa.DataType, rests: set[Path]) -> pa.DataType:
+def _narrowed(data_type: pa.DataType, rests: set[Path]) -> pa.DataType:
     """Return a type with the fields that paths go on with; whole where one of them ends."""
-    if () in rests or kind == VARIANT:
-        return kind
-    if pa.types.is_list(kind):
-        item = kind.value_field
+    if () in rests or data_type == VARIANT:
+        return data_type
+    if pa.types.is_list(data_type):
+        item = data_type.value_field
         return pa.list_(item.with_type(_narrowed(item.type, rests)))
-    if not pa.types.is_struct(kind):
-        return kind
-    names = {field.name.lower() for field in kind}
+    if not pa.types.is_struct(data_type):
+        return data_type
+    names = {field.name.lower() for field in data_type}
     if not {rest[0] for rest in rests} <= names:
-        return kind
+        return data_type
     return pa.struct(
         field.with_type(_narrowed(field.type, {r[1:] for r in rests if r[0] == field.name.lower()}))
-        for field in kind
+        for field in data_type
         if field.name.lower() in {rest[0] for rest in rests}
     )
 

@@ -46,7 +46,6 @@ class GivenFileSystem:
         self._filesystem = filesystem
 
     def current(self) -> FileSystem:
-        """Return the file system."""
         return self._filesystem
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:

@@ -209,6 +209,5 @@ class HdfsNativeFileSystem(FsspecFileSystem):
 
 
 def _without_trace(error: Exception) -> str:
-    """Return the text of an error without the stack trace of the name node."""
     text = str(error).replace("\\n", "\n").replace("\\t", "\t")  # it may be Rust's debug format
     return text.partition("\n\tat ")[0]

@@ -95,7 +95,6 @@ class TableConfig:
 
     @property
     def is_merge_on_read(self) -> bool:
-        """Whether the table type is MERGE_ON_READ."""
         return self.table_type is TableType.MERGE_ON_READ
 
     @classmethod

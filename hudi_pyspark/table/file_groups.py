@@ -160,7 +160,6 @@ class FileGroups:
         return not one_commit or file.instant_time in self.history.committed
 
     def pending_compaction(self, group: FileGroup) -> str | None:
-        """Return the instant of the compaction that is planned for a group; None without one."""
         return self.history.planned_compactions.get(group.partition_path, {}).get(group.file_id)
 
 

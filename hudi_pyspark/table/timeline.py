@@ -98,7 +98,6 @@ class CommittedTimes:
         savepoint_times: frozenset[str],
         pending: Iterable[Instant] = (),
     ) -> CommittedTimes:
-        """Return the committed times of some instants; see the class."""
         times = frozenset(i.requested_time for i in instants)
         first = min((t for t in times if t not in savepoint_times), default="")
         return cls(times, first, frozenset(i.requested_time for i in pending))

@@ -46,15 +46,15 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
     [
         pytest.param(["explode"], "No such command 'explode'", id="no such command"),
         pytest.param(["explain"], "Did you mean 'scan --explain'?", id="explain"),
-        pytest.param(["show"], "Did you mean 'head'?", id="show"),
+        pytest.param(["show"], "Did you mean 'scan --limit 10'?", id="show"),
         pytest.param(["compactions"], "Did you mean 'services'?", id="compactions"),
         pytest.param(["cat"], "Did you mean 'scan' or 'log records'?", id="cat"),
         pytest.param(["count"], "Missing argument 'PATH'", id="no path"),
         pytest.param(["count", "{table}", "--zap"], "No such option: --zap", id="no such option"),
         pytest.param(["count", "{table}", "-o", "xml"], "'xml' is not one of", id="no such output"),
-        pytest.param(["head", "{table}", "-c", "zip"], "no column 'zip'", id="no such column"),
+        pytest.param(["scan", "{table}", "-c", "zip"], "no column 'zip'", id="no such column"),
         pytest.param(
-            ["head", "{table}", "--as-of", "noon"], "'noon' is not an instant", id="instant"
+            ["scan", "{table}", "--as-of", "noon"], "'noon' is not an instant", id="instant"
         ),
         pytest.param(["scan", "{table}", "--option", "k"], "expected KEY=VALUE", id="no value"),
         pytest.param(["scan", "{table}", "--option", "k=v"], "unknown option 'k'", id="option"),

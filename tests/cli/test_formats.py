@@ -176,7 +176,7 @@ def test_describe_as_json(table):
 
 
 def test_columns_and_limit(table):
-    rows = json.loads(in_process("head", table, "-n", "4", "-c", "id, qty", "-o", "json").out)
+    rows = json.loads(in_process("scan", table, "-n", "4", "-c", "id, qty", "-o", "json").out)
     known = expected("v9_mor_clustering")
     assert len(rows) == 4
     assert all(row == {"id": row["id"], "qty": known[row["id"]]["qty"]} for row in rows)

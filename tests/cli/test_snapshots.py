@@ -40,7 +40,6 @@ COMMANDS = {
     "column-statistics": ["column-statistics", MOR, "--limit", "8"],
     "stats": ["stats", CDC],
     "properties": ["properties", MOR],
-    "head": ["head", "v9_mor_corrupt_log_block", "--limit", "3"],
     "scan-json": ["scan", "v9_mor_all_types", "--output", "json"],
     "scan-csv": ["scan", "v9_mor_all_types", "--to", "csv"],
     "count-json": ["count", MOR, "--query-type", "read_optimized", "-o", "json"],

@@ -137,18 +137,6 @@ def test_lost_table_type_is_found_by_the_delta_commits(tmp_path):
     assert "hoodie.properties.backup" in found.advice
 
 
-def test_logs_that_are_longer_than_their_base_file_are_noted(golden_table):
-    table = golden_table("v10_mor_cdc_data_before")
-    found = next(f for f in examine(table) if f.check == "sizes" and f.severity is Severity.NOTE)
-    sizes = {f.name: f.stat().st_size for f in table.rglob(f"{found.subject}*.parquet")}
-    log_bytes = sum(size for name, size in sizes.items() if ".log." in name or ".deletes." in name)
-    ratio = log_bytes / (sum(sizes.values()) - log_bytes)
-    assert ratio > 1
-    assert f"this one {ratio:.1f} times as many" in found.message
-    assert "run_compaction" in found.advice
-    assert all(f.check != "sizes" for f in examine(golden_table(V6)) if f.severity is Severity.NOTE)
-
-
 def test_checksum_that_does_not_fit_the_name(tmp_path):
     table = unpack(COW, tmp_path)
     set_property(table, "hoodie.table.name", "renamed")

@@ -169,7 +169,6 @@ class ListReader(ValueReader):
         return self._walk_blocks(octets, position, end, None)
 
     def _find(self, cursor: Cursor) -> _FoundItems:
-        """Find the items of every list and move the cursor past the lists."""
         found = _FoundItems(len(cursor))
         rows = np.arange(len(cursor))
         while len(rows) > FEW_LISTS:

@@ -97,7 +97,6 @@ class _Blocks:
     offsets: Sequence[int]  # of the blocks in the HFile
 
     def corrupt(self, problem: str, position: int) -> HFileError:
-        """Return the error for an entry, by its position in the inflated bytes."""
         block = int(np.searchsorted(self.edges, position, "right")) - 1
         return HFileError(problem, self.offsets[min(block, len(self.offsets) - 1)])
 

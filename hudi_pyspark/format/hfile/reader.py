@@ -277,7 +277,6 @@ class HFileReader:
 
 
 def _runs(places: Sequence[Place]) -> Iterator[list[Place]]:
-    """Yield the places that one read covers."""
     run: list[Place] = []
     for offset, size in places:
         if size < HEADER_SIZE:

@@ -55,7 +55,6 @@ class OrderingWrapper(Enum):
 
     @property
     def schema(self) -> dict[str, object]:
-        """Avro schema of the class."""
         name, carrier, *logical = self.value
         avro: dict[str, object] = {"type": carrier, "precision": 30, "scale": 15}
         return _record(name, value={**avro, "logicalType": logical[0]} if logical else carrier)

@@ -95,7 +95,6 @@ class LogBlock:
         return self.file[self.content_offset : self.content_offset + self.content_length]
 
     def open(self) -> pa.NativeFile | IO[bytes]:
-        """Open the content as a file."""
         return open_span(self.file, self.content_offset, self.content_offset + self.content_length)
 
     def corrupt(self, problem: str) -> CorruptLogBlockError:

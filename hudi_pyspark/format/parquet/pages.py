@@ -94,7 +94,6 @@ class ParquetPages:
 
     @classmethod
     def parse(cls, footer: bytes) -> ParquetPages:
-        """Parse a footer without its length."""
         return cls(parse_struct(footer)[0])
 
     def leaves(self, group: int, column: str) -> list[int]:

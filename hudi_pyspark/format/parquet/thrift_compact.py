@@ -65,7 +65,6 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
         return value
 
     def structs(self, number: int) -> tuple[ThriftStruct, ...]:
-        """Return the structs of a list field."""
         structs: Any = self.list(number)
         if structs.kind is not ThriftType.STRUCT:
             raise ThriftError(f"field {number} is not a list of structs")

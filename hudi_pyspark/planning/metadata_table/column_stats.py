@@ -176,7 +176,9 @@ def _fields_of(statistics: pa.StructArray) -> dict[str, pa.Array]:
     found = dict(zip(statistics.type.names, statistics.flatten(), strict=True))
     if (kinds := found.get("valueType")) is not None:
         found |= dict(zip(kinds.type.names, kinds.flatten(), strict=True))
-    return {n: found.get(n, pa.nulls(len(statistics), kind)) for n, kind in _FIELDS.items()}
+    return {
+        n: found.get(n, pa.nulls(len(statistics), data_type)) for n, data_type in _FIELDS.items()
+    }
 
 
 def _branches(wrapper: pa.Array) -> list[pa.Array]:
@@ -191,16 +193,16 @@ def _values(
     are_defaults: npt.NDArray[np.bool_],
     ordinals: npt.NDArray[np.int64],
     infos: pa.Array,
-    kind: pa.DataType,
+    data_type: pa.DataType,
 ) -> pa.Array:
     """Return bounds in the type of the column; null where one is not certain in that order."""
-    found = pa.nulls(len(ordinals), kind)
+    found = pa.nulls(len(ordinals), data_type)
     for ordinal in np.unique(ordinals).tolist():
         is_meant = (ordinals == ordinal) & ~are_defaults
         for branch in branches:
             values = pc.if_else(pa.array(is_meant), branch, None)
             with suppress(pa.ArrowInvalid):  # some do not fit: then none is known
-                found = pc.coalesce(found, _certain(_logical(values, ordinal, infos), kind))
+                found = pc.coalesce(found, _certain(_logical(values, ordinal, infos), data_type))
     return found
 
 
@@ -218,14 +220,16 @@ def _logical(values: pa.Array, ordinal: int, infos: pa.Array) -> pa.Array:
     return values
 
 
-def _certain(values: pa.Array, kind: pa.DataType) -> pa.Array:
+def _certain(values: pa.Array, data_type: pa.DataType) -> pa.Array:
     """Return values in the type of a column; null where one is not certain to be one."""
-    zoned, is_zoned = (getattr(of, "tz", None) is not None for of in (values.type, kind))
-    if zoned != is_zoned or not any(is_one(values.type) and is_one(kind) for is_one in _CERTAIN):
-        return pa.nulls(len(values), kind)
-    if pa.types.is_string(kind):
+    zoned, is_zoned = (getattr(of, "tz", None) is not None for of in (values.type, data_type))
+    if zoned != is_zoned or not any(
+        is_one(values.type) and is_one(data_type) for is_one in _CERTAIN
+    ):
+        return pa.nulls(len(values), data_type)
+    if pa.types.is_string(data_type):
         return pc.if_else(pc.match_substring_regex(values, _BEYOND_SURROGATES), None, values)
-    return values.cast(kind)
+    return values.cast(data_type)
 
 
 def _are_zero(branches: Sequence[pa.Array], count: int) -> npt.NDArray[np.bool_]:

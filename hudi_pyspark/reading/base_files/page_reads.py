@@ -149,7 +149,6 @@ class PagedFile:
             prefetch(self._file, self._chunks(groups, columns))
 
     def _chunks(self, groups: Iterable[int], columns: Sequence[str]) -> Iterator[Span]:
-        """Yield begins and ends of the column chunks."""
         for group in groups:
             row_group = self.parquet.metadata.row_group(group)
             for ordinal in range(row_group.num_columns):

@@ -139,7 +139,6 @@ def _read_row_groups(
 def _stream(
     file: PagedFile, groups: Sequence[int], leaves: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Read all rows of some row groups."""
     file.prefetch(groups, leaves)
     count = 0
     # Slices are read in parallel, by Spark's tasks or by threads: more threads for the columns of

@@ -84,7 +84,6 @@ class LogDecoder:
 
     @property
     def has_keys(self) -> bool:
-        """Whether record keys are decoded."""
         return RECORD_KEY_COLUMN in self.schema.names
 
     @cached_property

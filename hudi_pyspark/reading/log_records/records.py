@@ -95,13 +95,11 @@ class Marks:
 
     @classmethod
     def from_spill_columns(cls, columns: Sequence[pa.Array], length: int) -> Marks:
-        """Restore what `to_spill_columns` returned."""
         count = len(fields(cls)) - 1  # ordering values follow, one array per ordering field
         ordering = OrderingValues(tuple(columns[count:]), length)
         return cls(ordering, *map(np.asarray, columns[:count]))
 
     def to_spill_columns(self) -> list[pa.Array]:
-        """Return all arrays in the types of Arrow."""
         return [*map(pa.array, self.arrays()), *self.ordering.fields]
 
     @property
@@ -211,7 +209,6 @@ class LogRecords:
     def from_spill_table(
         cls, table: pa.Table, schema: pa.Schema, column_sets: ColumnSets
     ) -> LogRecords:
-        """Restore what `to_spill_table` returned."""
         has_row, keys, positions, *marks = map(as_one_array, table.columns[len(schema) :])
         records = Records(
             pa.Table.from_arrays(table.columns[: len(schema)], schema=schema),

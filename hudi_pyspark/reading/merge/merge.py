@@ -179,7 +179,6 @@ def _merge_match(
 
 
 def _without(table: pa.Table, rows: Rows) -> pa.Table:
-    """Return the table without some rows."""
     if not len(rows):
         return table
     is_kept = np.ones(table.num_rows, np.bool_)
@@ -216,7 +215,6 @@ class BaseRowMatcher:
         return unmet
 
     def match(self, table: pa.Table) -> Match:
-        """Match the next base table."""
         # A log record meets one base row only: of duplicate keys in a base file, the first.
         if self.winners.positions is not None:
             first_row, self._rows_before = self._rows_before, self._rows_before + table.num_rows

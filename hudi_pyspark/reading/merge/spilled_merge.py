@@ -132,7 +132,6 @@ class LogOnDisk:
                 yield from merge_pass(base_rows.tables([number]), self._load(buckets, count))
 
     def close(self) -> None:
-        """Remove the spill file."""
         self.file.close()
 
     def _count_passes(self) -> int:
@@ -295,7 +294,6 @@ class SpillFile:
         return pa.ipc.open_stream(self._file.read(span.length)).read_all()
 
     def clear(self) -> None:
-        """Remove all tables."""
         self._file.truncate(0)
 
     def close(self) -> None:
@@ -328,7 +326,6 @@ class Buckets:
         return not any(self._spans[bucket] for bucket in buckets)
 
     def sizes(self) -> Rows:
-        """Return the bytes in memory of each bucket."""
         return np.array([sum(span.nbytes for span in spans) for spans in self._spans], np.int64)
 
     def tables(self, buckets: Sequence[int]) -> Iterator[pa.Table]:
