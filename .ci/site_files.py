@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 PROJECT = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"\]\((\.\./)?(docs/)?")
@@ -31,9 +32,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Convert links to those of the site."""
-    return _LINK.sub(lambda link: "](../" if link[1] and link[2] else "](", markdown)
+    is_in_folder = "/" in page.file.src_uri
+    return _LINK.sub(lambda link: "](../" if link[1] and is_in_folder else "](", markdown)
 
 
 def on_page_content(html: str, **_: object) -> str:

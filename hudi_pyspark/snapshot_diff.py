@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import differing_values
-from hudi_pyspark.columns.json_text import json_text
+from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import SchemaEvolutionError
 
 INSERT, UPDATE, DELETE = "insert", "update", "delete"

@@ -20,7 +20,7 @@ from rich.progress import track as rich_track
 from rich.table import Table
 from rich.text import Text
 
-from hudi_pyspark.columns.json_text import json_text
+from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.description import byte_text
 
 _INSTANT = re.compile(r"\d{14}(\d{3})?$")

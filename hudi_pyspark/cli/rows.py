@@ -37,7 +37,7 @@ from hudi_pyspark.cli.printing import (
     say_aside,
     show,
 )
-from hudi_pyspark.columns.json_text import json_text
+from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.meta_columns import META_COLUMNS

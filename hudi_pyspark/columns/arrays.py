@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.json_text import json_text
+from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import CorruptTableError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, repeat
-from hudi_pyspark.columns.java_text import java_text
+from hudi_pyspark.columns.text import java_text
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
 

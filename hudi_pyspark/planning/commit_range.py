@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
 
-
 _log = logging.getLogger(__name__)
 
 

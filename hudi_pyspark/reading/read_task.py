@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array
-from hudi_pyspark.columns.json_text import json_text
 from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
 from hudi_pyspark.filter.predicate import matching

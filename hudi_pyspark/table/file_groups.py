@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileGroup
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
 
-
 PARTITIONS_AT_ONCE = 2_000
 # Newest commits whose files must be there. Reading one takes a request, and a timeline may have
 # very many, although writers archive all but some tens by default.

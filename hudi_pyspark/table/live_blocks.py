@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import LogFile, OnDamage
     from hudi_pyspark.table.timeline import CommittedTimes
 
-
 _NATIVE_IN_MEMORY = 1 << 20  # bytes: larger native logs are read by columns
 _RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}
 _log = logging.getLogger(__name__)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
 
-
 _PLAIN_TYPES = frozenset(
     {pa.bool_(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string()}
 )

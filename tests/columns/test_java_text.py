@@ -3,7 +3,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.columns.java_text import java_text
+from hudi_pyspark.columns.text import java_text
 
 # As the documentation of java.lang.Double and java.lang.Float has them, or follows from its rules:
 # shortest digits that identify the value, at least one after the point, "E" outside [10^-3, 10^7).

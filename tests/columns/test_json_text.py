@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_pyspark.columns.json_text import json_text
+from hudi_pyspark.columns.text import json_text
 from tests.columns.json_oracle import json_value
 
 UTC = dt.timezone.utc

@@ -20,7 +20,7 @@ from verification.damaged_tables import (
     read,
 )  # fmt: skip
 
-# docs/verification.md says why: the format has no checksum of these, or their absence is a state.
+# verification/README.md says why: the format has no checksum of these, or their absence is a state.
 MAY_DIFFER = {
     "flip log file",
     "flip hoodie.properties",

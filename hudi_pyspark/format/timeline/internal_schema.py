@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     Part: TypeAlias = "StructPart" | "ListPart" | "MapPart" | None
 
-
 _PROBLEM = "not an internal schema"
 
 

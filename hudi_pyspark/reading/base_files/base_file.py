@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.storage import Storage
 
-
 _EVERY_ROW_GROUP = RowGroupFilter()
 _NO_COLUMNS = pa.schema([])
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array, field_array
-from hudi_pyspark.columns.java_text import java_text
+from hudi_pyspark.columns.text import java_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 

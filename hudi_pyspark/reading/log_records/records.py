@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     SetNumbers = npt.NDArray[np.int32]
 
-
 NO_ROW = -1
 ALL_COLUMNS = -1  # number of the set of all columns
 

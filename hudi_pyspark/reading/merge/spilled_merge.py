@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     LoadedLog: TypeAlias = "LogInMemory | LogOnDisk"
 
-
 _T = TypeVar("_T")
 _Sized = TypeVar("_Sized", LogRecords, pa.Table)
 

@@ -1,6 +1,6 @@
-"""Arrow columns as JSON text, all rows at once.
+"""Arrow columns as text, all rows at once: JSON, and numbers as Java prints them.
 
-Every column is present, null as ``null``; decimals are numbers in plain notation, dates
+In JSON every column is present, null as ``null``; decimals are numbers in plain notation, dates
 ``YYYY-MM-DD``, timestamps ISO 8601 with microseconds (UTC ones end in Z), binary base64. Numbers
 that JSON lacks are the text ``NaN``, ``Infinity`` or ``-Infinity``, as Spark reads and writes them.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -18,6 +19,8 @@ import pyarrow.compute as pc
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
 _NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity"})
 _CONTROL = "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]"
+# Java switches to computerised scientific notation outside [10^-3, 10^7).
+_PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 
 
 def json_text(values: pa.Array) -> pa.Array:
@@ -121,3 +124,45 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
     (pa.types.is_map, _map),
     (pa.types.is_list, lambda values: _joined(values, json_text(values.flatten()), "[", "]")),
 )
+
+
+def java_text(array: pa.Array) -> pa.Array:
+    """Convert a float64 or float32 array to text, for columns that became text."""
+    is_double = pa.types.is_float64(array.type)
+    values = array.to_pylist()
+    texts = [None if v is None else _java_text(v, is_double=is_double) for v in values]
+    return pa.array(texts, pa.string())
+
+
+def _java_text(value: float, *, is_double: bool) -> str:
+    """Format the shortest decimal digits that identify a value as Java does."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0:
+        return "-0.0" if math.copysign(1, value) < 0 else "0.0"
+    sign = "-" if value < 0 else ""
+    # Java prints two digits at least, and of two digits the nearest: 4.9E-324, Python's 5e-324.
+    nearest = f"{value:.1e}"
+    if is_double:
+        shortest = nearest if float(nearest) == value else repr(value)
+    else:
+        is_exact = float(np.float32(nearest)) == value
+        shortest = nearest if is_exact else np.format_float_scientific(np.float32(value))
+    # Its significant digits, without zeros at the ends, and the exponent of the first of them.
+    mantissa, _, exponent_text = shortest.lstrip("-").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    exponent = int(exponent_text or 0) + len(digits) - len(fraction) - 1
+    digits = digits.rstrip("0")
+    if _PLAIN_FROM <= abs(value) < _PLAIN_TO:
+        return sign + _plain(digits, exponent)
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+
+
+def _plain(digits: str, exponent: int) -> str:
+    if exponent < 0:
+        return "0." + "0" * (-exponent - 1) + digits
+    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
+    return f"{whole}.{digits[exponent + 1 :] or '0'}"
