@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import HudiError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hudi_pyspark.table.view import TableView
 
 # Each costs one small file. Hudi keeps at least twenty commits on the active timeline.
@@ -58,7 +56,12 @@ class Description:
 
     def to_html(self) -> str:
         """Return the facts as an HTML table, for notebooks."""
-        return html_table(f"HudiTable {self.name}", dict(self.rows()))
+        rows = "".join(
+            f'<tr><th style="text-align:left">{escape(label)}</th>'
+            f'<td style="text-align:left">{escape(text)}</td></tr>'
+            for label, text in self.rows()
+        )
+        return f"<table><caption><b>HudiTable {escape(self.name)}</b></caption>{rows}</table>"
 
     def __str__(self) -> str:
         lines = [f"  {label:<12}{text}" for label, text in self.rows()]
@@ -102,16 +105,6 @@ def describe(view: TableView) -> Description:
         written_files=len({stat.path for stat in stats}),
         written_bytes=sum(stat.total_write_bytes for stat in stats),
     )
-
-
-def html_table(caption: str, texts: Mapping[str, str]) -> str:
-    """Return labels and texts as an HTML table, for notebooks."""
-    rows = "".join(
-        f'<tr><th style="text-align:left">{escape(label)}</th>'
-        f'<td style="text-align:left">{escape(text)}</td></tr>'
-        for label, text in texts.items()
-    )
-    return f"<table><caption><b>{escape(caption)}</b></caption>{rows}</table>"
 
 
 def byte_text(count: int) -> str:

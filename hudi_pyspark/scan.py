@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.columns.nested_fields import narrow_fields
-from hudi_pyspark.errors import HudiError, InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import conjunction, conjuncts
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.option import as_text
@@ -311,18 +311,6 @@ class Scan:
 
     def __repr__(self) -> str:
         return f"Scan({self.title})"
-
-    def _repr_html_(self) -> str:
-        """Show the columns, the filter and the cost in notebooks; lists files."""
-        from hudi_pyspark.columns.type_text import type_text  # noqa: PLC0415  (few need it)
-        from hudi_pyspark.description import html_table  # noqa: PLC0415  (few need it)
-
-        try:
-            shown = self.planned().facts()
-        except HudiError as error:  # which reading raises
-            shown = {"error": str(error)}
-        types = [f"{field.name} {type_text(field.type)}" for field in self._result]
-        return html_table(f"Scan of {self._query.title}", {**shown, "columns": ", ".join(types)})
 
 
 @contextmanager

@@ -25,14 +25,6 @@ from hudi_pyspark.errors import (
     TableNotFoundError,
 )
 
-# What people look for by another name.
-_MEANT = {
-    "explain": "scan --explain",
-    "show": "scan --limit 10",
-    "head": "scan --limit 10",
-    "compactions": "services",
-    "cat": "scan' or 'log records",
-}
 # The first that an error is of; others are of the system.
 _EXIT_CODES = {
     TableNotFoundError: ExitCode.NO_TABLE,
@@ -46,11 +38,6 @@ _EXIT_CODES = {
 
 class _Commands(TyperGroup):
     """Ends every command with its exit code, and with one message instead of a traceback."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  (types of that click)
-        if cmd_name in _MEANT:
-            ctx.fail(f"No such command {cmd_name!r}. Did you mean '{_MEANT[cmd_name]}'?")
-        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (the context of the click that Typer has)
         try:

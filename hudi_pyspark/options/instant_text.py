@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import FutureInstantError, InvalidInstantError
@@ -70,8 +70,9 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
         text = moment.replace(tzinfo=None).isoformat(" ", "milliseconds")
     instant = parse_instant(text)
     if len(text) == 10 and view.config.timeline_timezone == "UTC":
-        local = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").replace(tzinfo=now.tzinfo)
-        instant = local.astimezone(timezone.utc).strftime("%Y%m%d%H%M%S") + "000"
+        # With the offset of that day, since summer and winter differ.
+        midnight = datetime.strptime(instant[:14], "%Y%m%d%H%M%S").astimezone(timezone.utc)
+        instant = midnight.strftime("%Y%m%d%H%M%S") + "000"
     # The zone of a LOCAL timeline is not recorded; no zone is more than 14 hours ahead of UTC.
     lead = timedelta(0) if view.config.timeline_timezone == "UTC" else timedelta(hours=14)
     latest_now = (now.astimezone(timezone.utc) + lead).strftime("%Y%m%d%H%M%S%f")[:17]
@@ -87,17 +88,4 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
 
 def local_now() -> datetime:
     """Return the present time in the zone of this machine."""
-    return datetime.now(timezone.utc).astimezone().replace(tzinfo=_LocalZone())
-
-
-class _LocalZone(tzinfo):
-    """The zone of this machine, with the offset of each day, since summer and winter differ."""
-
-    def utcoffset(self, moment: datetime | None) -> timedelta | None:
-        return moment.replace(tzinfo=None).astimezone().utcoffset() if moment else None
-
-    def dst(self, _moment: datetime | None) -> None:
-        return None
-
-    def tzname(self, _moment: datetime | None) -> None:
-        return None
+    return datetime.now(timezone.utc).astimezone()

@@ -45,10 +45,6 @@ def test_a_warning_of_the_doctor_ends_with_1_only_if_it_is_strict(tmp_path):
     ("arguments", "says"),
     [
         pytest.param(["explode"], "No such command 'explode'", id="no such command"),
-        pytest.param(["explain"], "Did you mean 'scan --explain'?", id="explain"),
-        pytest.param(["show"], "Did you mean 'scan --limit 10'?", id="show"),
-        pytest.param(["compactions"], "Did you mean 'services'?", id="compactions"),
-        pytest.param(["cat"], "Did you mean 'scan' or 'log records'?", id="cat"),
         pytest.param(["count"], "Missing argument 'PATH'", id="no path"),
         pytest.param(["count", "{table}", "--zap"], "No such option: --zap", id="no such option"),
         pytest.param(["count", "{table}", "-o", "xml"], "'xml' is not one of", id="no such output"),

@@ -1,12 +1,10 @@
 """What a scan says of its cost and its listing, against the files of golden tables."""
 
 import logging
-import re
 
 import pytest
 
 from hudi_pyspark import HudiTable
-from tests.damage import data_file, unpack
 
 MOR = "v9_mor_compaction_inline"
 
@@ -126,16 +124,3 @@ def test_row_groups_that_are_read_are_logged(path, caplog):
         HudiTable(str(path)).scan(["id"], query_type="read_optimized").to_arrow()
     assert len(caplog.messages) == 5
     assert all(m.endswith("1 of 1 row groups, columns ['id']") for m in caplog.messages)
-
-
-def test_notebooks_show_columns_filter_and_cost(path, tmp_path):
-    scan = HudiTable(str(path)).scan(["id", "ts"], filter="region = 'amer' AND ts < 5")
-    html = scan._repr_html_()
-    shown = dict(re.findall(r"<th[^>]*>(.*?)</th><td[^>]*>(.*?)</td>", html))
-    assert shown["columns"] == "id string, ts bigint"
-    assert shown["filter"] == "region = &#x27;amer&#x27; AND ts &lt; 5"
-    assert shown["cost"] == fact(scan.explain(), "cost")
-    table = unpack(MOR, tmp_path)
-    lost = data_file(table, "*.parquet")
-    lost.unlink()
-    assert lost.name in HudiTable(str(table)).scan(use_metadata_table=False)._repr_html_()

@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "reading": SHARED,
     "frames": {*SHARED, "reading"},
     "short_name": set(),
-    "scan": {*PIPELINE, "short_name", "description", "frames"},
+    "scan": {*PIPELINE, "short_name", "frames"},
     "inspection": PIPELINE,
     "description": {"errors", "format", "table"},
     "doctor": {*PIPELINE, "inspection", "description"},

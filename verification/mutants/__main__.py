@@ -26,7 +26,7 @@ PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
     "merge": ("merge/merge", "fold", "payload", "spilled_merge"),
-    "log records": ("log_records/records", "log_records/decoder", "ordering"),
+    "log records": ("log_records/records", "log_records/decoder", "record_keys"),
     "live blocks": ("live_blocks",),
     "slices": ("file_slices", "table/file_groups", "file_group"),
     "ranges": ("commit_range", "planning/query", "commit_history"),
