@@ -97,7 +97,6 @@ class PartitionValues:
 
     @property
     def constants(self) -> dict[str, pa.Scalar]:
-        """The path's value by column."""
         return dict(self.path_values)
 
     def show(self, rows: pa.Table) -> pa.Table:
@@ -139,7 +138,6 @@ class SharedPlan:
     merges_whole_table: bool = False
 
     def narrowed(self, wanted: pa.Schema) -> SharedPlan:
-        """Return the same plan for fewer columns of the answer; see `ScanTask.narrowed`."""
         names = {*self.needed, *wanted.names}
         columns = pa.schema(field for field in self.working if field.name in names)
         return replace(

@@ -19,17 +19,11 @@ _READ_OPTIMIZED = "hoodie.query.as.ro.table"  # Apache Hudi writes it to the tab
 
 @dataclass(frozen=True, slots=True)
 class CatalogTable:
-    """A table of a catalog.
+    """A table of a catalog."""
 
-    Attributes:
-        location: its base path.
-        provider: of the credentials that the catalog vends; None if it has none.
-        is_read_optimized: whether its name means the base files alone.
-    """
-
-    location: str
-    provider: CredentialsProvider | None = None
-    is_read_optimized: bool = False
+    location: str  # its base path
+    provider: CredentialsProvider | None = None  # of vended credentials; None if there are none
+    is_read_optimized: bool = False  # whether its name means the base files alone
 
     @classmethod
     def of_serde(

@@ -52,7 +52,7 @@ class Source(Protocol):
         """Return the tasks in groups of about equal cost."""
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:
-        """Stream the rows, of as many file slices at a time."""
+        """Stream the rows, of as many file slices at a time; the reader raises HudiError."""
 
 
 @dataclass(frozen=True)
@@ -64,25 +64,17 @@ class Split:
     schema: pa.Schema
 
     def select(self, columns: Sequence[str]) -> Split:
-        """Return the same rows of some columns."""
         wanted = pa.schema([self.schema.field(name) for name in columns])
         tasks = (t.narrowed(wanted) if isinstance(t, ScanTask) else t for t in self.tasks)
         return replace(self, tasks=tuple(tasks), schema=wanted)
 
     def where(self, predicate: Predicate) -> Split:  # noqa: ARG002  (it is planned already)
-        """Return the same rows."""
         return self
 
     def plan_groups(self) -> list[tuple[ReadTask, ...]]:
-        """Return the one group."""
         return [self.tasks]
 
     def to_batches(self, threads: int | None = None) -> pa.RecordBatchReader:  # noqa: ARG002
-        """Stream the rows, one task after the other.
-
-        Raises:
-            HudiError: a file is missing, corrupt or not supported; raised by the reader.
-        """
         tables = (table for task in self.tasks for table in read_task(task, self.storage))
         batches = (b for table in tables for b in table.select(self.schema.names).to_batches())
         return pa.RecordBatchReader.from_batches(self.schema, batches)
@@ -276,6 +268,5 @@ class HudiFragment(HudiDataset):
         columns: Columns = None,
         **options: Any,  # noqa: ANN401  (of `HudiDataset.scanner`)
     ) -> HudiScanner | ds.Scanner:
-        """Choose columns and rows; those of the schema by default."""
         names = schema.names if schema is not None and columns is None else columns
         return super().scanner(names, **options)

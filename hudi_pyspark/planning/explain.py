@@ -30,12 +30,10 @@ class ExplainedScan:
 
     @property
     def tasks(self) -> list[ReadTask]:
-        """All tasks, without their groups."""
         return [task for group in self.groups for task in group]
 
     @property
     def changes(self) -> list[CdcTask]:
-        """The tasks of a query for changes."""
         return [task for task in self.tasks if isinstance(task, CdcTask)]
 
     @property

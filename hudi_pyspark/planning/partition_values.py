@@ -243,7 +243,6 @@ class PartitionPruner:
         ]
 
     def containing(self, folders: Sequence[str]) -> list[str]:
-        """Return the folders, all of one depth, that can be or contain a chosen partition."""
         if not self._parts or not folders:
             return list(folders)
         depth = len(partition_folders(folders[0], self.config))

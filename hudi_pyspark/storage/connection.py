@@ -49,7 +49,6 @@ class GivenFileSystem:
         return self._filesystem
 
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
-        """Make a request, several times where it fails; see `Attempts.run`."""
         return Attempts().run(lambda: request(self._filesystem), place)
 
 

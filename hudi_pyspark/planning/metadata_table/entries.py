@@ -60,7 +60,6 @@ class _Layer:
     errors: Callable[[], AbstractContextManager[None]]  # raise what is wrong with it by its name
 
     def all(self) -> Iterator[Entries]:
-        """Yield all entries, in parts."""
         if not isinstance(self.content, HFileReader):
             yield Entries(self.content, None)
         else:
@@ -68,7 +67,6 @@ class _Layer:
                 yield from map(Entries.of, self.content.entries())
 
     def find(self, keys: pa.StringArray) -> Entries:
-        """Return the entries with some keys."""
         if not isinstance(self.content, HFileReader):
             return Entries(self.content.filter(pc.is_in(self.content, value_set=keys)), None)
         with self.errors():

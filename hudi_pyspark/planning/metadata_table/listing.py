@@ -46,14 +46,12 @@ class MetadataListing:
         self._problem = ""  # why the metadata table is not used
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
-        """Return the paths of the partitions, sorted."""
         return self._ask(
             lambda paths: paths if choice is None else choice.choose(paths),
             lambda folders: folders.partitions(choice),
         )
 
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
-        """Return the files of some partitions, by partition path."""
         unlisted = [path for path in partition_paths if path not in self._relisted]
         listed = self._ask(
             lambda _: self._recorded_files(unlisted), lambda folders: folders.files(unlisted)
@@ -80,7 +78,6 @@ class MetadataListing:
         )
 
     def summary(self) -> str:
-        """Say what has been listed so far, and how."""
         if self._problem:
             return f"{self._folders.summary()}; not the metadata table: {self._problem}"
         summary = f"metadata table, {len(self._partition_paths)} partitions"

@@ -116,7 +116,6 @@ class MetadataTable:
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
-        """Yield the entries with some keys, slice by slice; see `MetadataSlice.find`."""
         slices, wanted = self._index(partition), pa.array(keys, pa.string())
         numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
         if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):

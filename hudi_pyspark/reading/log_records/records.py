@@ -87,7 +87,6 @@ class Marks:
 
     @classmethod
     def concat(cls, parts: Sequence[Marks]) -> Marks:
-        """Join the marks of several parts, at least one."""
         arrays = zip(*(part.arrays() for part in parts), strict=True)
         ordering = OrderingValues.concat([part.ordering for part in parts])
         return cls(ordering, *map(np.concatenate, arrays))
@@ -137,7 +136,6 @@ class Records:
 
     @classmethod
     def concat(cls, parts: Sequence[Records]) -> Records:
-        """Join several parts, at least one."""
         return cls(
             pa.concat_tables([part.rows for part in parts]),
             np.concatenate([part.has_row for part in parts]),
