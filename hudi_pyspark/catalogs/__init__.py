@@ -29,6 +29,7 @@ CATALOGS: Mapping[
     "unity": (find_in_unity, list_in_unity),
     "polaris": (find_in_polaris, list_in_polaris),
 }
+_SETTINGS = ("type", "uri", "token", "credential", "region")
 
 
 def find_table(name: str, settings: Settings) -> CatalogTable:
@@ -42,6 +43,8 @@ def list_tables(database: str, settings: Settings) -> list[str]:
 
 
 def _kind(settings: Settings) -> str:
+    if unknown := settings.keys() - set(_SETTINGS):
+        raise InvalidOptionError(f"catalog.{min(unknown)} is unknown; give {', '.join(_SETTINGS)}")
     kind = settings.get("type", "").lower()
     if kind not in CATALOGS:
         raise InvalidOptionError(f"catalog.type is {kind!r}; known: {', '.join(CATALOGS)}")

@@ -184,6 +184,7 @@ def test_credentials_that_nobody_here_can_use_are_refused(catalog, s3):
     [
         ("a.b.c", {}, r"catalog\.type is ''; known: hive, glue, unity, polaris"),
         ("a.b.c", {"type": "nessie"}, "catalog.type is 'nessie'"),
+        ("a.b", {"type": "glue", "regoin": "r"}, "catalog.regoin is unknown"),
         ("a.b", {"type": "unity", "uri": "http://h"}, r"this catalog has catalog\.schema\.table"),
         ("a..c", {"type": "unity", "uri": "http://h"}, r"this catalog has catalog\.schema\.table"),
         ("a.b.c", {"type": "unity"}, "catalog.uri is not given"),
