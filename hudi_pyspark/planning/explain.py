@@ -42,6 +42,11 @@ class ExplainedScan:
         images = [image for change in self.changes for image in (change.before, change.after)]
         return [task for task in (*self.tasks, *images) if isinstance(task, ScanTask)]
 
+    @property
+    def file_bytes(self) -> int:
+        """The bytes of the files that the tasks open, of which they read some columns."""
+        return sum(_file_bytes(self))
+
     def explain(self) -> str:
         """Return the explanation, one fact per line."""
         return "\n".join(f"{label:<10} {text}" for label, text in self.facts().items())
@@ -108,15 +113,20 @@ def _pruned(scan: ExplainedScan) -> str:
 
 
 def _cost(scan: ExplainedScan) -> str:
-    """Count tasks, and bytes of the files that they open, of which they read some columns."""
-    base = sum(_base_bytes(task) for task in scan.scans)
-    logs = sum(log.size for task in scan.scans for log in task.file_slice.log_files)
-    other = sum(file.size for task in scan.changes for file in task.cdc_files)
+    """Count tasks, and bytes of the files that they open."""
+    base, logs, other = _file_bytes(scan)
     parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
     if other:
         parts.append(f"{other:,} of change files")
     tasks = "1 Spark task" if len(scan.groups) == 1 else f"{len(scan.groups)} Spark tasks"
     return f"{tasks}; at most {', '.join(parts)}"
+
+
+def _file_bytes(scan: ExplainedScan) -> tuple[int, int, int]:
+    """Return the bytes of base files, log files and change files."""
+    base = sum(_base_bytes(task) for task in scan.scans)
+    logs = sum(log.size for task in scan.scans for log in task.file_slice.log_files)
+    return base, logs, sum(file.size for task in scan.changes for file in task.cdc_files)
 
 
 def _base_bytes(task: ScanTask) -> int:

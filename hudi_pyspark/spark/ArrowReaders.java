@@ -4,6 +4,7 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.function.UnaryOperator;
+import org.apache.arrow.memory.ArrowBuf;
 import org.apache.spark.PartitionEvaluatorFactory;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.BasePythonRunner;
@@ -17,6 +18,8 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonCustomMetric;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonPartitionReaderFactory;
 import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -151,6 +154,10 @@ public class ArrowReaders implements UnaryOperator {
       ColumnVector[] columns = new ColumnVector[((StructType) struct.dataType()).length()];
       for (int i = 0; i < columns.length; i++) {
         columns[i] = struct.getChild(i);
+        if (columns[i].dataType() instanceof DecimalType
+            && ((DecimalType) columns[i].dataType()).precision() <= Decimal.MAX_LONG_DIGITS()) {
+          columns[i] = new ShortDecimals((ArrowColumnVector) columns[i]);
+        }
       }
       batch = new KeptBatch(columns, whole.numRows());
       return true;
@@ -169,6 +176,22 @@ public class ArrowReaders implements UnaryOperator {
         values = (Map) values.updated(name, ((AccumulatorV2) metrics.get(name).get()).value());
       }
       return source.createPythonTaskMetrics(values);
+    }
+  }
+
+  /** Decimals of 64 bits, which Spark's class makes by way of a BigDecimal each. */
+  private static class ShortDecimals extends ArrowColumnVector {
+    private static final int WIDTH = 16; // bytes
+    private final ArrowBuf data;
+
+    ShortDecimals(ArrowColumnVector column) {
+      super(column.getValueVector());
+      data = column.getValueVector().getDataBuffer();
+    }
+
+    public Decimal getDecimal(int row, int precision, int scale) {
+      long unscaled = data.getLong((long) row * WIDTH);
+      return isNullAt(row) ? null : Decimal.createUnsafe(unscaled, precision, scale);
     }
   }
 

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.WeakHashMap;
 import java.util.function.UnaryOperator;
 import org.apache.spark.JobArtifactSet;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.ProjectionOverSchema;
 import org.apache.spark.sql.catalyst.expressions.SchemaPruning$;
+import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
@@ -32,8 +34,19 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.connector.expressions.FieldReference;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Batch;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.Statistics;
+import org.apache.spark.sql.connector.read.SupportsReportStatistics;
+import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
+import org.apache.spark.sql.execution.dynamicpruning.CleanupDynamicPruningFilters$;
+import org.apache.spark.sql.execution.dynamicpruning.PartitionPruning$;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
@@ -41,7 +54,11 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.connector.PredicateUtils;
+import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -77,10 +94,14 @@ public class NarrowScans extends Rule {
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
   private static final String EXPLAINED = "\0hudi-py\0";
+  private static final int MOST_KEYS = 10000; // of a join, which filter a scan
   private static final String[] COMPARISONS = {
     "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"
   };
   private static final String[] SIGNS = {" = ", " <=> ", " < ", " <= ", " > ", " >= "};
+
+  /** Set while joins may filter scans: Spark's own rule would see scans of subqueries alone. */
+  private static final ThreadLocal JOINS = new ThreadLocal();
 
   /** Narrowed scans by data source and schema, so that a second action does not plan again. */
   private final Map known = new WeakHashMap();
@@ -93,10 +114,35 @@ public class NarrowScans extends Rule {
       if (!SQLConf.get().getConfString(ENABLED, "true").equals("true")) {
         return plan;
       }
-      return visit((LogicalPlan) plan, (LogicalPlan) plan, null, new ArrayList(), -1);
+      LogicalPlan root = (LogicalPlan) plan;
+      return withRuntimeFilters(visit(root, root, null, new ArrayList(), -1));
     } catch (Throwable error) {
       LOG.debug("columns are not pruned: " + error);
       return plan;
+    }
+  }
+
+  /**
+   * Has Spark filter a scan by the keys of what it is joined with, once these are broadcast. Its own
+   * rule for that runs before the scans here can be filtered.
+   */
+  private static LogicalPlan withRuntimeFilters(LogicalPlan plan) {
+    if (plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) {
+      return plan; // it has been here already
+    }
+    try {
+      JOINS.set(Boolean.TRUE);
+      LogicalPlan joined = PartitionPruning$.MODULE$.apply(plan);
+      if (!joined.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) {
+        return plan;
+      }
+      joined = (LogicalPlan) PushDownPredicates$.MODULE$.apply(joined);
+      return CleanupDynamicPruningFilters$.MODULE$.apply(joined);
+    } catch (Throwable error) {
+      LOG.debug("scans are not filtered by joins: " + error);
+      return plan;
+    } finally {
+      JOINS.remove();
     }
   }
 
@@ -187,9 +233,10 @@ public class NarrowScans extends Rule {
     }
     StructType schema = new StructType((StructField[]) fields.toArray(new StructField[0]));
     if (schema.json().equals(stored.json())) {
-      return relation;
+      // A new relation does not remember that Spark's own rule could not filter this scan.
+      return copy(relation, 1, relation.scan(), -1, null);
     }
-    return copy(relation, 1, narrowed(scan, schema), 2, seq(attributes));
+    return copy(relation, 1, narrowed(relation.scan(), schema), 2, seq(attributes));
   }
 
   /** The relation of a batch; its stream stays, since it counts rows and knows the offsets. */
@@ -300,8 +347,10 @@ public class NarrowScans extends Rule {
     return best;
   }
 
-  private synchronized Scan narrowed(PythonScan scan, StructType schema) throws Exception {
-    PythonDataSourceV2 source = (PythonDataSourceV2) get(scan, "ds");
+  private synchronized Scan narrowed(Scan scan, StructType schema) throws Exception {
+    Planned before = plannedOf(scan);
+    PythonScan python = pythonScan(scan);
+    PythonDataSourceV2 source = (PythonDataSourceV2) get(python, "ds");
     Map scans = (Map) known.get(source);
     if (scans == null) {
       scans = new HashMap();
@@ -313,74 +362,88 @@ public class NarrowScans extends Rule {
             && SQLConf.get().getConfString(COLUMNAR, "true").equals("true")
             && JobArtifactSet.getCurrentJobArtifactState().isEmpty();
     String key = isColumnar + schema.json();
-    Scan found = (Scan) scans.get(key);
+    Planned found = (Planned) scans.get(key);
     if (found == null) {
-      found = Explained.of(planAnew(scan, source, schema), isColumnar ? columnar : null);
+      int width = before == null ? scan.readSchema().defaultSize() : before.width;
+      found = new Planned(python, schema, width, isColumnar ? columnar : null);
       scans.put(key, found);
     }
-    return found;
+    return Narrowed.of(found);
   }
 
   /** The scan of a Python source, also of one that this rule has made; null for others. */
   private static PythonScan pythonScan(Scan scan) {
-    if (Proxy.isProxyClass(scan.getClass())) {
-      InvocationHandler handler = Proxy.getInvocationHandler(scan);
-      return handler instanceof Explained ? ((Explained) handler).scan : null;
+    Planned planned = plannedOf(scan);
+    if (planned != null) {
+      return planned.scan;
     }
     return scan instanceof PythonScan ? (PythonScan) scan : null;
   }
 
-  /** A scan that plans once, and that EXPLAIN FORMATTED shows with what it reads. */
-  private static class Explained implements InvocationHandler {
-    private final PythonScan scan;
+  /** What is shared by scans that this rule has made; null for others. */
+  private static Planned plannedOf(Scan scan) {
+    if (!Proxy.isProxyClass(scan.getClass())) {
+      return null;
+    }
+    InvocationHandler handler = Proxy.getInvocationHandler(scan);
+    return handler instanceof Narrowed ? ((Narrowed) handler).planned : null;
+  }
+
+  /** A scan of a schema, which plans once. */
+  private static class Planned {
+    final PythonScan scan;
+    final int width; // of a row with all columns, as Spark estimates it
     private final UnaryOperator columnar;
     private Batch batch;
 
-    Explained(PythonScan scan, UnaryOperator columnar) {
-      this.scan = scan;
+    Planned(PythonScan scan, StructType schema, int width, UnaryOperator columnar)
+        throws Exception {
+      this.scan = planAnew(scan, (PythonDataSourceV2) get(scan, "ds"), schema);
+      this.width = width;
       this.columnar = columnar;
     }
 
-    static Scan of(PythonScan scan, UnaryOperator columnar) {
-      ClassLoader loader = PythonScan.class.getClassLoader();
-      Class[] interfaces = PythonScan.class.getInterfaces();
-      return (Scan) Proxy.newProxyInstance(loader, interfaces, new Explained(scan, columnar));
-    }
-
-    public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
-      if (method.getName().equals("equals")) {
-        return Boolean.valueOf(proxy == arguments[0]);
-      }
-      if (method.getName().equals("toBatch")) {
-        return batch();
-      }
-      if (method.getName().equals("columnarSupportMode") && columnar != null) {
-        return Scan.ColumnarSupportMode.SUPPORTED;
-      }
-      try {
-        Object answer = method.invoke(scan, arguments);
-        return method.getName().equals("getMetaData") ? withFacts(answer) : answer;
-      } catch (InvocationTargetException error) {
-        throw error.getCause();
-      }
-    }
-
-    private synchronized Batch batch() {
+    synchronized Batch batch() {
       if (batch == null) {
         batch = columnar == null ? scan.toBatch() : (Batch) columnar.apply(scan.toBatch());
       }
       return batch;
     }
 
-    /** Adds the lines of the explanation, which the first partition carries in its pickle. */
-    private Object withFacts(Object metadata) {
+    /** The same scan with one more condition. */
+    Planned where(String filter) throws Exception {
+      StructField[] fields = (StructField[]) scan.readSchema().fields().clone();
+      boolean isFirst = !fields[0].metadata().contains(FILTERS);
+      String before = isFirst ? "" : fields[0].metadata().getString(FILTERS) + "\n";
+      fields[0] = marked(fields[0], FILTERS, before + filter);
+      return new Planned(scan, new StructType(fields), width, columnar);
+    }
+
+    /** The bytes of the files, and the explanation, which the first partition carries. */
+    private String[] explained() throws Exception {
+      Object first = batch().planInputPartitions()[0];
+      String pickle =
+          new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
+      return pickle.substring(pickle.indexOf(EXPLAINED) + EXPLAINED.length()).split("\0", 3);
+    }
+
+    OptionalLong size() {
+      try {
+        // As Spark's file sources do, which read some columns of files.
+        double share = Math.min(1, (double) scan.readSchema().defaultSize() / width);
+        double factor = SQLConf.get().fileCompressionFactor() * share;
+        return OptionalLong.of((long) (Long.parseLong(explained()[0]) * factor));
+      } catch (Exception error) {
+        LOG.debug("the size of the scan is unknown: " + error); // reading raises what is wrong
+        return OptionalLong.empty();
+      }
+    }
+
+    /** Adds the lines of the explanation. */
+    Object withFacts(Object metadata) {
       scala.collection.immutable.Map facts = (scala.collection.immutable.Map) metadata;
       try {
-        Object first = batch().planInputPartitions()[0];
-        String pickle =
-            new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
-        int begin = pickle.indexOf(EXPLAINED) + EXPLAINED.length();
-        String[] lines = pickle.substring(begin, pickle.indexOf('\0', begin)).split("\n");
+        String[] lines = explained()[1].split("\n");
         for (int i = 0; i < lines.length; i++) {
           String label = Character.toUpperCase(lines[i].charAt(0)) + lines[i].substring(1, 10);
           String fact = lines[i].substring(10).trim();
@@ -390,6 +453,122 @@ public class NarrowScans extends Rule {
         LOG.debug("the scan is not explained: " + error); // reading raises what is wrong
       }
       return facts;
+    }
+  }
+
+  /**
+   * A scan that EXPLAIN FORMATTED shows with what it reads, whose size Spark knows when it chooses
+   * joins, and which the keys of a join filter.
+   */
+  private static class Narrowed
+      implements InvocationHandler,
+          Batch,
+          Statistics,
+          SupportsReportStatistics,
+          SupportsRuntimeV2Filtering {
+    final Planned planned;
+    private Planned filtered; // by the keys of joins
+
+    Narrowed(Planned planned) {
+      this.planned = planned;
+      this.filtered = planned;
+    }
+
+    static Scan of(Planned planned) {
+      ArrayList interfaces = new ArrayList(Arrays.asList(PythonScan.class.getInterfaces()));
+      interfaces.add(SupportsReportStatistics.class);
+      interfaces.add(SupportsRuntimeV2Filtering.class);
+      return (Scan)
+          Proxy.newProxyInstance(
+              PythonScan.class.getClassLoader(),
+              (Class[]) interfaces.toArray(new Class[0]),
+              new Narrowed(planned));
+    }
+
+    public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+      String name = method.getName();
+      if (name.equals("equals")) {
+        return Boolean.valueOf(proxy == arguments[0]);
+      }
+      if (name.equals("columnarSupportMode") && planned.columnar != null) {
+        return Scan.ColumnarSupportMode.SUPPORTED;
+      }
+      try {
+        Class declaring = method.getDeclaringClass();
+        if (declaring.isInstance(this) && !declaring.isInstance(planned.scan)) {
+          return method.invoke(this, arguments);
+        }
+        if (name.equals("toBatch")) {
+          return this;
+        }
+        Object answer = method.invoke(planned.scan, arguments);
+        return name.equals("getMetaData") ? planned.withFacts(answer) : answer;
+      } catch (InvocationTargetException error) {
+        throw error.getCause();
+      }
+    }
+
+    public StructType readSchema() {
+      return planned.scan.readSchema();
+    }
+
+    public Statistics estimateStatistics() {
+      return this;
+    }
+
+    public OptionalLong sizeInBytes() {
+      return planned.size();
+    }
+
+    public OptionalLong numRows() {
+      return OptionalLong.empty();
+    }
+
+    public NamedReference[] filterAttributes() {
+      StructField[] fields = readSchema().fields();
+      ArrayList columns = new ArrayList();
+      for (int i = 0; i < fields.length && JOINS.get() != null; i++) {
+        DataType type = fields[i].dataType();
+        // A join takes 0.0 for -0.0, which a filter does not.
+        boolean isFloat = type instanceof DoubleType || type instanceof FloatType;
+        if (type instanceof AtomicType && !isFloat) {
+          columns.add(FieldReference.column(fields[i].name()));
+        }
+      }
+      return (NamedReference[]) columns.toArray(new NamedReference[0]);
+    }
+
+    public void filter(Predicate[] predicates) {
+      try {
+        Planned chosen = planned;
+        for (int i = 0; i < predicates.length; i++) {
+          boolean isShort = predicates[i].children().length <= MOST_KEYS;
+          Option filter = isShort ? PredicateUtils.toV1(predicates[i]) : Option.empty();
+          String text = filter.isDefined() ? textOf(filter.get()) : null;
+          chosen = text == null || text.indexOf('\n') >= 0 ? chosen : chosen.where(text);
+        }
+        filtered = chosen;
+      } catch (Exception error) {
+        LOG.debug("a scan is not filtered by a join: " + error);
+      }
+    }
+
+    // Spark plans the partitions once the keys are known, and only then asks for the reader.
+    public InputPartition[] planInputPartitions() {
+      return filtered.batch().planInputPartitions();
+    }
+
+    public PartitionReaderFactory createReaderFactory() {
+      return filtered.batch().createReaderFactory();
+    }
+
+    /** Two scans that were planned as one are the same to Spark, which compares their filters. */
+    public boolean equals(Object other) {
+      return other instanceof Narrowed && ((Narrowed) other).planned == planned;
+    }
+
+    public int hashCode() {
+      return planned.hashCode();
     }
   }
 

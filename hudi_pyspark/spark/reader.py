@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
-_EXPLAINED = "\0hudi-py\0"  # before an explanation, which ends with \0; as in NarrowScans.java
+# Before the bytes of files and an explanation, which end with \0; as in NarrowScans.java.
+_EXPLAINED = "\0hudi-py\0"
 _FIRST_BATCH = 256  # rows; few, for queries that stop after some rows
 _ALL_COLUMNS = (
     "hudi-py: this scan reads all columns and files, whatever the query needs. Call "
@@ -225,7 +226,7 @@ class HudiReader(DataSourceReader):
             planned = scan.planned(self._columns, fields=self._schema)
             self._planned = PackedTasks.of(planned.groups)
             if self._is_narrowed:
-                self._explained = planned.explain()
+                self._explained = f"{planned.file_bytes}\0{planned.explain()}"
             else:
                 warn_of_all_columns()
             self._shared = self._planned.shared
