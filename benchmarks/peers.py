@@ -72,6 +72,7 @@ class Workshop:
         make = {
             "hudi-jvm": self._hudi_jvm,
             "spark-parquet": self._spark_parquet,
+            "spark35-parquet": self._spark35_parquet,
             "hudi-py-spark": self._hudi_py_spark,
             "hudi-py-user": self._hudi_py_user,
             "hudi-py-connect": self._hudi_py_connect,
@@ -93,12 +94,21 @@ class Workshop:
         return Peer("hudi-jvm", title, command, self.spark_env, has_sql=True)
 
     def _spark_parquet(self) -> Peer:
-        command = self._command(self._own_python("pyspark"), "spark-parquet")
-        title, only = (
-            "Spark 4's Parquet reader",
-            frozenset({"read_optimized", "read_optimized_column"}),
+        return self._parquet_by_spark("spark-parquet", 4, self._own_python("pyspark"))
+
+    def _spark35_parquet(self) -> Peer:
+        return self._parquet_by_spark("spark35-parquet", 3.5, self.old_spark)
+
+    def _parquet_by_spark(self, name: str, version: float, python: str) -> Peer:
+        return Peer(
+            name,
+            f"base files, Spark {version}",
+            self._command(python, "spark-parquet"),
+            self.spark_env,
+            only=frozenset({"read_optimized", "read_optimized_column"}),
+            has_sql=True,
+            is_floor=True,
         )
-        return Peer("spark-parquet", title, command, self.spark_env, only=only, is_floor=True)
 
     def _hudi_py_spark(self) -> Peer:
         command = self._command(self._own_python("pyspark"), "hudi-py-spark")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 ENGINES = (
     "hudi-jvm", "hudi-py-spark", "hudi-py-user", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow",
     "hudi-py-connect", "hudi-py-duckdb", "hudi-py-polars", "hudi-rs-datafusion",
-    "base-files-duckdb",
+    "base-files-duckdb", "spark35-parquet",
 )  # fmt: skip
 OURS = {
     "hudi-py-spark", "hudi-py-user", "hudi-py-connect", "hudi-py", "hudi-py-duckdb",

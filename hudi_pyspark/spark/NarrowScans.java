@@ -13,7 +13,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Queue;
 import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.UnaryOperator;
 import org.apache.spark.JobArtifactSet;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -32,6 +34,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
@@ -94,6 +97,7 @@ public class NarrowScans extends Rule {
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
   private static final String EXPLAINED = "\0hudi-py\0";
+  private static final int MOST_SCANS = 100; // that are kept for each DataFrame
   private static final int MOST_KEYS = 10000; // of a join, which filter a scan
   private static final String[] COMPARISONS = {
     "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"
@@ -115,7 +119,11 @@ public class NarrowScans extends Rule {
         return plan;
       }
       LogicalPlan root = (LogicalPlan) plan;
-      return withRuntimeFilters(visit(root, root, null, new ArrayList(), -1));
+      LogicalPlan narrowed = withRuntimeFilters(visit(root, root, null, new ArrayList(), -1));
+      if (!(root instanceof Subquery)) { // what becomes of that is not known yet
+        planTogether(narrowed);
+      }
+      return narrowed;
     } catch (Throwable error) {
       LOG.debug("columns are not pruned: " + error);
       return plan;
@@ -143,6 +151,47 @@ public class NarrowScans extends Rule {
       return plan;
     } finally {
       JOINS.remove();
+    }
+  }
+
+  /** Plans the scans of a query at the same time, each in a Python process. */
+  private static void planTogether(LogicalPlan plan) {
+    ConcurrentLinkedQueue waiting = new ConcurrentLinkedQueue();
+    List leaves = CollectionConverters.asJava(plan.collectLeaves());
+    for (int i = 0; i < leaves.size(); i++) {
+      if (leaves.get(i) instanceof DataSourceV2ScanRelation) {
+        Planned planned = plannedOf(((DataSourceV2ScanRelation) leaves.get(i)).scan());
+        if (planned != null && !waiting.contains(planned) && !planned.isStarted) {
+          waiting.add(planned);
+        }
+      }
+    }
+    // A scan alone is planned when its size or its files are asked for.
+    int cores = Runtime.getRuntime().availableProcessors();
+    boolean isTogether =
+        waiting.size() > 1 && JobArtifactSet.getCurrentJobArtifactState().isEmpty();
+    for (int i = isTogether ? Math.min(waiting.size(), cores) : 0; i > 0; i--) {
+      Thread thread = new Thread(new Planning(waiting), "hudi-py-planning"); // in this session
+      thread.setDaemon(true);
+      thread.start();
+    }
+  }
+
+  private static class Planning implements Runnable {
+    private final Queue waiting;
+
+    Planning(Queue waiting) {
+      this.waiting = waiting;
+    }
+
+    public void run() {
+      for (Planned next = (Planned) waiting.poll(); next != null; next = (Planned) waiting.poll()) {
+        try {
+          next.explained();
+        } catch (Throwable error) {
+          LOG.debug("a scan is not planned: " + error); // reading raises what is wrong
+        }
+      }
     }
   }
 
@@ -366,6 +415,9 @@ public class NarrowScans extends Rule {
     if (found == null) {
       int width = before == null ? scan.readSchema().defaultSize() : before.width;
       found = new Planned(python, schema, width, isColumnar ? columnar : null);
+      if (scans.size() == MOST_SCANS) {
+        scans.clear(); // of a DataFrame that is asked for many keys, one after the other
+      }
       scans.put(key, found);
     }
     return Narrowed.of(found);
@@ -394,6 +446,7 @@ public class NarrowScans extends Rule {
     final PythonScan scan;
     final int width; // of a row with all columns, as Spark estimates it
     private final UnaryOperator columnar;
+    volatile boolean isStarted;
     private Batch batch;
 
     Planned(PythonScan scan, StructType schema, int width, UnaryOperator columnar)
@@ -404,6 +457,7 @@ public class NarrowScans extends Rule {
     }
 
     synchronized Batch batch() {
+      isStarted = true;
       if (batch == null) {
         batch = columnar == null ? scan.toBatch() : (Batch) columnar.apply(scan.toBatch());
       }
@@ -420,7 +474,7 @@ public class NarrowScans extends Rule {
     }
 
     /** The bytes of the files, and the explanation, which the first partition carries. */
-    private String[] explained() throws Exception {
+    String[] explained() throws Exception {
       Object first = batch().planInputPartitions()[0];
       String pickle =
           new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);

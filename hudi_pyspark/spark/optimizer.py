@@ -59,9 +59,11 @@ def _install(spark: SparkSession) -> None:
 
 def _make_columnar(spark: SparkSession, jvm: Any, rule: Any) -> None:  # noqa: ANN401  (of the JVM)
     """Let a rule give scans columnar readers, whose classes executors get as a jar."""
-    if spark.conf.get(COLUMNAR, "false") != "true":
-        return
     try:
+        # A cluster may keep jars of sessions from its executors: there it is the user's choice.
+        is_local = spark.sparkContext._jsc.isLocal()  # noqa: SLF001
+        if spark.conf.get(COLUMNAR, str(is_local).lower()) != "true":
+            return
         compiler = _compile(jvm, "ArrowReaders")
         readers = _instance(compiler, "ArrowReaders")
         jar = Path(spark.sparkContext._temp_dir or "", "hudi-py.jar")  # noqa: SLF001
