@@ -45,7 +45,6 @@ _log = logging.getLogger(__name__)
 
 # Operations that change no rows; an unknown one wrote nothing, or is refused.
 _MOVING = frozenset({"UNKNOWN", "ALTER_SCHEMA", "BUCKET_RESCALE"})
-_DELETES = frozenset({"DELETE", "DELETE_PREPPED"})
 
 
 def check_changes(view: TableView, options: IncrementalOptions) -> None:
@@ -190,7 +189,7 @@ class _ChangePlanner:
             source = ChangeSource.LOG_FILE
             before = self._before(time, partition, file_id, must_exist=False)
             after = self._after(time, partition, file_id)
-        elif metadata.operation_type in _DELETES and not stat.num_writes and stat.num_deletes:
+        elif metadata.operation_type.is_delete and not stat.num_writes and stat.num_deletes:
             source = ChangeSource.BASE_FILE_DELETE
             before = self._before(time, partition, file_id, must_exist=True)
         elif _has_only_inserts(stat, time):

@@ -73,6 +73,11 @@ class WriteOperationType(str, Enum):
         return self.value
 
     @property
+    def is_delete(self) -> bool:
+        """Whether it only deleted records."""
+        return self in {WriteOperationType.DELETE, WriteOperationType.DELETE_PREPPED}
+
+    @property
     def is_table_service(self) -> bool:
         """Whether it only rewrote what was there: no rows and no columns changed."""
         return self in (self.CLUSTER, self.COMPACT, self.LOG_COMPACT, self.INDEX)

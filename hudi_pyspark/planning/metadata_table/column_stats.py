@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.planning.metadata_table.records import column_keys, file_key, partition_keys
+from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.planning.metadata_table.entries import Entries
     from hudi_pyspark.planning.metadata_table.table import MetadataTable
-    from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
+    from hudi_pyspark.table.file_group import BaseFile, FileSlice
+    from hudi_pyspark.table.view import TableView
 
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.
 _DECIMAL, _DATE = 10, 12
@@ -71,6 +73,7 @@ class KnownBounds:
 
     slices: Sequence[FileSlice]
     files: npt.NDArray[np.int64] = field(init=False)  # ordinal of each file's slice
+    has_rows: npt.NDArray[np.bool_] | None = field(default=None, init=False)  # of each file
     columns: dict[str, ColumnBounds] = field(default_factory=dict, init=False)
 
     def add(self, metadata: MetadataTable, fields: Mapping[str, pa.Field]) -> None:
@@ -83,7 +86,41 @@ class KnownBounds:
         known, statistics = _newest([entries for of_slice in found for entries in of_slice])
         for name, of_column in keys.items():
             rows = pc.index_in(of_column, value_set=known)
-            self.columns[name] = bounds_of_files(statistics.take(rows), fields[name])
+            bounds = bounds_of_files(statistics.take(rows), fields[name])
+            if self.has_rows is None:
+                self.has_rows = _have_rows(metadata.table, self.slices, bounds.low)
+            self.columns[name] = replace(
+                bounds,
+                may_be_null=bounds.may_be_null & self.has_rows,
+                may_have_value=bounds.may_have_value & self.has_rows,
+            )
+
+
+def _have_rows(
+    table: TableView, slices: Sequence[FileSlice], bounds: pa.Array
+) -> npt.NDArray[np.bool_]:
+    """Return whether each file may have rows: a log of deletes has none, and so no bounds."""
+    # Other logs may lack bounds, too, so the commit is asked.
+    files = [file for file_slice in slices for file in _files_of(file_slice)]
+    unknown = [
+        file if isinstance(file, LogFile) and not is_known else None
+        for file, is_known in zip(files, pc.is_valid(bounds).to_pylist(), strict=True)
+    ]
+    commits = table.commit_metadata
+    times = {log.instant_time for log in unknown if log is not None and not log.is_deletes}
+    deleted = {
+        stat.path
+        for metadata in commits.of(sorted(times & commits.keys())).values()
+        if metadata.operation_type.is_delete
+        for _, stat in metadata.all_stats()
+        if stat.num_deletes and not stat.num_writes
+    }
+    return np.array([f is None or not (f.is_deletes or f.path in deleted) for f in unknown])
+
+
+def _files_of(file_slice: FileSlice) -> list[BaseFile | LogFile]:
+    base = [] if file_slice.base_file is None else [file_slice.base_file]
+    return [*file_slice.log_files, *base]
 
 
 def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
@@ -129,9 +166,7 @@ def _keys(
     partitions = partition_keys({s.partition_path for s in slices})
     files, rests, are_alone = [], [], []
     for number, file_slice in enumerate(slices):
-        of_slice: list[BaseFile | LogFile] = [*file_slice.log_files]
-        if file_slice.base_file is not None:
-            of_slice.append(file_slice.base_file)
+        of_slice = _files_of(file_slice)
         files += [number] * len(of_slice)
         partition = partitions[file_slice.partition_path]
         rests += [partition + file_key(file) for file in of_slice]

@@ -14,11 +14,18 @@ from hudi_pyspark.errors import CorruptTableError, InvalidOptionError, Unsupport
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.avro.schema import MILLISECONDS
-from hudi_pyspark.planning.metadata_table.column_stats import KnownBounds, bounds_of_files
+from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
+from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
+from hudi_pyspark.planning.metadata_table.column_stats import (
+    KnownBounds,
+    bounds_of_files,
+    slices_within_bounds,
+)
 from hudi_pyspark.planning.metadata_table.listing import MetadataListing
 from hudi_pyspark.planning.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.planning.metadata_table.table import MetadataTable
-from hudi_pyspark.table.file_group import BaseFile, FileSlice
+from hudi_pyspark.table.commit_history import LazyMetadata
+from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from tests.conftest import GOLDEN
 from tests.damage import set_property
 from tests.planning.metadata_table.indexed import answer_of_hudi, pruned
@@ -217,7 +224,7 @@ def test_slices_with_log_files_are_left_out_by_the_statistics_of_all_their_files
     with_logs = [s for s in table.inspect.file_slices().to_pylist() if s["log_files"]]
     assert with_logs
     nothing = table.scan(filter="ts > 99999999999999", data_skipping="column_stats")
-    assert pruned(nothing) == "3 of 5 file slices by column statistics"  # 2 have no log files
+    assert pruned(nothing) == "5 of 5 file slices by column statistics"
     _, rows = answer_of_hudi("v9_mor_mdt_indexes", folder=GOLDEN)
     for row in rows:
         found = table.scan(filter=f"ts = {row['ts']}", data_skipping="column_stats").to_arrow()
@@ -310,6 +317,41 @@ def test_statistics_of_releases_with_other_schemas_are_put_together():
     keys = [column_keys(["x"])["x"] + partition_keys({"p"})["p"] + file_key(f) for f in files]
     layers = [Layer(keys[0], ["int", "long"], 3), Layer(keys[1], ["int", "long", "date"], 7)]
     known = KnownBounds(slices)
-    metadata: Any = SimpleNamespace(find=lambda _index, _keys: [layers])
+    table = SimpleNamespace(commit_metadata=LazyMetadata([], commit_metadata_of))
+    metadata: Any = SimpleNamespace(find=lambda _index, _keys: [layers], table=table)
     known.add(metadata, {"x": pa.field("x", pa.int32())})
     assert known.columns["x"].low.to_pylist() == [3, 7]
+
+
+@pytest.mark.parametrize(
+    ("operation", "counts", "is_left_out"),
+    [
+        ("DELETE", {"numDeletes": 3}, True),
+        ("DELETE_PREPPED", {"numDeletes": 3}, True),
+        ("DELETE", {"numDeletes": 3, "numWrites": 1}, False),
+        ("DELETE", {}, False),
+        ("UPSERT", {"numDeletes": 3}, False),
+    ],
+)
+def test_logs_of_deletes_keep_no_slice(operation, counts, is_left_out):
+    """Apache Hudi writes statistics without bounds for them, as for other logs now and then."""
+    base = BaseFile("p/f_1-0-1_1.parquet", "f", "1", 1)
+    log = LogFile("p/.f_2.log.1_1-0-1", "f", "2", 1, "1-0-1", 10)
+    slices = [FileSlice("p", "f", "1", base, (log,))]
+    keys = [column_keys(["x"])["x"] + partition_keys({"p"})["p"] + file_key(f) for f in (base, log)]
+    layers = [Layer(keys[0], ["int"], 3), Layer(keys[1], ["int"], None)]
+    stat = {"fileId": "f", "path": log.path, **counts}
+    written = {"partitionToWriteStats": {"p": [stat]}, "operationType": operation}
+    commit = Instant("2", Action.DELTA_COMMIT, InstantState.COMPLETED, "3")
+    commits = LazyMetadata([commit], lambda _commit: commit_metadata_of(written))
+    metadata: Any = SimpleNamespace(
+        find=lambda _index, _keys: [layers],
+        table=SimpleNamespace(commit_metadata=commits),
+        bounds=None,
+    )
+    fields = {"x": pa.field("x", pa.int32())}
+    schema = pa.schema(fields.values())
+    for text in ("x > 5", "x IS NULL", "x <> 3"):
+        within = slices_within_bounds(metadata, slices, parse_filter(text, schema), fields)
+        assert (within == []) == (is_left_out and text != "x IS NULL"), text
+    assert slices_within_bounds(metadata, slices, parse_filter("x = 3", schema), fields) == slices
