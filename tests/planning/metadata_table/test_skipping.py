@@ -317,7 +317,9 @@ def test_statistics_of_releases_with_other_schemas_are_put_together():
     keys = [column_keys(["x"])["x"] + partition_keys({"p"})["p"] + file_key(f) for f in files]
     layers = [Layer(keys[0], ["int", "long"], 3), Layer(keys[1], ["int", "long", "date"], 7)]
     known = KnownBounds(slices)
-    table = SimpleNamespace(commit_metadata=LazyMetadata([], commit_metadata_of))
+    table = SimpleNamespace(
+        commit_metadata=LazyMetadata([], lambda _commit: commit_metadata_of({}))
+    )
     metadata: Any = SimpleNamespace(find=lambda _index, _keys: [layers], table=table)
     known.add(metadata, {"x": pa.field("x", pa.int32())})
     assert known.columns["x"].low.to_pylist() == [3, 7]
