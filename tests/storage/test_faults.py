@@ -53,7 +53,8 @@ def test_each_request_that_fails_once_is_made_again(s3, fault):
     # A delay costs its time-out, so that only some requests have one.
     faults = every_third if fault != "delay" else lambda r, _: fault if r in (2, 5) else NONE
     with fail_between(s3.endpoint, faults) as proxy:
-        assert table(proxy).scan().count() == ROWS
+        # Requests of other threads may make those of one file the third ones, again and again.
+        assert table(proxy, attempts=12).scan().count() == ROWS
     assert set(proxy.failed) == {fault}
 
 
