@@ -66,12 +66,14 @@ def _make_columnar(spark: SparkSession, jvm: Any, rule: Any) -> None:  # noqa: A
             return
         compiler = _compile(jvm, "ArrowReaders")
         readers = _instance(compiler, "ArrowReaders")
-        jar = Path(spark.sparkContext._temp_dir or "", "hudi-py.jar")  # noqa: SLF001
+        jar = Path(spark.sparkContext._temp_dir or "", "hudi-py.jar").absolute()  # noqa: SLF001
         if not jar.exists():
             with ZipFile(jar, "w") as archive:
                 for name, code in compiler.getBytecodes().items():
                     archive.writestr(f"{name.replace('.', '/')}.class", code)
-            spark.sparkContext._jsc.addJar(str(jar))  # noqa: SLF001
+            # Where the executors are in this process, none has to fetch it from the driver's host.
+            location = jar.as_uri().replace("file:", "local:") if is_local else str(jar)
+            spark.sparkContext._jsc.addJar(location)  # noqa: SLF001
         # By reflection: py4j keeps the methods of the first class that has this name.
         rule.getClass().getField("columnar").set(rule, readers)
     except (Py4JError, AttributeError, TypeError, OSError) as error:
