@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.tasks import CdcTask, ScanTask
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.tasks import ReadTask
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExplainedScan:
     """All that an explanation is made of."""
 
@@ -28,24 +29,26 @@ class ExplainedScan:
     columns: Sequence[str]
     predicate: Predicate | None  # only rows for which it is true; None for all
 
-    @property
+    @cached_property
     def tasks(self) -> list[ReadTask]:
         return [task for group in self.groups for task in group]
 
-    @property
+    @cached_property
     def changes(self) -> list[CdcTask]:
         return [task for task in self.tasks if isinstance(task, CdcTask)]
 
-    @property
+    @cached_property
     def scans(self) -> list[ScanTask]:
         """The reads of file slices; for changes: of the slices before and after."""
         images = [image for change in self.changes for image in (change.before, change.after)]
         return [task for task in (*self.tasks, *images) if isinstance(task, ScanTask)]
 
-    @property
-    def file_bytes(self) -> int:
-        """The bytes of the files that the tasks open, of which they read some columns."""
-        return sum(_file_bytes(self))
+    @cached_property
+    def file_bytes(self) -> tuple[int, int, int]:
+        """Bytes of base files, log files and change files that the tasks open, to read columns."""
+        base = sum(_base_bytes(task) for task in self.scans)
+        logs = sum(log.size for task in self.scans for log in task.file_slice.log_files)
+        return base, logs, sum(file.size for task in self.changes for file in task.cdc_files)
 
     def explain(self) -> str:
         """Return the explanation, one fact per line."""
@@ -114,19 +117,12 @@ def _pruned(scan: ExplainedScan) -> str:
 
 def _cost(scan: ExplainedScan) -> str:
     """Count tasks, and bytes of the files that they open."""
-    base, logs, other = _file_bytes(scan)
+    base, logs, other = scan.file_bytes
     parts = [f"{base:,} bytes of base files", f"{logs:,} of log files"]
     if other:
         parts.append(f"{other:,} of change files")
     tasks = "1 Spark task" if len(scan.groups) == 1 else f"{len(scan.groups)} Spark tasks"
     return f"{tasks}; at most {', '.join(parts)}"
-
-
-def _file_bytes(scan: ExplainedScan) -> tuple[int, int, int]:
-    """Return the bytes of base files, log files and change files."""
-    base = sum(_base_bytes(task) for task in scan.scans)
-    logs = sum(log.size for task in scan.scans for log in task.file_slice.log_files)
-    return base, logs, sum(file.size for task in scan.changes for file in task.cdc_files)
 
 
 def _base_bytes(task: ScanTask) -> int:

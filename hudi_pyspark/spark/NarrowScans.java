@@ -79,10 +79,11 @@ import scala.runtime.AbstractPartialFunction;
  *
  * <p>Spark asks a Python data source for every column. This rule replaces the scan by one of a
  * narrower schema, as if the user had called .schema(...). A stream keeps its scan, which knows the
- * offsets, but the readers of its batches get the narrower schema. Conditions and limits above the scan are
- * written into the metadata of the schema's first field, where the planning process reads them: they
- * are hints, and Spark still applies both. Where possible the scan has columnar readers; see
- * ArrowReaders. Whatever is unexpected leaves the plan as it was.
+ * offsets, but the readers of its batches get the narrower schema. Conditions and limits above the
+ * scan are written into the metadata of the schema's first field, where the planning process reads
+ * them: they are hints, and Spark still applies both. For joins, a scan knows the bytes of its files,
+ * and the keys of a broadcast side become one more condition of the other. Where possible the scan
+ * has columnar readers; see ArrowReaders. Whatever is unexpected leaves the plan as it was.
  *
  * <p>Compiled in the driver's JVM by Janino, which knows no lambdas and no generic inference.
  */
@@ -448,6 +449,7 @@ public class NarrowScans extends Rule {
     private final UnaryOperator columnar;
     volatile boolean isStarted;
     private Batch batch;
+    private String[] explained;
 
     Planned(PythonScan scan, StructType schema, int width, UnaryOperator columnar)
         throws Exception {
@@ -474,11 +476,15 @@ public class NarrowScans extends Rule {
     }
 
     /** The bytes of the files, and the explanation, which the first partition carries. */
-    String[] explained() throws Exception {
-      Object first = batch().planInputPartitions()[0];
-      String pickle =
-          new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
-      return pickle.substring(pickle.indexOf(EXPLAINED) + EXPLAINED.length()).split("\0", 3);
+    synchronized String[] explained() throws Exception {
+      if (explained == null) {
+        Object first = batch().planInputPartitions()[0];
+        String pickle =
+            new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
+        int begin = pickle.indexOf(EXPLAINED) + EXPLAINED.length();
+        explained = pickle.substring(begin).split("\0", 3);
+      }
+      return explained;
     }
 
     OptionalLong size() {

@@ -226,7 +226,7 @@ class HudiReader(DataSourceReader):
             planned = scan.planned(self._columns, fields=self._schema)
             self._planned = PackedTasks.of(planned.groups)
             if self._is_narrowed:
-                self._explained = f"{planned.file_bytes}\0{planned.explain()}"
+                self._explained = f"{sum(planned.file_bytes)}\0{planned.explain()}"
             else:
                 warn_of_all_columns()
             self._shared = self._planned.shared

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+def load(session: SparkSession, path: object, **options: str | int) -> DataFrame:
+    """Read a table as a user does."""
+    return session.read.format("hudi-py").options(**options).load(str(path))
+
+
 def hudi_rows(spark: SparkSession, case: str, query: str = "snapshot") -> DataFrame:
     """Apache Hudi's answer to a query of a golden table, as Spark reads the file that has it."""
     known = next(each for each in load_case(GOLDEN / case).queries if each.name == query)

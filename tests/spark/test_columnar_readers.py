@@ -21,15 +21,6 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def ruled(spark):
-    session = spark.newSession()
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    session.conf.set(optimizer.ENABLED, "true")
-    assert optimizer.install_optimizer(session) == ""
-    return session
-
-
 def load(session, path):
     """Few rows in a batch: Spark reads the next one into the same vectors."""
     return session.read.format("hudi-py").option("batch_rows", 3).load(str(path))

@@ -3,8 +3,7 @@
 import pytest
 from pyspark.sql import functions as sf
 
-from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
-from tests.spark.frames import assert_same_rows, hudi_rows
+from tests.spark.frames import assert_same_rows, hudi_rows, load
 
 pytestmark = pytest.mark.spark
 
@@ -14,18 +13,9 @@ ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
 @pytest.fixture
-def ruled(spark):
-    """A separate session with the rule; the shared one stays without."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    session.conf.set(ENABLED, "true")
-    session.conf.set(ADAPTIVE, "false")
-    assert install_optimizer(session) == ""
-    return session
-
-
-def load(session, path, **options):
-    return session.read.format("hudi-py").options(**options).load(str(path))
+def ruled(ruled):
+    ruled.conf.set(ADAPTIVE, "false")
+    return ruled
 
 
 def plan_of(frame):

@@ -22,7 +22,7 @@ from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.filters import filters_of
 from tests.growing_table import table_at
-from tests.spark.frames import assert_same_rows, hudi_rows
+from tests.spark.frames import assert_same_rows, hudi_rows, load
 from tests.test_growing_table import BEFORE_COMPACTION, differs_from
 
 pytestmark = pytest.mark.spark
@@ -30,20 +30,6 @@ pytestmark = pytest.mark.spark
 MOR = "v9_mor_compaction_inline"
 TYPES = "v9_mor_all_types"
 CASES = [MOR, TYPES, "v6_mor_part_basic", "v8_mor_keygen_complex_hive", "v9_cow_keygen_slashes"]
-
-
-@pytest.fixture
-def ruled(spark):
-    """A separate session with the rule; the shared one stays without."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    session.conf.set(ENABLED, "true")
-    assert install_optimizer(session) == ""
-    return session
-
-
-def load(session, path, **options):
-    return session.read.format("hudi-py").options(**options).load(str(path))
 
 
 def scans(frame):

@@ -88,7 +88,8 @@ class KnownBounds:
             rows = pc.index_in(of_column, value_set=known)
             bounds = bounds_of_files(statistics.take(rows), fields[name])
             if self.has_rows is None:
-                self.has_rows = _have_rows(metadata.table, self.slices, bounds.low)
+                is_known = np.asarray(bounds.low.is_valid())
+                self.has_rows = _have_rows(metadata.table, self.slices, self.files, is_known)
             self.columns[name] = replace(
                 bounds,
                 may_be_null=bounds.may_be_null & self.has_rows,
@@ -97,17 +98,22 @@ class KnownBounds:
 
 
 def _have_rows(
-    table: TableView, slices: Sequence[FileSlice], bounds: pa.Array
+    table: TableView,
+    slices: Sequence[FileSlice],
+    owners: npt.NDArray[np.int64],
+    is_known: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.bool_]:
     """Return whether each file may have rows: a log of deletes has none, and so no bounds."""
-    # Other logs may lack bounds, too, so the commit is asked.
+    # Other logs may lack bounds, too, so the commit is asked; not where it would change nothing,
+    # since no file of the slice has bounds.
+    asked = ~is_known & np.isin(owners, owners[is_known])
+    has_rows = np.ones(len(owners), np.bool_)
+    if not asked.any():
+        return has_rows
     files = [file for file_slice in slices for file in _files_of(file_slice)]
-    unknown = [
-        file if isinstance(file, LogFile) and not is_known else None
-        for file, is_known in zip(files, pc.is_valid(bounds).to_pylist(), strict=True)
-    ]
+    logs = {n: f for n in np.flatnonzero(asked) if isinstance(f := files[n], LogFile)}
     commits = table.commit_metadata
-    times = {log.instant_time for log in unknown if log is not None and not log.is_deletes}
+    times = {log.instant_time for log in logs.values() if not log.is_deletes}
     deleted = {
         stat.path
         for metadata in commits.of(sorted(times & commits.keys())).values()
@@ -115,7 +121,8 @@ def _have_rows(
         for _, stat in metadata.all_stats()
         if stat.num_deletes and not stat.num_writes
     }
-    return np.array([f is None or not (f.is_deletes or f.path in deleted) for f in unknown])
+    has_rows[[n for n, log in logs.items() if log.is_deletes or log.path in deleted]] = False
+    return has_rows
 
 
 def _files_of(file_slice: FileSlice) -> list[BaseFile | LogFile]:

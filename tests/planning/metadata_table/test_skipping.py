@@ -357,3 +357,19 @@ def test_logs_of_deletes_keep_no_slice(operation, counts, is_left_out):
         within = slices_within_bounds(metadata, slices, parse_filter(text, schema), fields)
         assert (within == []) == (is_left_out and text != "x IS NULL"), text
     assert slices_within_bounds(metadata, slices, parse_filter("x = 3", schema), fields) == slices
+
+
+def test_column_without_any_bounds_reads_no_commit():
+    log = LogFile("p/.f_2.log.1_1-0-1", "f", "2", 1, "1-0-1", 10)
+    slices = [FileSlice("p", "f", "1", BaseFile("p/f_1-0-1_1.parquet", "f", "1", 1), (log,))]
+    commit = Instant("2", Action.DELTA_COMMIT, InstantState.COMPLETED, "3")
+    read = []
+    metadata: Any = SimpleNamespace(
+        find=lambda _index, _keys: [[]],
+        table=SimpleNamespace(commit_metadata=LazyMetadata([commit], read.append)),
+        bounds=None,
+    )
+    fields = {"x": pa.field("x", pa.int32())}
+    predicate = parse_filter("x > 5", pa.schema(fields.values()))
+    assert slices_within_bounds(metadata, slices, predicate, fields) == slices
+    assert read == []
