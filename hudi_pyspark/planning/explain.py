@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.tasks import ReadTask
 
+# Apache Hudi's hoodie.logfile.to.parquet.compression.ratio
+_LOGS_AS_PARQUET = 0.35
+
 
 @dataclass(frozen=True)
 class ExplainedScan:
@@ -46,9 +49,18 @@ class ExplainedScan:
     @cached_property
     def file_bytes(self) -> tuple[int, int, int]:
         """Bytes of base files, log files and change files that the tasks open, to read columns."""
-        base = sum(_base_bytes(task) for task in self.scans)
-        logs = sum(log.size for task in self.scans for log in task.file_slice.log_files)
+        base = sum(map(_base_bytes, self.scans))
+        logs = sum(map(_log_bytes, self.scans))
         return base, logs, sum(file.size for task in self.changes for file in task.cdc_files)
+
+    @cached_property
+    def row_bytes(self) -> int:
+        """The bytes that all columns of the answer's rows would take in Parquet, estimated."""
+        # Most log records replace rows, so the larger of the two is off by a factor of two at most.
+        merged = (
+            max(_base_bytes(task), int(_LOGS_AS_PARQUET * _log_bytes(task))) for task in self.scans
+        )
+        return sum(merged) + self.file_bytes[2]
 
     def explain(self) -> str:
         """Return the explanation, one fact per line."""
@@ -131,6 +143,10 @@ def _base_bytes(task: ScanTask) -> int:
         return 0
     begin, end = task.byte_range or (0, base.size)
     return min(end, base.size) - begin
+
+
+def _log_bytes(task: ScanTask) -> int:
+    return sum(log.size for log in task.file_slice.log_files)
 
 
 def _listing(scan: ExplainedScan) -> str:

@@ -81,7 +81,7 @@ import scala.runtime.AbstractPartialFunction;
  * narrower schema, as if the user had called .schema(...). A stream keeps its scan, which knows the
  * offsets, but the readers of its batches get the narrower schema. Conditions and limits above the
  * scan are written into the metadata of the schema's first field, where the planning process reads
- * them: they are hints, and Spark still applies both. For joins, a scan knows the bytes of its files,
+ * them: they are hints, and Spark still applies both. For joins, a scan knows the bytes of its rows,
  * and the keys of a broadcast side become one more condition of the other. Where possible the scan
  * has columnar readers; see ArrowReaders. Whatever is unexpected leaves the plan as it was.
  *
@@ -475,7 +475,7 @@ public class NarrowScans extends Rule {
       return new Planned(scan, new StructType(fields), width, columnar);
     }
 
-    /** The bytes of the files, and the explanation, which the first partition carries. */
+    /** The bytes of the rows, and the explanation, which the first partition carries. */
     synchronized String[] explained() throws Exception {
       if (explained == null) {
         Object first = batch().planInputPartitions()[0];

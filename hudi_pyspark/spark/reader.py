@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
-# Before the bytes of files and an explanation, which end with \0; as in NarrowScans.java.
+# Before the bytes of the rows and an explanation, which end with \0; as in NarrowScans.java.
 _EXPLAINED = "\0hudi-py\0"
 _FIRST_BATCH = 256  # rows; few, for queries that stop after some rows
 _ALL_COLUMNS = (
@@ -226,7 +226,7 @@ class HudiReader(DataSourceReader):
             planned = scan.planned(self._columns, fields=self._schema)
             self._planned = PackedTasks.of(planned.groups)
             if self._is_narrowed:
-                self._explained = f"{sum(planned.file_bytes)}\0{planned.explain()}"
+                self._explained = f"{planned.row_bytes}\0{planned.explain()}"
             else:
                 warn_of_all_columns()
             self._shared = self._planned.shared

@@ -1,6 +1,7 @@
 """What a scan says of its cost and its listing, against the files of golden tables."""
 
 import logging
+from collections import defaultdict
 
 import pytest
 
@@ -124,3 +125,15 @@ def test_row_groups_that_are_read_are_logged(path, caplog):
         HudiTable(str(path)).scan(["id"], query_type="read_optimized").to_arrow()
     assert len(caplog.messages) == 5
     assert all(m.endswith("1 of 1 row groups, columns ['id']") for m in caplog.messages)
+
+
+@pytest.mark.parametrize("case", ["v6_mor_part_basic", "v6_mor_inmemory_logonly", "v8_mor_nbcc"])
+def test_rows_take_the_bytes_of_the_base_file_unless_logs_hold_more(case, golden_table):
+    path = golden_table(case)
+    files = defaultdict(lambda: [0, 0])  # of bases and of logs, by file group
+    for file in path.glob("[!.h]*/*" if case != "v6_mor_inmemory_logonly" else "*"):
+        name = file.name.lstrip(".")
+        if file.suffix == ".parquet" or ".log." in name:
+            files[file.parent, name.split("_")[0]][".log." in name] += file.stat().st_size
+    expected = sum(max(base, int(0.35 * logs)) for base, logs in files.values())
+    assert HudiTable(str(path)).scan().planned().row_bytes == expected > 0
