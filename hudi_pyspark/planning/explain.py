@@ -53,10 +53,10 @@ class ExplainedScan:
         logs = sum(map(_log_bytes, self.scans))
         return base, logs, sum(file.size for task in self.changes for file in task.cdc_files)
 
-    @cached_property
+    @property
     def row_bytes(self) -> int:
         """The bytes that all columns of the answer's rows would take in Parquet, estimated."""
-        # Most log records replace rows, so the larger of the two is off by a factor of two at most.
+        # Log records replace rows or add some: both together are at most twice the larger one.
         merged = (
             max(_base_bytes(task), int(_LOGS_AS_PARQUET * _log_bytes(task))) for task in self.scans
         )

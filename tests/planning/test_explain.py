@@ -130,7 +130,9 @@ def test_row_groups_that_are_read_are_logged(path, caplog):
 @pytest.mark.parametrize("case", ["v6_mor_part_basic", "v6_mor_inmemory_logonly", "v8_mor_nbcc"])
 def test_rows_take_the_bytes_of_the_base_file_unless_logs_hold_more(case, golden_table):
     path = golden_table(case)
-    files = defaultdict(lambda: [0, 0])  # of bases and of logs, by file group
+    files: defaultdict[object, list[int]] = defaultdict(
+        lambda: [0, 0]
+    )  # of bases and of logs, by file group
     for file in path.glob("[!.h]*/*" if case != "v6_mor_inmemory_logonly" else "*"):
         name = file.name.lstrip(".")
         if file.suffix == ".parquet" or ".log." in name:

@@ -6,6 +6,7 @@ from pyspark.sql import functions as sf
 
 from hudi_pyspark.spark import optimizer
 from hudi_pyspark.spark.optimizer import COLUMNAR
+from tests.spark import frames
 from tests.spark.frames import assert_same_rows, hudi_rows
 
 pytestmark = pytest.mark.spark
@@ -23,7 +24,7 @@ CASES = [
 
 def load(session, path):
     """Few rows in a batch: Spark reads the next one into the same vectors."""
-    return session.read.format("hudi-py").option("batch_rows", 3).load(str(path))
+    return frames.load(session, path, batch_rows=3)
 
 
 def is_columnar(frame):

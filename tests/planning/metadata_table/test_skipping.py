@@ -363,10 +363,11 @@ def test_column_without_any_bounds_reads_no_commit():
     log = LogFile("p/.f_2.log.1_1-0-1", "f", "2", 1, "1-0-1", 10)
     slices = [FileSlice("p", "f", "1", BaseFile("p/f_1-0-1_1.parquet", "f", "1", 1), (log,))]
     commit = Instant("2", Action.DELTA_COMMIT, InstantState.COMPLETED, "3")
-    read = []
+    read: list[Instant] = []
+    load: Any = read.append
     metadata: Any = SimpleNamespace(
         find=lambda _index, _keys: [[]],
-        table=SimpleNamespace(commit_metadata=LazyMetadata([commit], read.append)),
+        table=SimpleNamespace(commit_metadata=LazyMetadata([commit], load)),
         bounds=None,
     )
     fields = {"x": pa.field("x", pa.int32())}
