@@ -48,14 +48,16 @@ class Source:
 
     buffer: pa.Buffer  # the records and PADDING bytes; below 2 GiB, so that offsets fit int32
     octets: npt.NDArray[np.uint8]
+    pairs: npt.NDArray[np.uint16]  # pairs[i] = octets[i : i + 2], little-endian
     words: UInt64s  # words[i] = octets[i : i + 8], little-endian
 
     @classmethod
     def over(cls, buffer: pa.Buffer) -> Source:
         """Return a source over bytes that end with `PADDING` bytes after the last record."""
         octets = np.frombuffer(buffer, np.uint8)
+        pairs = np.ndarray((buffer.size - 1,), np.dtype("<u2"), buffer=buffer, strides=(1,))
         words = np.ndarray((buffer.size - 7,), np.dtype("<u8"), buffer=buffer, strides=(1,))
-        return cls(buffer, octets, words)
+        return cls(buffer, octets, pairs, words)
 
 
 @dataclass(slots=True, eq=False)
@@ -107,6 +109,26 @@ class Cursor:
             self.refuse(bad, field, left, widths)
         self.position = begin + width
         return begin
+
+    def skip_ordinal(self, ordinal: int, width: int = 0) -> bool:
+        """Move over an ordinal, and ``width`` bytes, if all rows have it; else stay."""
+        if (self.source.octets[self.position] != 2 * ordinal).any():
+            return False
+        return self._jump(self.position + (1 + width))
+
+    def skip_short_texts(self, ordinal: int) -> bool:
+        """Move over an ordinal and a text of up to 63 bytes, if all rows have both; else stay."""
+        # The second byte is twice the length: neither the sign's bit, nor that of a longer number.
+        pairs = self.source.pairs[self.position]
+        if ((pairs & 0x81FF) != 2 * ordinal).any():
+            return False
+        return self._jump(self.position + (2 + (pairs >> 9)))
+
+    def _jump(self, position: Int64s) -> bool:
+        is_inside = not (position > self.end).any()
+        if is_inside:
+            self.position = position
+        return is_inside
 
     def read_varints(self, field: str) -> Int64s:
         """Return the next zig-zag number of each row."""

@@ -7,9 +7,11 @@ in Python per record or per value. Runs of records are short enough for the proc
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -59,6 +61,9 @@ RUN_RECORDS: Final = 16_384  # decoded at a time: their bytes and positions stay
 RUN_BYTES: Final = 1 << 25  # of a run, unless a single record is larger
 
 _RECORD_LENGTH: Final = struct.Struct(">i")
+_CHAIN_RECORDS: Final = 32  # that one chain of lengths has to follow; numpy calls are as many
+_MOST_CHAINS: Final = 1024
+_LEAST_BEGINNING, _MOST_BEGINNING = 8, 24  # bytes by which the beginning of a record is found
 _PRIMITIVE_READERS: Final[Mapping[Primitive, Callable[[AvroType, str], ValueReader]]] = {
     Primitive.NULL: partial(NullReader, width=0),
     Primitive.BOOLEAN: partial(BooleanReader, width=1),
@@ -110,10 +115,57 @@ def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int
     """
     if not 0 <= count <= (len(data) - offset) // _RECORD_LENGTH.size:
         raise CorruptAvroError(f"{len(data) - offset} bytes cannot hold {count} records", 0, "")
+    spans = _spans_from_many_places(data, offset, count)
+    return _spans_one_by_one(data, offset, count) if spans is None else spans
+
+
+def _spans_from_many_places(
+    data: bytes | memoryview, offset: int, count: int
+) -> tuple[Int64s, Int64s] | None:
+    """Follow chains of lengths from many places at a time; None where only one can be followed."""
+    # Records of a block begin alike, with the instant of the block. So a chain starts at each place
+    # in the bytes where this beginning is found, and holds if the chain before it ends there.
+    places, size = min(count // _CHAIN_RECORDS, _MOST_CHAINS), len(data)
+    beginning = _common_beginning(data, offset) if places > 1 else b""
+    if len(beginning) < _LEAST_BEGINNING:
+        return None
+    search = re.compile(re.escape(beginning)).search
+    steps = np.linspace(offset, size, places, endpoint=False, dtype=np.int64)[1:] + 4
+    found = [match.start() - 4 for step in steps.tolist() if (match := search(data, step))]
+    begin = np.unique([offset, *found])
+    end = np.append(begin[1:], size)
+    lengths = np.ndarray((size - 3,), np.dtype(">i4"), buffer=data, strides=(1,))
+    visited = []
+    for _ in range(8 * _CHAIN_RECORDS):
+        is_open = begin < end
+        if not is_open.any():
+            break
+        visited.append(np.where(is_open, begin, -1))
+        length = lengths[np.minimum(begin, size - 4)].astype(np.int64)
+        begin = np.where(is_open & (length >= 0), begin + 4 + length, begin)
+    starts = np.array(visited).T.ravel()
+    starts = starts[starts >= 0]
+    if len(starts) != count or (begin != end).any():
+        return None
+    return starts + 4, np.append(starts[1:], size)
+
+
+def _common_beginning(data: bytes | memoryview, offset: int) -> bytes:
+    """Return the bytes with which the first two records begin; b"" if there are no two."""
+    try:
+        second = offset + 4 + _RECORD_LENGTH.unpack_from(data, offset)[0] + 4
+        one, other = (bytes(data[at : at + _MOST_BEGINNING]) for at in (offset + 4, second))
+    except struct.error:
+        return b""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return bytes(octet for octet, _ in alike)
+
+
+def _spans_one_by_one(data: bytes | memoryview, offset: int, count: int) -> tuple[Int64s, Int64s]:
+    """Find each record behind the one in front of it: a step in Python per record."""
     length_at, starts = _RECORD_LENGTH.unpack_from, []
     position, size = offset, len(data)
-    # A chain: no record can be found before the one in front of it, so this is a step in Python per
-    # record. A negative length may lead anywhere for `count` steps, but is refused after them.
+    # A negative length may lead anywhere for `count` steps, but is refused after them.
     try:
         for _ in range(count):
             length = length_at(data, position)[0]

@@ -17,6 +17,7 @@ from hudi_pyspark.format.avro.cursor import (
     walk_bytes,
     walk_varint,
 )
+from hudi_pyspark.format.avro.values import LengthPrefixedReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,17 +103,29 @@ class BranchReader(OrdinalReader):
 class OptionalReader(BranchReader):
     """A union of at most one type and null."""
 
+    def __init__(self, avro: AvroUnion, field: str, branches: Sequence[ValueReader]) -> None:
+        super().__init__(avro, field, branches)
+        self.member = 1 if avro.null_branch == 0 and len(branches) > 1 else 0
+
+    def skip(self, cursor: Cursor) -> None:
+        member = self.branches[self.member]
+        if isinstance(member, LengthPrefixedReader):
+            is_skipped = cursor.skip_short_texts(self.member)
+        else:
+            is_skipped = cursor.skip_ordinal(self.member, member.fixed_width or 0)
+            if is_skipped and member.fixed_width is None:
+                member.skip(cursor)
+        if not is_skipped:
+            super().skip(cursor)
+
     def read(self, cursor: Cursor) -> pa.Array:
+        if cursor.skip_ordinal(self.member):
+            return self.branches[self.member].read(cursor)
         chosen = self.read_ordinals(cursor)
-        if self.null_branch is None:
-            return self.branches[0].read(cursor)
         present = chosen != self.null_branch
         if not present.any():
             return pa.nulls(len(cursor), self.arrow)
-        member = 1 - self.null_branch
-        if present.all():
-            return self.branches[member].read(cursor)
-        return _spread(self.read_member(member, chosen, cursor), present)
+        return _spread(self.read_member(self.member, chosen, cursor), present)
 
 
 class UnionReader(BranchReader):

@@ -352,6 +352,94 @@ def test_runs_stay_short_in_bytes(monkeypatch):
     assert table["c"].num_chunks > 4
 
 
+def optional_text(size: int) -> bytes:
+    return b"\x02" + varint(size) + b"a" * size
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param([optional_text(3)] * 3, id="short"),
+        pytest.param([optional_text(63), optional_text(0), optional_text(1)], id="63-bytes"),
+        pytest.param([optional_text(1), optional_text(64), optional_text(2)], id="64-bytes"),
+        pytest.param([optional_text(300)] * 3, id="long"),
+        pytest.param([optional_text(3), b"\x00", optional_text(4)], id="one-null"),
+        pytest.param([b"\x00"] * 3, id="nulls"),
+        pytest.param([b"\x82\x00\x02a"] * 3, id="branch-longer-than-needed"),
+    ],
+)
+def test_optional_text_is_skipped(raw):
+    records = [text + varint(number) for number, text in enumerate(raw)]
+    table = decode(schema_of(c=["null", "string"], d="int"), *records, columns=["d"])
+    assert table["d"].to_pylist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "message"),
+    [
+        pytest.param(["null", "string"], b"\x02\x04a", "at most 1 bytes.*found 2", id="text"),
+        pytest.param(["null", "string"], b"\x02", "where a number should begin", id="no-length"),
+        pytest.param(["null", "string"], b"\x02\x01a", "at most 1 bytes.*found -1", id="negative"),
+        pytest.param(["null", "string"], b"\x04\x02a", "2 branches, found 2", id="branch"),
+        pytest.param(["null", "double"], b"\x02" + bytes(7), "at most 7.*found 8", id="double"),
+        pytest.param(["null", "long"], b"\x02", "where a number should begin", id="no-number"),
+    ],
+)
+def test_value_that_is_skipped_stays_within_its_record(kind, raw, message):
+    with pytest.raises(CorruptAvroError, match=message) as caught:
+        decode(schema_of(c=kind, d="null"), raw, raw, columns=["d"])
+    assert (caught.value.record, caught.value.field) == (0, "c")
+
+
+def spans_one_by_one(data: bytes) -> list[tuple[int, int]]:
+    spans, position = [], 0
+    while position < len(data):
+        begin = position + 4
+        position = begin + struct.unpack_from(">i", data, position)[0]
+        spans.append((begin, position))
+    return spans
+
+
+BEGINNING = b"\x02\x2220261124074720116"  # of each record, by which others are found
+
+
+@pytest.mark.parametrize(
+    "decoy",
+    [
+        pytest.param(b"", id="none"),
+        pytest.param(BEGINNING, id="beginning-inside"),
+        pytest.param(b"\0\0\0\x40" + BEGINNING, id="whole-record-inside"),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 2, 63, 64, 1000, 40_000])
+def test_spans_of_records_that_begin_alike_are_found(count, decoy):
+    sizes = np.random.default_rng(count).integers(0, 90, count)
+    records = [BEGINNING + (decoy if size % 7 == 0 else b"") + bytes(size) for size in sizes]
+    data = b"".join(struct.pack(">i", len(record)) + record for record in records)
+    starts, ends = record_spans(memoryview(data), 0, count)
+    assert list(zip(starts.tolist(), ends.tolist(), strict=True)) == spans_one_by_one(data)
+
+
+def spans_or_error(data: bytes, count: int) -> tuple[list[int], list[int]] | str:
+    try:
+        starts, ends = record_spans(data, 0, count)
+    except CorruptAvroError as error:
+        return str(error)
+    return starts.tolist(), ends.tolist()
+
+
+@pytest.mark.parametrize("length", [-1, -(2**31), 0, 5, 2**31 - 1])
+@pytest.mark.parametrize("wrong", [0, 1, 500, 999])
+def test_wrong_length_has_the_same_outcome_as_one_by_one(monkeypatch, wrong, length):
+    records = [BEGINNING + bytes(number % 50) for number in range(1000)]
+    sizes = [length if number == wrong else len(r) for number, r in enumerate(records)]
+    pairs = zip(sizes, records, strict=True)
+    data = b"".join(struct.pack(">i", size) + record for size, record in pairs)
+    found = spans_or_error(data, 1000)
+    monkeypatch.setattr(decoder, "_LEAST_BEGINNING", len(data))
+    assert found == spans_or_error(data, 1000)
+
+
 @pytest.mark.parametrize("records", [[], [b""], [b"abc", b"", b"de"]])
 def test_record_spans_follow_the_lengths(records):
     data = b"head" + b"".join(struct.pack(">i", len(record)) + record for record in records)
