@@ -17,8 +17,7 @@ OutputOption = Annotated[
     Output, typer.Option("--output", "-o", help="Output format.", show_default=True)
 ]
 LimitOption = Annotated[
-    int | None,
-    typer.Option("--limit", "-n", min=0, help="Maximum number of rows; all by default."),
+    int | None, typer.Option("--limit", "-n", min=0, help="Maximum number of rows; all by default.")
 ]
 MetaOption = Annotated[
     bool, typer.Option("--meta", help="Include the _hoodie_* columns; JSON and CSV have them.")

@@ -36,8 +36,7 @@ def records(
     file: FileArgument,
     *,
     merge: Annotated[
-        bool,
-        typer.Option("--merge", help="Merge the log files of the slice, one record per key."),
+        bool, typer.Option("--merge", help="Merge the log files of the slice, one record per key.")
     ] = False,
     wide: WideOption = False,
     output: OutputOption = "table",

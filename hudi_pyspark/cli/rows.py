@@ -88,8 +88,7 @@ def scan(
         FileFormat | None, typer.Option("--to", help="Write the rows in this format.")
     ] = None,
     file: Annotated[
-        str,
-        typer.Option("--file", help="File to write: a path, a URI, or - for standard output."),
+        str, typer.Option("--file", help="File to write: a path, a URI, or - for standard output.")
     ] = STANDARD_OUTPUT,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing file.")

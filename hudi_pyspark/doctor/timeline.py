@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.doctor.finding import Track
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.format.timeline.instant_body import BodyParser
-    from hudi_pyspark.format.timeline.instant_metadata import (
-        CleanMetadata,
-        RollbackMetadata,
-    )
+    from hudi_pyspark.format.timeline.instant_metadata import CleanMetadata, RollbackMetadata
     from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 

@@ -12,12 +12,7 @@ from hudi_pyspark.columns.arrays import field_array
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.custom_mergers import registered_payloads
-from hudi_pyspark.errors import (
-    CorruptTableError,
-    HudiError,
-    InvalidOptionError,
-    MissingFileError,
-)
+from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError, MissingFileError
 from hudi_pyspark.format.file_name import LogFileName, LogKind, NotADataFile
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.commits import known_schema

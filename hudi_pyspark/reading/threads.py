@@ -17,10 +17,7 @@ _Task = TypeVar("_Task")
 
 
 def read_in_parallel(
-    tasks: Sequence[_Task],
-    read: Callable[[_Task], Iterable[pa.Table]],
-    threads: int,
-    more: int = 0,
+    tasks: Sequence[_Task], read: Callable[[_Task], Iterable[pa.Table]], threads: int, more: int = 0
 ) -> Iterator[pa.Table]:
     """Yield the rows of all tasks, in mixed order; the first error of any ends it."""
     # Threads help, since Arrow and numpy release the interpreter lock. At most two tables per

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -7,7 +8,7 @@ import pytest
 from pyarrow import orc
 
 from hudi_pyspark.errors import StorageError
-from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
+from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.table.schema import newest_data_file_schema
 from tests.memory_storage import MemoryStorage
@@ -81,3 +82,14 @@ def test_files_that_only_delete_are_opened_last():
     assert storage.opened == [OLDER]
     del times["t001"]
     assert newest_data_file_schema(storage, times) == pa.schema({"c": pa.int64()})
+
+
+@pytest.mark.parametrize(("rows", "opened"), [(3, [NEWER]), (0, [OLDER])])
+def test_sample_of_a_large_commit_will_do_if_it_has_rows(rows, opened):
+    sampled, other = (commits(t001=path)["t001"].write_stats[""][0] for path in (NEWER, OLDER))
+    sampled = replace(sampled, num_writes=rows, file_size=9, num_deletes=1)
+    commit = CommitMetadata({"": (sampled, other)}, sample=sampled)
+    table = orc_file(pa.table({"a": [1]}))
+    storage = OpenedStorage({OLDER: table, NEWER: table})
+    assert newest_data_file_schema(storage, {"t001": commit}) == pa.schema({"a": pa.int64()})
+    assert storage.opened == opened

@@ -125,8 +125,7 @@ class Cursor:
         return self._jump(self.position + (2 + (pairs >> 9)))
 
     def _jump(self, position: Int64s) -> bool:
-        is_inside = not (position > self.end).any()
-        if is_inside:
+        if is_inside := not (position > self.end).any():
             self.position = position
         return is_inside
 
@@ -209,6 +208,8 @@ class ValueReader(ABC):
     ``field`` is its dotted name, ``least_width`` the fewest bytes of a value, ``fixed_width`` the
     bytes of every value or None if they differ.
     """
+
+    has_length = False  # whether a value is its length and as many bytes
 
     def __init__(
         self, avro: AvroType, field: str, *, least_width: int = 1, fixed_width: int | None = None

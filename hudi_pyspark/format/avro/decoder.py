@@ -11,7 +11,6 @@ import re
 import struct
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -63,7 +62,7 @@ RUN_BYTES: Final = 1 << 25  # of a run, unless a single record is larger
 _RECORD_LENGTH: Final = struct.Struct(">i")
 _CHAIN_RECORDS: Final = 32  # that one chain of lengths has to follow; numpy calls are as many
 _MOST_CHAINS: Final = 1024
-_LEAST_BEGINNING, _MOST_BEGINNING = 8, 24  # bytes by which the beginning of a record is found
+_BEGINNING: Final = 16  # bytes of a record, by which others are found
 _PRIMITIVE_READERS: Final[Mapping[Primitive, Callable[[AvroType, str], ValueReader]]] = {
     Primitive.NULL: partial(NullReader, width=0),
     Primitive.BOOLEAN: partial(BooleanReader, width=1),
@@ -126,8 +125,11 @@ def _spans_from_many_places(
     # Records of a block begin alike, with the instant of the block. So a chain starts at each place
     # in the bytes where this beginning is found, and holds if the chain before it ends there.
     places, size = min(count // _CHAIN_RECORDS, _MOST_CHAINS), len(data)
-    beginning = _common_beginning(data, offset) if places > 1 else b""
-    if len(beginning) < _LEAST_BEGINNING:
+    if places < 2:
+        return None
+    beginning = bytes(data[offset + 4 : offset + 4 + _BEGINNING])
+    second = offset + 8 + _RECORD_LENGTH.unpack_from(data, offset)[0]
+    if data[second : second + _BEGINNING] != beginning:
         return None
     search = re.compile(re.escape(beginning)).search
     steps = np.linspace(offset, size, places, endpoint=False, dtype=np.int64)[1:] + 4
@@ -148,17 +150,6 @@ def _spans_from_many_places(
     if len(starts) != count or (begin != end).any():
         return None
     return starts + 4, np.append(starts[1:], size)
-
-
-def _common_beginning(data: bytes | memoryview, offset: int) -> bytes:
-    """Return the bytes with which the first two records begin; b"" if there are no two."""
-    try:
-        second = offset + 4 + _RECORD_LENGTH.unpack_from(data, offset)[0] + 4
-        one, other = (bytes(data[at : at + _MOST_BEGINNING]) for at in (offset + 4, second))
-    except struct.error:
-        return b""
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return bytes(octet for octet, _ in alike)
 
 
 def _spans_one_by_one(data: bytes | memoryview, offset: int, count: int) -> tuple[Int64s, Int64s]:

@@ -17,7 +17,6 @@ from hudi_pyspark.format.avro.cursor import (
     walk_bytes,
     walk_varint,
 )
-from hudi_pyspark.format.avro.values import LengthPrefixedReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,14 +108,13 @@ class OptionalReader(BranchReader):
 
     def skip(self, cursor: Cursor) -> None:
         member = self.branches[self.member]
-        if isinstance(member, LengthPrefixedReader):
-            is_skipped = cursor.skip_short_texts(self.member)
-        else:
-            is_skipped = cursor.skip_ordinal(self.member, member.fixed_width or 0)
-            if is_skipped and member.fixed_width is None:
-                member.skip(cursor)
-        if not is_skipped:
+        if member.has_length:
+            if not cursor.skip_short_texts(self.member):
+                super().skip(cursor)
+        elif not cursor.skip_ordinal(self.member, member.fixed_width or 0):
             super().skip(cursor)
+        elif member.fixed_width is None:
+            member.skip(cursor)
 
     def read(self, cursor: Cursor) -> pa.Array:
         if cursor.skip_ordinal(self.member):

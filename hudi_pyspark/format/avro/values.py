@@ -148,6 +148,8 @@ class EnumReader(OrdinalReader):
 class LengthPrefixedReader(ValueReader):
     """bytes and string: a length in bytes, then as many bytes."""
 
+    has_length = True
+
     def read(self, cursor: Cursor) -> pa.Array:
         begin = cursor.advance(cursor.read_varints(self.field), self.field)
         array = _slices(cursor, begin, self.arrow)

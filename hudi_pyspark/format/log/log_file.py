@@ -39,10 +39,7 @@ _ENTRY_PREFIX = "hudi.log.format."
 _NEWEST_VERSION = 2
 _LONGEST_VERSION = 9  # digits: Hudi parses an int
 _KEYS = {key.name: key for key in HeaderKey}
-_DATA_BLOCKS = {
-    "parquet": LogBlockType.PARQUET_DATA_BLOCK,
-    "hfile": LogBlockType.HFILE_DATA_BLOCK,
-}
+_DATA_BLOCKS = {"parquet": LogBlockType.PARQUET_DATA_BLOCK, "hfile": LogBlockType.HFILE_DATA_BLOCK}
 _OTHER_BLOCKS = {
     LogKind.DELETES: LogBlockType.DELETE_BLOCK,
     LogKind.CDC: LogBlockType.CDC_DATA_BLOCK,

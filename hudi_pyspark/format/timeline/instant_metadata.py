@@ -6,21 +6,32 @@ table services, only the file names are kept: the table may have been moved sinc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import UserDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
+
+from fastavro.schema import SchemaParseException
 
 from hudi_pyspark.errors import CorruptTimelineError
 from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.format.timeline.instant_body import (
+    AVRO_MAGIC,
+    UNDECODABLE,
     body_parser,
     mapping,
     number,
+    read_body,
+    read_first_item,
     records,
     required,
     text,
     texts,
+    undecodable_as_corrupt,
 )
+
+_LARGE = 1 << 18  # bytes of a commit's file: of some hundred write stats
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +65,8 @@ class CommitMetadata:
     replaced_file_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by partition
     extra_metadata: Mapping[str, str] = field(default_factory=dict)
     operation_type: WriteOperationType = WriteOperationType.UNKNOWN
+    # One of the write stats, where all of them would take long to decode.
+    sample: WriteStat | None = field(default=None, compare=False)
 
     @property
     def schema_text(self) -> str | None:
@@ -88,7 +101,35 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
     )
 
 
-parse_commit_metadata = body_parser(commit_metadata_of)  # of any state; an empty file is empty
+_parse_whole_commit = body_parser(commit_metadata_of)
+
+
+def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
+    """Decode the file of a commit in any state; an empty file is empty.
+
+    The write stats of a large one are decoded, or CorruptTimelineError is raised for them, when
+    they are asked for: most queries need its schema and one of its files.
+    """
+    parse_whole = partial(_parse_whole_commit, body, path=path)
+    if len(body) < _LARGE or not body.startswith(AVRO_MAGIC):
+        return parse_whole()
+    try:
+        sample = _write_stat(read_first_item(body))
+    except (*UNDECODABLE, TypeError, StopIteration, SchemaParseException):
+        return parse_whole()
+    record = read_body(body, path=path, without="partitionToWriteStats")
+    with undecodable_as_corrupt(path):
+        rest = commit_metadata_of(record)
+    return replace(rest, write_stats=_LazyStats(lambda: parse_whole().write_stats), sample=sample)
+
+
+class _LazyStats(UserDict[str, tuple[WriteStat, ...]]):
+    def __init__(self, load: Callable[[], Mapping[str, tuple[WriteStat, ...]]]) -> None:
+        self._load = load
+
+    @cached_property
+    def data(self) -> Mapping[str, tuple[WriteStat, ...]]:  # type: ignore[override]
+        return self._load()
 
 
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:

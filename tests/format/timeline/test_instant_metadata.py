@@ -5,6 +5,7 @@ import fastavro
 import pytest
 
 from hudi_pyspark.errors import CorruptTimelineError
+from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.format.timeline.instant_metadata import (
     CleanedPartition,
@@ -146,6 +147,61 @@ EXPECTED = CommitMetadata(
 )
 def test_commit_says_the_same_as_json_and_as_avro(body):
     assert parse_commit_metadata(body, path=PATH) == EXPECTED
+
+
+@pytest.fixture
+def counts_as_large(monkeypatch):
+    monkeypatch.setattr(instant_metadata, "_LARGE", 0)
+
+
+@pytest.mark.usefixtures("counts_as_large")
+@pytest.mark.parametrize(
+    ("changes", "has_sample"),
+    [
+        pytest.param({}, True, id="stats"),
+        pytest.param({"partitionToWriteStats": None}, False, id="null"),
+        pytest.param({"partitionToWriteStats": {}}, False, id="no-partition"),
+        pytest.param({"partitionToWriteStats": {"ds=1": []}}, False, id="no-file"),
+    ],
+)
+def test_large_commit_is_the_same_with_stats_that_are_decoded_later(changes, has_sample):
+    commit = {**COMMIT, "version": 1, **changes}
+    found = parse_commit_metadata(container(COMMIT_SCHEMA, commit), path=PATH)
+    assert found == parse_commit_metadata(json.dumps(commit).encode(), path=PATH)
+    assert found.sample == (EXPECTED.write_stats["ds=1/h=2"][0] if has_sample else None)
+
+
+@pytest.mark.usefixtures("counts_as_large")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param(avro_record("R", version=optional("int")), id="no-stats"),
+        pytest.param(avro_record("R", version="int"), id="number-first"),
+    ],
+)
+def test_large_commit_of_another_shape_is_decoded_at_once(schema):
+    found = parse_commit_metadata(container(schema, {"version": 1}), path=PATH)
+    assert found == CommitMetadata()
+    assert found.sample is None
+
+
+@pytest.mark.usefixtures("counts_as_large")
+def test_large_commit_that_is_no_record_is_refused():
+    with pytest.raises(CorruptTimelineError, match="expected the Avro schema of a record"):
+        parse_commit_metadata(container("int", 1), path=PATH)
+
+
+@pytest.mark.usefixtures("counts_as_large")
+def test_damaged_stat_of_a_large_commit_is_refused_when_it_is_asked_for():
+    two = {"ds=1": [{"fileId": "f-0"}, {"fileId": "f-1"}]}
+    body = container(COMMIT_SCHEMA, {"partitionToWriteStats": two})
+    assert body.count(b"f-1") == 1
+    found = parse_commit_metadata(body.replace(b"f-1", b"f-\xff"), path=PATH)
+    assert found.sample is not None
+    assert found.sample.file_id == "f-0"
+    with pytest.raises(CorruptTimelineError, match="UnicodeDecodeError") as raised:
+        list(found.all_stats())
+    assert raised.value.path == PATH
 
 
 def test_stats_come_with_their_partition():
