@@ -187,10 +187,8 @@ def newest_data_file_schema(
     deletes: list[WriteStat] = []  # of files that have no rows, and no schema
     for time in sorted(commit_metadata, reverse=True):
         sample = commit_metadata[time].sample
-        if sample is not None and sample.num_writes:
-            schema = _file_schema(storage, sample)
-            if schema is not None:
-                return schema
+        if sample and sample.num_writes and (schema := _file_schema(storage, sample)) is not None:
+            return schema
         stats = [stat for _, stat in commit_metadata[time].all_stats() if stat.path]
         # Of base files the footer is enough, so they come before log files, and both by size.
         for stat in sorted(stats, key=lambda s: (is_log_file_name(s.file_name), s.file_size)):

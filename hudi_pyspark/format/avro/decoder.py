@@ -125,16 +125,18 @@ def _spans_from_many_places(
     # Records of a block begin alike, with the instant of the block. So a chain starts at each place
     # in the bytes where this beginning is found, and holds if the chain before it ends there.
     places, size = min(count // _CHAIN_RECORDS, _MOST_CHAINS), len(data)
-    if places < 2:
-        return None
     beginning = bytes(data[offset + 4 : offset + 4 + _BEGINNING])
-    second = offset + 8 + _RECORD_LENGTH.unpack_from(data, offset)[0]
-    if data[second : second + _BEGINNING] != beginning:
+    second = offset + 8 + int.from_bytes(data[offset : offset + 4], "big")
+    if places < 2 or data[second : second + _BEGINNING] != beginning:
         return None
     search = re.compile(re.escape(beginning)).search
     steps = np.linspace(offset, size, places, endpoint=False, dtype=np.int64)[1:] + 4
-    found = [match.start() - 4 for step in steps.tolist() if (match := search(data, step))]
-    begin = np.unique([offset, *found])
+    found = [offset]
+    for step in steps.tolist():
+        if step > found[-1] + 4:
+            match = search(data, step)
+            found.append(match.start() - 4 if match else size)
+    begin = np.array(found)
     end = np.append(begin[1:], size)
     lengths = np.ndarray((size - 3,), np.dtype(">i4"), buffer=data, strides=(1,))
     visited = []

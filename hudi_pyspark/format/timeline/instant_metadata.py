@@ -101,16 +101,11 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
     )
 
 
-_parse_whole_commit = body_parser(commit_metadata_of)
-
-
 def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
-    """Decode the file of a commit in any state; an empty file is empty.
-
-    The write stats of a large one are decoded, or CorruptTimelineError is raised for them, when
-    they are asked for: most queries need its schema and one of its files.
-    """
-    parse_whole = partial(_parse_whole_commit, body, path=path)
+    """Decode the file of a commit in any state; an empty file is empty."""
+    # Most queries need the schema of a large one, and one of its files: so its write stats are
+    # decoded, or CorruptTimelineError is raised for them, when they are asked for.
+    parse_whole = partial(body_parser(commit_metadata_of), body, path=path)
     if len(body) < _LARGE or not body.startswith(AVRO_MAGIC):
         return parse_whole()
     try:

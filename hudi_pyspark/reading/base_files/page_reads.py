@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _FEWEST_BYTES = 1 << 16  # uncompressed, of a column on average: smaller ones have a single page
 _ROWS_OF_PAGE = 20_000  # at most, by parquet-mr's default: how many pages some rows may be in
-_MOST_PAGES = 0.5  # of all pages, or of their bytes; above that, reading them all is as fast
+_MOST_PAGES = 0.7  # of all pages, or of their bytes; above that, reading them all is as fast
 _BATCH_ROWS = 1 << 14
 _ARROW_SCHEMA = b"ARROW:schema"  # types of pyarrow's own, for all columns together
 
@@ -39,15 +39,15 @@ def read_keyed_rows(
     file: PagedFile, group: int, columns: Sequence[str], keys: pa.Array
 ) -> pa.Table | None:
     """Read the rows of a row group that have some record keys, in the file's own types."""
-    # None where the row group is to be read whole: that is not slower, or the file has no usable
-    # index of its pages. `benchmarks/page_reads.py` measures the gain: four times for one key in a
-    # file of 120 MB, none where most pages hold a wanted row.
+    # None where the row group is to be read whole: that is not slower (`benchmarks/page_reads.py`),
+    # or the file has no usable index of its pages.
     metadata = file.parquet.metadata
     row_group = metadata.row_group(group)
     others = [name for name in columns if name != RECORD_KEY_COLUMN]
+    share_of_page = min(1, _ROWS_OF_PAGE / max(row_group.num_rows, 1))
     if (
         not others
-        or len(keys) * _ROWS_OF_PAGE > row_group.num_rows * _MOST_PAGES
+        or 1 - (1 - share_of_page) ** len(keys) > _MOST_PAGES  # keys may be anywhere
         or row_group.total_byte_size < _FEWEST_BYTES * metadata.num_columns
         or _ARROW_SCHEMA in (metadata.metadata or {})
     ):

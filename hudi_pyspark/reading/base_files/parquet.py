@@ -11,9 +11,11 @@ import pyarrow.parquet as pq
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.columns.timestamp_repair import INT96_ZONE
 from hudi_pyspark.errors import CorruptBaseFileError
+from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
 from hudi_pyspark.storage.remote_file import fetch_end
+from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +51,7 @@ def read_parquet_file(
             )
             schema = _with_instants(parquet.schema_arrow, parquet.schema)
             wanted = [name for name in columns if name in schema.names]
-            groups = row_groups.choose(parquet)
+            groups, keys = row_groups.choose(parquet)
             _log.debug(
                 "%s: %d of %d row groups, columns %s",
                 path, len(groups), parquet.metadata.num_row_groups, wanted,
@@ -63,7 +65,7 @@ def read_parquet_file(
                 wanted,
                 leaves=leaves,
                 batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
-                keys=row_groups.keys_in(parquet.schema_arrow),
+                keys=keys_as_stored(keys, parquet.schema_arrow),
             ):
                 # Rows that were picked from pages have all nested fields, others the chosen ones.
                 target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), table.schema)
@@ -73,6 +75,14 @@ def read_parquet_file(
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         problem = f"not readable as Parquet: {error}"
         raise CorruptBaseFileError(storage.describe(path), problem) from error
+
+
+def keys_as_stored(keys: Sequence[str] | None, schema: pa.Schema) -> pa.Array | None:
+    """Return record keys as an array; None for all, or if a file of that schema has no keys."""
+    array = keys_array(keys)
+    if array is None or len(schema.get_all_field_indices(RECORD_KEY_COLUMN)) != 1:
+        return None
+    return array if schema.field(RECORD_KEY_COLUMN).type == array.type else None
 
 
 def _with_instants(schema: pa.Schema, leaves: pq.ParquetSchema) -> pa.Schema:

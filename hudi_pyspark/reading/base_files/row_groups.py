@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from math import isnan
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
-from hudi_pyspark.filter.bounds import ColumnBounds, keys_array, may_match
+from hudi_pyspark.filter.bounds import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics
-from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,18 +40,19 @@ class RowGroupFilter:
     record_keys: tuple[str, ...] | None = None  # rows with other keys are not wanted; None for all
     byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
 
-    def choose(self, file: pq.ParquetFile) -> list[int]:
-        """Return the ordinals of the row groups to read, in file order."""
+    def choose(self, file: pq.ParquetFile) -> tuple[list[int], Sequence[str] | None]:
+        """Return the row groups to read, in file order, and the wanted keys that may be in them."""
         metadata = file.metadata
         groups = list(range(metadata.num_row_groups))
         if self.byte_range is not None:
             begin, end = self.byte_range
             groups = [g for g in groups if begin <= _middle(metadata.row_group(g)) < end]
-        if self.record_keys is not None and not self._has_keys(metadata):
-            return []
+        keys = self._keys_in(metadata)
+        if keys is not None and not keys:
+            return [], keys
         predicate, types = self.predicate, self.types
         if predicate is None or types is None:
-            return groups
+            return groups, keys
         # Dotted paths of the leaf columns to their ordinals; without paths that two of them share.
         paths = [file.schema.column(i).path for i in range(len(file.schema))]
         counts = Counter(paths)
@@ -70,18 +71,12 @@ class RowGroupFilter:
                 statistics, metadata.row_group(group).num_rows, field.type
             )
 
-        return [g for g in groups if may_match(predicate, partial(bounds_of, group=g))]
+        return [g for g in groups if may_match(predicate, partial(bounds_of, group=g))], keys
 
-    def keys_in(self, schema: pa.Schema) -> pa.Array | None:
-        """Return the wanted record keys; None for all, or if a file of that schema has no keys."""
-        keys = keys_array(self.record_keys)
-        if keys is None or len(schema.get_all_field_indices(RECORD_KEY_COLUMN)) != 1:
+    def _keys_in(self, metadata: pq.FileMetaData) -> Sequence[str] | None:
+        """Return the wanted record keys that may be in a file, by its footer; None for any."""
+        if self.record_keys is None:
             return None
-        return keys if schema.field(RECORD_KEY_COLUMN).type == keys.type else None
-
-    def _has_keys(self, metadata: pq.FileMetaData) -> bool:
-        """Decide whether one of the record keys may be in the file."""
-        assert self.record_keys is not None  # the caller has checked
         footer = metadata.metadata or {}
         keys: Sequence[str] = self.record_keys
         first, last = footer.get(_FIRST_KEY, b""), footer.get(_LAST_KEY, b"")
@@ -89,13 +84,13 @@ class RowGroupFilter:
         if first and last and first.isascii() and last.isascii():
             keys = [key for key in keys if not key.isascii() or first <= key.encode() <= last]
         if _BLOOM_FILTER not in footer or not keys:
-            return bool(keys)
+            return keys
         filter_type = footer.get(_BLOOM_FILTER_KIND, b"SIMPLE").decode()
         try:
             bloom = BloomFilter.parse(footer[_BLOOM_FILTER].decode(), filter_type)
         except BloomFilterError:
-            return True
-        return bool(bloom.may_contain(keys).any())
+            return keys
+        return list(compress(keys, bloom.may_contain(keys)))
 
     def _stored_name(self, name: str) -> str | None:
         """Return the dotted path in the file; None if the values are not read from there."""

@@ -428,6 +428,14 @@ def spans_or_error(data: bytes, count: int) -> tuple[list[int], list[int]] | str
     return starts.tolist(), ends.tolist()
 
 
+def test_records_of_which_only_the_first_two_begin_alike_are_found():
+    others = [bytes([number % 256]) * 40 for number in range(5000)]
+    records = [BEGINNING, BEGINNING, *others, BEGINNING, *others]
+    data = b"".join(struct.pack(">i", len(record)) + record for record in records)
+    starts, ends = record_spans(data, 0, len(records))
+    assert list(zip(starts.tolist(), ends.tolist(), strict=True)) == spans_one_by_one(data)
+
+
 @pytest.mark.parametrize("length", [-1, -(2**31), 0, 5, 2**31 - 1])
 @pytest.mark.parametrize("wrong", [0, 1, 500, 999])
 def test_wrong_length_has_the_same_outcome_as_one_by_one(monkeypatch, wrong, length):

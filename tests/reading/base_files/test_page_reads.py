@@ -12,7 +12,7 @@ import pytest
 from hudi_pyspark.format.parquet.pages import ParquetPagesError
 from hudi_pyspark.reading.base_files import page_reads
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, read_keyed_rows
-from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.reading.base_files.parquet import keys_as_stored
 from tests.reading.base_files.parquet_bytes import keys, parquet_bytes, with_unknown_page
 
 ROWS = 12_000
@@ -77,7 +77,7 @@ def paged(data):
 def pick(data, group, columns, wanted):
     file = pa.BufferReader(data)
     parquet = pq.ParquetFile(file)
-    wanted_keys = RowGroupFilter(record_keys=tuple(wanted)).keys_in(parquet.schema_arrow)
+    wanted_keys = keys_as_stored(wanted, parquet.schema_arrow)
     if wanted_keys is None:
         return None
     return read_keyed_rows(PagedFile(file, parquet), group, columns, wanted_keys)

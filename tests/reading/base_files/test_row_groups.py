@@ -30,7 +30,7 @@ def file():
 
 def chosen(file, text, **options):
     options = {"types": ROWS.schema, **options}
-    return RowGroupFilter(parse_filter(text, options["types"]), **options).choose(file)
+    return RowGroupFilter(parse_filter(text, options["types"]), **options).choose(file)[0]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_column_whose_values_do_not_come_from_the_file_rules_nothing_out(file):
 def test_parts_of_a_file_have_every_row_group_once(file):
     size = sum(file.metadata.row_group(g).total_byte_size for g in range(4)) * 2
     cuts = [size * n // 7 for n in range(8)]
-    parts = [RowGroupFilter(byte_range=r).choose(file) for r in pairwise(cuts)]
+    parts = [RowGroupFilter(byte_range=r).choose(file)[0] for r in pairwise(cuts)]
     assert sorted(g for part in parts for g in part) == [0, 1, 2, 3]
     assert sum(bool(part) for part in parts) > 1
 
@@ -102,7 +102,7 @@ def test_row_group_belongs_to_the_part_with_its_middle(file):
     at = {
         byte: groups
         for byte in range(end)
-        if (groups := RowGroupFilter(byte_range=(byte, byte + 1)).choose(file))
+        if (groups := RowGroupFilter(byte_range=(byte, byte + 1)).choose(file)[0])
     }
     assert list(at.values()) == [[0], [1], [2], [3]]
     for byte, (group,) in at.items():
@@ -114,8 +114,8 @@ def test_row_group_belongs_to_the_part_with_its_middle(file):
 
 
 def test_file_without_bloom_filter_may_hold_any_key(file):
-    assert RowGroupFilter(record_keys=("x",)).choose(file) == [0, 1, 2, 3]
-    assert RowGroupFilter(record_keys=()).choose(file) == []
+    assert RowGroupFilter(record_keys=("x",)).choose(file)[0] == [0, 1, 2, 3]
+    assert RowGroupFilter(record_keys=()).choose(file)[0] == []
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,24 @@ def test_file_whose_key_range_rules_every_key_out_is_left_out(keys, groups):
     range_of_keys = {"hoodie_min_record_key": "k2", "hoodie_max_record_key": "k4"}
     sink = io.BytesIO()
     pq.write_table(ROWS.slice(0, 3).replace_schema_metadata(range_of_keys), sink)
-    assert RowGroupFilter(record_keys=keys).choose(pq.ParquetFile(sink)) == groups
+    assert RowGroupFilter(record_keys=keys).choose(pq.ParquetFile(sink))[0] == groups
 
 
-@pytest.mark.parametrize(("key", "groups"), [("k0005", [0]), ("k0005x", [])])
-def test_file_whose_bloom_filter_has_no_key_is_left_out(key, groups):
+@pytest.mark.parametrize(
+    ("keys", "groups", "left"),
+    [
+        (["k0005"], [0], ["k0005"]),
+        (["k0005x"], [], []),
+        (["k0005x", "k0005", "k0006y"], [0], ["k0005"]),
+        (None, [0], None),
+    ],
+)
+def test_keys_that_the_bloom_filter_does_not_have_are_left_out(keys, groups, left):
     with zipfile.ZipFile(GOLDEN / "v10_mor_log_compaction" / "table.zip") as archive:
         (name,) = (n for n in archive.namelist() if n.endswith("114888.parquet"))
         file = pq.ParquetFile(io.BytesIO(archive.read(name)))
-    assert RowGroupFilter(record_keys=(key,)).choose(file) == groups
+    wanted = None if keys is None else tuple(keys)
+    assert RowGroupFilter(record_keys=wanted).choose(file) == (groups, left)
 
 
 def test_key_ranges_of_apache_hudi_are_those_of_the_keys():
