@@ -88,13 +88,14 @@ def _leaf_may_match(predicate: Comparison | IsIn | IsNull | Like, bounds: Column
         return bounds.may_have_value if predicate.is_negated else bounds.may_be_null
     low, high = bounds.low, bounds.high
     is_unknown = is_null(low) | is_null(high)
-    if is_unknown.all():
+    if is_unknown.all() or (isinstance(predicate, IsIn | Like) and predicate.is_negated):
         return bounds.may_have_value  # a comparison with null is null
     if isinstance(predicate, Comparison):
         fits = _comparison_may_match(predicate, low, high)
+    elif isinstance(predicate, Like):
+        fits = _prefix_may_match(predicate.prefix, low, high)
     else:
-        pairs = zip(low, high, is_unknown, strict=True)
-        fits = np.array([is_open or _holds_some(predicate, *ends) for *ends, is_open in pairs])
+        fits = _list_may_match(predicate.values, low, high)
     return bounds.may_have_value & (is_unknown | fits)
 
 
@@ -115,18 +116,19 @@ def _comparison_may_match(predicate: Comparison, low: pa.Array, high: pa.Array) 
     return is_so(pc.less_equal, low) & is_so(pc.greater_equal, high)
 
 
-def _holds_some(predicate: IsIn | Like, low: pa.Scalar, high: pa.Scalar) -> bool:
-    if predicate.is_negated:
-        return True
-    if isinstance(predicate, Like):
-        prefix = predicate.prefix.encode()
-        first, last = low.as_py().encode(), high.as_py().encode()
-        return bool(first[: len(prefix)] <= prefix <= last)
-    bounds = cast_to(pa.array([low.as_py(), high.as_py()], low.type), predicate.values.type)
-    within = pc.and_(
-        pc.greater_equal(predicate.values, bounds[0]), pc.less_equal(predicate.values, bounds[1])
-    )
-    return bool(pc.any(within).as_py())
+def _prefix_may_match(prefix: str, low: pa.Array, high: pa.Array) -> Mask:
+    sought = prefix.encode()
+    start = pc.binary_slice(low.cast(pa.binary()), 0, len(sought))
+    last = high.cast(pa.binary())
+    return is_true(pc.and_(pc.less_equal(start, sought), pc.greater_equal(last, sought)))
+
+
+def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
+    ends = [cast_to(end, values.type) for end in (low, high)]
+    ranks = np.array(pc.rank(pa.concat_arrays([values, *ends]), tiebreaker="dense"), np.int64)
+    listed, first, last = np.split(ranks, [len(values), len(values) + len(low)])
+    listed = np.append(np.sort(listed), ranks.max() + 1)
+    return np.less_equal(listed[np.searchsorted(listed, first)], last)  # the first not too low
 
 
 # Key generators that make the key from the text of its fields. A user's own may do anything.

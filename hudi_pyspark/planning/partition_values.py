@@ -342,6 +342,4 @@ class PartitionPruner:
             value = partition_scalar(name, folder, data_type, self.config)
         except CorruptTableError:
             return None
-        if not value.is_valid:
-            return None
-        return self._bounds_below(pa.array([value.as_py()], data_type))
+        return self._bounds_below(pa.array([value.as_py()], data_type)) if value.is_valid else None

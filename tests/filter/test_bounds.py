@@ -1,8 +1,13 @@
+from datetime import date
+from itertools import chain, combinations, product
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match, may_match_merged
+from hudi_pyspark.filter.predicate import IsIn, Like
 from hudi_pyspark.filter.sql_text import parse_filter
 
 SCHEMA = pa.schema(
@@ -91,3 +96,44 @@ def test_file_without_a_bound_may_hold_any_value(text, expected):
     columns = {"name": ColumnBounds(*names, ~yes, yes), "id": ColumnBounds(*numbers, ~yes, yes)}
     predicate = parse_filter(text, SCHEMA)
     assert may_match_merged(predicate, columns, np.arange(3), 3).tolist() == expected
+
+
+LISTED: dict[str, list[Any]] = {
+    "id": [-7, 0, 3, 12, 1 << 40],
+    "name": ["", "a", "ab", "é", "\U0001f600", "\uffff"],
+    "fare": [-1e300, -0.0, 0.0, 1.5, float("inf")],
+    "day": [date(1969, 12, 31), date(2024, 1, 1), date(2024, 2, 29)],
+}
+
+
+@pytest.mark.parametrize("column", LISTED)
+def test_list_matches_where_one_of_its_values_is_within_bounds(column):
+    values, data_type = LISTED[column], SCHEMA.field(column).type
+    # Code points are in the order of their UTF-8 bytes.
+    ends = [(low, high) for low, high in product(values, values) if low <= high]
+    low, high = (pa.array(of_end, data_type) for of_end in zip(*ends, strict=True))
+    yes = np.ones(len(ends), np.bool_)
+    columns = {column: ColumnBounds(low, high, ~yes, yes)}
+    for listed in chain.from_iterable(combinations(values, count) for count in (0, 1, 2, 3)):
+        found = may_match_merged(
+            IsIn(column, pa.array(listed, data_type)), columns, np.arange(len(ends)), len(ends)
+        )
+        expected = [any(first <= value <= last for value in listed) for first, last in ends]
+        assert found.tolist() == expected, listed
+        negated = IsIn(column, pa.array(listed, data_type), is_negated=True)
+        assert may_match_merged(negated, columns, np.arange(len(ends)), len(ends)).all()
+
+
+def test_pattern_matches_where_its_prefix_is_within_bounds():
+    texts = ["", "a", "ab", "abc", "b", "é", "\U0001f600"]
+    ends = [(low, high) for low, high in product(texts, texts) if low <= high]
+    low, high = (pa.array(of_end) for of_end in zip(*ends, strict=True))
+    yes = np.ones(len(ends), np.bool_)
+    columns = {"name": ColumnBounds(low, high, ~yes, yes)}
+    for prefix in texts:
+        found = may_match_merged(
+            Like("name", prefix + "%"), columns, np.arange(len(ends)), len(ends)
+        )
+        # Texts begin with the prefix from it on, up to the last one of the greatest letters.
+        after = prefix + "\U0010ffff" * 4
+        assert found.tolist() == [first <= after and prefix <= last for first, last in ends], prefix
