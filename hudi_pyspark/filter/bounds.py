@@ -89,7 +89,7 @@ def _leaf_may_match(predicate: Comparison | IsIn | IsNull | Like, bounds: Column
     low, high = bounds.low, bounds.high
     is_unknown = is_null(low) | is_null(high)
     if is_unknown.all() or (isinstance(predicate, IsIn | Like) and predicate.is_negated):
-        return bounds.may_have_value  # a comparison with null is null
+        return bounds.may_have_value  # a comparison with null is null; a NOT leaves no file out
     if isinstance(predicate, Comparison):
         fits = _comparison_may_match(predicate, low, high)
     elif isinstance(predicate, Like):
@@ -128,7 +128,7 @@ def _list_may_match(values: pa.Array, low: pa.Array, high: pa.Array) -> Mask:
     ranks = np.array(pc.rank(pa.concat_arrays([values, *ends]), tiebreaker="dense"), np.int64)
     listed, first, last = np.split(ranks, [len(values), len(values) + len(low)])
     listed = np.append(np.sort(listed), ranks.max() + 1)
-    return np.less_equal(listed[np.searchsorted(listed, first)], last)  # the first not too low
+    return np.less_equal(listed[np.searchsorted(listed, first)], last)  # the least that is not low
 
 
 # Key generators that make the key from the text of its fields. A user's own may do anything.

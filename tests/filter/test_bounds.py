@@ -106,34 +106,35 @@ LISTED: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("column", LISTED)
-def test_list_matches_where_one_of_its_values_is_within_bounds(column):
-    values, data_type = LISTED[column], SCHEMA.field(column).type
+def every_pair(column, values):
+    """Return the ordered pairs of some values, and them as a column's bounds in one file each."""
     # Code points are in the order of their UTF-8 bytes.
     ends = [(low, high) for low, high in product(values, values) if low <= high]
-    low, high = (pa.array(of_end, data_type) for of_end in zip(*ends, strict=True))
+    low, high = (pa.array(of_end, SCHEMA.field(column).type) for of_end in zip(*ends, strict=True))
     yes = np.ones(len(ends), np.bool_)
-    columns = {column: ColumnBounds(low, high, ~yes, yes)}
+    return ends, {column: ColumnBounds(low, high, ~yes, yes)}
+
+
+def may_match_each(predicate, columns, count):
+    return may_match_merged(predicate, columns, np.arange(count), count).tolist()
+
+
+@pytest.mark.parametrize("column", LISTED)
+def test_list_matches_where_one_of_its_values_is_within_bounds(column):
+    values = LISTED[column]
+    ends, columns = every_pair(column, values)
     for listed in chain.from_iterable(combinations(values, count) for count in (0, 1, 2, 3)):
-        found = may_match_merged(
-            IsIn(column, pa.array(listed, data_type)), columns, np.arange(len(ends)), len(ends)
-        )
+        predicate = IsIn(column, pa.array(listed, SCHEMA.field(column).type))
         expected = [any(first <= value <= last for value in listed) for first, last in ends]
-        assert found.tolist() == expected, listed
-        negated = IsIn(column, pa.array(listed, data_type), is_negated=True)
-        assert may_match_merged(negated, columns, np.arange(len(ends)), len(ends)).all()
+        assert may_match_each(predicate, columns, len(ends)) == expected, listed
+        assert all(may_match_each(predicate.negate(), columns, len(ends)))
 
 
 def test_pattern_matches_where_its_prefix_is_within_bounds():
     texts = ["", "a", "ab", "abc", "b", "é", "\U0001f600"]
-    ends = [(low, high) for low, high in product(texts, texts) if low <= high]
-    low, high = (pa.array(of_end) for of_end in zip(*ends, strict=True))
-    yes = np.ones(len(ends), np.bool_)
-    columns = {"name": ColumnBounds(low, high, ~yes, yes)}
+    ends, columns = every_pair("name", texts)
     for prefix in texts:
-        found = may_match_merged(
-            Like("name", prefix + "%"), columns, np.arange(len(ends)), len(ends)
-        )
         # Texts begin with the prefix from it on, up to the last one of the greatest letters.
         after = prefix + "\U0010ffff" * 4
-        assert found.tolist() == [first <= after and prefix <= last for first, last in ends], prefix
+        expected = [first <= after and prefix <= last for first, last in ends]
+        assert may_match_each(Like("name", prefix + "%"), columns, len(ends)) == expected, prefix
