@@ -11,12 +11,7 @@ import pyarrow as pa
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import InvalidInstantError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
-from hudi_pyspark.format.file_name import (
-    BaseFileName,
-    LogFileName,
-    NotADataFile,
-    parse_data_file_name,
-)
+from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_file_name
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
@@ -137,17 +132,9 @@ def _find_commit(view: TableView, instant: str) -> KnownCommit:
     )
 
 
-def data_file_name(name: str) -> BaseFileName | LogFileName | None:
-    """Parse the name of a file; None for a file that is not part of a file group."""
-    try:
-        return parse_data_file_name(name)
-    except NotADataFile:
-        return None
-
-
 def file_kind(path: str) -> str:
     """Return ``base``, ``log``, ``cdc``, or "" for a file that is not part of a file group."""
-    name = data_file_name(path.rpartition("/")[2])
+    name = parse_data_file_name(path.rpartition("/")[2])
     return kind_of(name) if name is not None else ""
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.inspection.commits import data_file_name, kind_of, known_commits
+from hudi_pyspark.format.file_name import parse_data_file_name
+from hudi_pyspark.inspection.commits import kind_of, known_commits
 from hudi_pyspark.inspection.timeline import schema_of, table_of, with_columns
 from hudi_pyspark.table.commit_history import known_rollbacks
 from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
@@ -148,7 +149,7 @@ def stored_files(view: TableView, also: Iterable[str] = ()) -> Iterator[StoredFi
         listed = view.listing.files(partitions[start : start + PARTITIONS_AT_ONCE])
         for partition, files in listed.items():
             for file in sorted(files, key=lambda f: f.name):
-                path, name = path_in(partition, file.name), data_file_name(file.name)
+                path, name = path_in(partition, file.name), parse_data_file_name(file.name)
                 yield StoredFile(path, partition, name, file.size, file.modified_ms)
 
 

@@ -13,7 +13,7 @@ from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError, MissingFileError
-from hudi_pyspark.format.file_name import LogFileName, LogKind, NotADataFile
+from hudi_pyspark.format.file_name import LogFileName, LogKind
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
@@ -103,10 +103,9 @@ def _merged_records(
 
 def _slice_of(view: TableView, path: str) -> FileSlice:
     partition, name = posixpath.split(path)
-    try:
-        parsed = LogFileName.parse(name)
-    except NotADataFile as error:
-        raise InvalidOptionError(f"{path!r} is not a log file of a file group") from error
+    parsed = LogFileName.parse(name)
+    if parsed is None:
+        raise InvalidOptionError(f"{path!r} is not a log file of a file group")
     if parsed.kind is LogKind.CDC:
         raise InvalidOptionError(f"{path!r} has the changes of a CDC log, which are never merged")
     group = view.groups.find(partition, parsed.file_id)

@@ -6,6 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import InvalidOptionError, MissingFileError
+from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.instant_metadata import (
     ReplacePlan,
@@ -14,7 +15,7 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     parse_rollback_plan,
     parse_savepoint_metadata,
 )
-from hudi_pyspark.inspection.commits import counts_of, data_file_name, file_kind, known_commits
+from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
 from hudi_pyspark.inspection.timeline import Rows, instant_row, sorted_by_time, with_columns
 from hudi_pyspark.table.commit_history import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.listing import path_in
@@ -259,7 +260,7 @@ def _removals(view: TableView, file_id: str) -> Iterator[dict[str, object]]:
             found.append((instant, "rollback block written", path, blocks))
     for instant, event, partition_path, names in found:
         for name in names:
-            parsed = data_file_name(name)
+            parsed = parse_data_file_name(name)
             if parsed is not None and parsed.file_id == file_id:
                 place = {"partition_path": partition_path, "path": path_in(partition_path, name)}
                 yield {**instant_row(instant), "event": event, **place}

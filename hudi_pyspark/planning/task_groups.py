@@ -35,7 +35,8 @@ def group_tasks(tasks: Sequence[ReadTask], target: int) -> list[tuple[ReadTask, 
     costs = np.fromiter((cost(task) for task in tasks), np.int64, len(tasks))
     target = max(target, int(costs.sum()) // _MOST_GROUPS)
     pieces = [piece for task in tasks for piece in _pieces(task, target)]
-    costs = np.fromiter((cost(piece) for piece in pieces), np.int64, len(pieces))
+    if len(pieces) > len(tasks):
+        costs = np.fromiter((cost(piece) for piece in pieces), np.int64, len(pieces))
     count = min(len(pieces), max(1, -(-int(costs.sum()) // target)))
     groups: list[list[ReadTask]] = [[] for _ in range(count)]
     # Longest first, each to the group that has least so far.

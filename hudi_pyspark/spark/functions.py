@@ -86,10 +86,9 @@ def filesystem_view(path: str, partition: str = "") -> pa.Table:
             continue
         base = found["base_file"]
         logs = {log: sizes.get(log, 0) for log in found["log_files"]}
-        instants = {log: LogFileName.parse(log.rpartition("/")[2]).instant for log in logs}
-        planned = sum(
-            size for log, size in logs.items() if instants[log] == found["base_instant_time"]
-        )
+        names = {log: LogFileName.parse(log.rpartition("/")[2]) for log in logs}
+        early = [log for log, n in names.items() if n and n.instant == found["base_instant_time"]]
+        planned = sum(logs[log] for log in early)
         values = (
             *(found["file_id"], folder, found["base_instant_time"]),
             *((f"{path.rstrip('/')}/{base}", found["base_bytes"]) if base else ("", -1)),

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from sys import intern
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.file_name import (
-    BaseFileName,
-    LogFileName,
-    LogKind,
-    NotADataFile,
-    parse_data_file_name,
-)
+from hudi_pyspark.format.file_name import BaseFileName, LogFileName, LogKind, parse_data_file_name
 from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
 from hudi_pyspark.table.listing import path_in
 
@@ -96,6 +90,7 @@ class FileGroups:
 
         The listing has every file of the commits in ``recorded``, with its size.
         """
+        may_count = cache(self._may_count)  # very many files have the same instants
         for partition, files in self._listed(partitions):
             listed = files
             if only is not None:
@@ -107,8 +102,8 @@ class FileGroups:
                 base_files, log_files = data_files(partition, listed, known, self.config, recorded)
             yield from group_files(
                 partition,
-                [base for base in base_files if self._may_count(base)],
-                [log for log in log_files if self._may_count(log)],
+                [base for base in base_files if may_count(base.instant_time)],
+                [log for log in log_files if may_count(log.instant_time)],
                 pending_compactions=self.history.planned_compactions.get(partition, {}),
                 completion_time=(
                     self.history.completion_time if self.config.has_completion_times else None
@@ -150,13 +145,13 @@ class FileGroups:
     def _by_partition(self) -> dict[str, dict[str, FileGroup]]:
         return {}
 
-    def _may_count(self, file: BaseFile | LogFile) -> bool:
+    def _may_count(self, time: str) -> bool:
         # Up to table version 7 one log file holds blocks of several commits, so that the decision
         # falls block by block, when the file is read; its name says which slice it belongs to.
         # Later an uncommitted file is left out before it can start a slice, which would hide the
         # committed log files that follow it: those of a writer with which another one conflicts.
         one_commit = self.config.has_completion_times
-        return not one_commit or file.instant_time in self.history.committed
+        return not one_commit or time in self.history.committed
 
     def pending_compaction(self, group: FileGroup) -> str | None:
         return self.history.planned_compactions.get(group.partition_path, {}).get(group.file_id)
@@ -232,12 +227,12 @@ def data_files(
     extensions: tuple[str, ...] = (f".{config.base_file_format.lower()}",)
     if config.base_file_formats_mixed:
         extensions += (".parquet", ".orc", ".hfile")
-    sizes = {file.name: file.size for file in listed}
+    sizes, folder = {file.name: file.size for file in listed}, path_in(partition, "")
     for name in sorted({*sizes, *committed}):
         parsed = _slice_file_name(name, extensions)
         if parsed is None:
             continue
-        path, size, is_listed = path_in(partition, name), sizes.get(name, 0), name in sizes
+        path, size, is_listed = folder + name, sizes.get(name, 0), name in sizes
         instant_time = intern(parsed.instant)  # one text for very many files
         if isinstance(parsed, BaseFileName):
             if is_listed and not size and name in committed:
@@ -280,10 +275,7 @@ def _repeated_instants(base_files: Sequence[BaseFile]) -> list[str]:
 
 def _slice_file_name(name: str, extensions: tuple[str, ...]) -> BaseFileName | LogFileName | None:
     """Return a base or log file name that takes part in slices; None for every other file."""
-    try:
-        parsed = parse_data_file_name(name)
-    except NotADataFile:
-        return None
+    parsed = parse_data_file_name(name)
     if isinstance(parsed, LogFileName):
         return None if parsed.kind is LogKind.CDC else parsed
     if name.endswith(extensions) or any(extension in name for extension in extensions):

@@ -151,7 +151,7 @@ class FileSlices:
         # A slice that a planned compaction started comes together with the slice before. Files that
         # are gone and that only later commits wrote are left out.
         file_slice = self._newest(group, until)
-        if file_slice is None or all(log.is_listed for log in file_slice.log_files):
+        if file_slice is None or not file_slice.lacks_files:
             return file_slice
         return file_slice.with_logs(
             log for log in file_slice.log_files if log.is_listed or log.first_committed_by <= until

@@ -57,7 +57,7 @@ def rewrite(base: Path) -> None:
     logs = sorted(path for path in base.rglob(".*.log.*") if _is_log(path, base))
     blocks = {path: list(frame_blocks(path.read_bytes(), path=path.name)) for path in logs}
     rolled_back = {
-        (path.parent, LogFileName.parse(path.name).file_id, block.target_instant_time)
+        (path.parent, _log_name(path).file_id, block.target_instant_time)
         for path, found in blocks.items()
         for block in found
         if block.block_type is LogBlockType.COMMAND_BLOCK
@@ -65,7 +65,7 @@ def rewrite(base: Path) -> None:
     schema = _table_schema(base)
     renamed = {}
     for path, found in blocks.items():
-        name = LogFileName.parse(path.name)
+        name = _log_name(path)
         path.unlink()
         if (path.parent, name.file_id, name.instant) not in rolled_back:
             written = list(_write_blocks(path.parent, name, found, schema, orderings))
@@ -76,6 +76,12 @@ def rewrite(base: Path) -> None:
 
 def _is_log(path: Path, base: Path) -> bool:
     return path.suffix != ".crc" and ".hoodie" not in path.relative_to(base).parts
+
+
+def _log_name(path: Path) -> LogFileName:
+    name = LogFileName.parse(path.name)
+    assert name is not None
+    return name
 
 
 def _rewrite_properties(path: Path) -> list[str]:

@@ -93,6 +93,7 @@ def test_parse_inverts_format_of_base_files(base_file):
 def test_parse_inverts_format_of_external_files(folder, name, instant):
     file_id = name if folder is None else f"{folder}/{name}"
     parsed = BaseFileName.parse(name_of(BaseFileName(file_id, None, instant, "ignored")))
+    assert parsed is not None
     assert (parsed.file_id, parsed.instant, parsed.write_token) == (file_id, instant, None)
 
 

@@ -48,9 +48,9 @@ _OTHER_BLOCKS = {
 
 def frame_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
     """Cut a log file into its blocks; see `frame_blocks`."""
-    name = path.rpartition("/")[2]
-    if is_native_log_name(name):
-        yield _frame_native_log(data, LogFileName.parse(name), path=path)
+    name = LogFileName.parse(path.rpartition("/")[2])
+    if name is not None and name.native_extension:
+        yield _frame_native_log(data, name, path=path)
     else:
         yield from frame_blocks(data, path=path)
 

@@ -34,15 +34,15 @@ UNDECODABLE = (
 )
 
 
-def read_body(body: bytes, *, path: str, without: str = "") -> dict[str, Any]:
-    """Decode the single record of a timeline file, Avro without a field; {} for an empty file."""
+def read_body(body: bytes, *, path: str) -> dict[str, Any]:
+    """Decode the single record of a timeline file; {} for an empty file."""
     # Its first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on,
     # but those of an upgraded table stay as they were. Raises CorruptTimelineError.
     if not body:
         return {}
     with undecodable_as_corrupt(path):
         if body.startswith(AVRO_MAGIC):
-            record = next(read_container(body, without), None)
+            record = next(read_container(body), None)
         elif body.lstrip()[:1] == b"{":
             record = json.loads(body)
         else:
@@ -125,9 +125,10 @@ def _items(record: Mapping[str, Any], name: str, kind: type[_T]) -> list[_T]:
 
 
 _SCHEMA, _CODEC = "avro.schema", "avro.codec"
+_MOST_ZEROS = 64  # places behind two zeros that are tried as the end of a map
 
 
-def read_container(body: bytes, without: str = "") -> Iterator[Any]:
+def read_container(body: bytes) -> Iterator[Any]:
     """Yield the records of an Avro container file, which Hudi never compresses."""
     try:
         reader = fastavro.reader(io.BytesIO(body))
@@ -136,18 +137,18 @@ def read_container(body: bytes, without: str = "") -> Iterator[Any]:
     codec = reader.metadata.get(_CODEC, "null")
     if codec != "null":
         raise ValueError(f"expected an Avro file without compression, found {codec}")
-    schema = load_schema(reader.metadata[_SCHEMA])
-    if without:  # passing over a field takes half as long as decoding it
-        rest = [field for field in schema["fields"] if field["name"] != without]
-        schema = {**schema, "fields": rest}
-        return iter(fastavro.reader(io.BytesIO(body), reader_schema=schema))
+    load_schema(reader.metadata[_SCHEMA])
     return iter(reader)
 
 
-def read_first_item(body: bytes) -> Any:  # noqa: ANN401  (of any shape that Avro allows)
-    """Return the first item of a record that begins with a map of lists; else some error."""
+def read_ends(body: bytes) -> tuple[Any, dict[str, Any]]:
+    """Return the first item of a record that begins with a map of lists, and its other fields.
+
+    Raises some error if the record has another shape, or if its ends cannot be found.
+    """
     blocks = fastavro.block_reader(io.BytesIO(body))
-    _, lists = json.loads(blocks.metadata[_SCHEMA])["fields"][0]["type"]  # a union with null
+    schema = json.loads(blocks.metadata[_SCHEMA])
+    _, lists = schema["fields"][0]["type"]  # a union with null
     parts = {"branch": "long", "keys": "long", "key": "string", "items": "long"}
     types = {**parts, "item": lists["values"]["items"]}
     fields = [{"name": name, "type": part} for name, part in types.items()]
@@ -156,7 +157,27 @@ def read_first_item(body: bytes) -> Any:  # noqa: ANN401  (of any shape that Avr
     found: Any = fastavro.schemaless_reader(block.bytes_, beginning, None)
     if found["branch"] != 1 or found["keys"] <= 0 or found["items"] <= 0:
         raise ValueError("expected a list of items")
-    return found["item"]
+    if block.num_records != 1 or block.codec != "null":
+        raise ValueError("expected one record, not compressed")
+    rest = fastavro.parse_schema({**schema, "fields": schema["fields"][1:]})
+    return found["item"], _read_end(block.bytes_.getvalue(), rest)
+
+
+def _read_end(content: bytes, schema: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return the fields behind a map of lists, found from the end; ValueError if they are not."""
+    # Two zeros end the last list and the map. Behind the map there are none without an empty key or
+    # a zero in a text, and the fields have to take all bytes behind them.
+    end = len(content) + 1
+    for _ in range(_MOST_ZEROS):
+        end = content.rfind(b"\0\0", 0, end - 1) + 2
+        rest = io.BytesIO(content[end:])
+        try:
+            record: Any = fastavro.schemaless_reader(rest, schema, None)
+        except UNDECODABLE:
+            continue
+        if not rest.read(1):
+            return dict(record)
+    raise ValueError("the map of lists has no end")
 
 
 @lru_cache(maxsize=32)  # one text per kind of file and Hudi release

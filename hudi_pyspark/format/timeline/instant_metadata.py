@@ -22,8 +22,7 @@ from hudi_pyspark.format.timeline.instant_body import (
     body_parser,
     mapping,
     number,
-    read_body,
-    read_first_item,
+    read_ends,
     records,
     required,
     text,
@@ -109,12 +108,14 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
     if len(body) < _LARGE or not body.startswith(AVRO_MAGIC):
         return parse_whole()
     try:
-        sample = _write_stat(read_first_item(body))
+        item, record = read_ends(body)
+        sample = _write_stat(item)
     except (*UNDECODABLE, TypeError, StopIteration, SchemaParseException):
         return parse_whole()
-    record = read_body(body, path=path, without="partitionToWriteStats")
     with undecodable_as_corrupt(path):
         rest = commit_metadata_of(record)
+    if not rest.schema_text:
+        return parse_whole()
     return replace(rest, write_stats=_LazyStats(lambda: parse_whole().write_stats), sample=sample)
 
 

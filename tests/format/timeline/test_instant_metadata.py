@@ -162,6 +162,12 @@ def counts_as_large(monkeypatch):
         pytest.param({"partitionToWriteStats": None}, False, id="null"),
         pytest.param({"partitionToWriteStats": {}}, False, id="no-partition"),
         pytest.param({"partitionToWriteStats": {"ds=1": []}}, False, id="no-file"),
+        pytest.param({"extraMetadata": {"mine": "1"}}, False, id="no-schema"),
+        # The end of the stats is found by two zeros: these have more of them, or ambiguous ones.
+        pytest.param({"extraMetadata": {"schema": "{}", "b": ""}, "version": 0}, True, id="zeros"),
+        pytest.param({"compacted": None, "operationType": None}, True, id="nulls"),
+        pytest.param({"partitionToReplaceFileIds": None}, True, id="nothing-replaced"),
+        pytest.param({"extraMetadata": {"": "", "schema": "{}"}}, True, id="empty-key"),
     ],
 )
 def test_large_commit_is_the_same_with_stats_that_are_decoded_later(changes, has_sample):
@@ -194,11 +200,13 @@ def test_large_commit_that_is_no_record_is_refused():
 @pytest.mark.usefixtures("counts_as_large")
 def test_damaged_stat_of_a_large_commit_is_refused_when_it_is_asked_for():
     two = {"ds=1": [{"fileId": "f-0"}, {"fileId": "f-1"}]}
-    body = container(COMMIT_SCHEMA, {"partitionToWriteStats": two})
+    commit = {"partitionToWriteStats": two, "extraMetadata": {"schema": "{}"}}
+    body = container(COMMIT_SCHEMA, commit)
     assert body.count(b"f-1") == 1
     found = parse_commit_metadata(body.replace(b"f-1", b"f-\xff"), path=PATH)
     assert found.sample is not None
     assert found.sample.file_id == "f-0"
+    assert found.schema_text == "{}"
     with pytest.raises(CorruptTimelineError, match="UnicodeDecodeError") as raised:
         list(found.all_stats())
     assert raised.value.path == PATH
