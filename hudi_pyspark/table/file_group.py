@@ -155,12 +155,14 @@ def _base_instant(
     # began before a compaction was planned but ended after it belongs to the newer slice.
     if not base_instants:
         return log.instant_time
-    completed_at = completion_time(log.instant_time)
+    completed_at, newest = completion_time(log.instant_time), max(base_instants)
     if completed_at is None:
-        return max(base_instants)  # not committed: dropped when the slice is chosen
+        return newest  # not committed: dropped when the slice is chosen
     # Instants of other lengths (14 digits, or none of a clock) do not compare with the newest.
-    if len(completed_at) != len(max(base_instants)):
+    if len(completed_at) != len(newest):
         completed_at = log.instant_time
+    if newest <= completed_at:
+        return newest
     return max((time for time in base_instants if time <= completed_at), default=log.instant_time)
 
 

@@ -139,13 +139,14 @@ def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
     alike = [t.cast(pa.schema([nullable(field) for field in t.schema])) for t in tables]
     table = pa.concat_tables([_NO_STATISTICS, *alike], promote_options="permissive")
     keys, statistics = as_one_array(table["key"]), as_one_array(table[_FIELD])
-    unique = pc.unique(keys)
-    rows = pc.index_in(unique, value_set=keys)  # the first of each
+    encoded = keys.dictionary_encode()
+    unique, codes = encoded.dictionary, np.asarray(encoded.indices)
+    count, rows = np.bincount(codes, minlength=len(unique)), np.zeros(len(unique), np.int64)
+    rows[codes[::-1]] = np.arange(len(codes))[::-1]  # the first of each
     fields = _fields_of(statistics.take(rows))
-    count = np.bincount(np.asarray(pc.index_in(keys, value_set=unique)), minlength=len(unique))
     holds = (count == 1) | is_true(fields["isTightBound"].fill_null(True))  # noqa: FBT003
     holds &= ~is_true(fields["isDeleted"])
-    return unique, statistics.take(pc.if_else(pa.array(holds), rows, None))
+    return unique, statistics.take(pc.if_else(pa.array(holds), pa.array(rows), None))
 
 
 def columns_with_bounds(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from base64 import b64encode
+from binascii import b2a_base64
 from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ def column_keys(names: Iterable[str]) -> dict[str, str]:
     """Return the part of a key that says which column, by the column's dotted name."""
     listed = list(names)
     hashes = xxhash64([name.encode() for name in listed], _SEED).tolist()
-    keys = (b64encode(number.to_bytes(8, "big")).decode() for number in hashes)
+    keys = (b2a_base64(number.to_bytes(8, "big"), newline=False).decode() for number in hashes)
     return dict(zip(listed, keys, strict=True))
 
 
@@ -58,7 +58,7 @@ def partition_keys(paths: Iterable[str]) -> dict[str, str]:
 def file_key(file: BaseFile | LogFile) -> str:
     """Return the part of a key that says which file of its partition."""
     name = file.path.rpartition("/")[2].encode()
-    return b64encode(hashlib.md5(name, usedforsecurity=False).digest()).decode()
+    return b2a_base64(hashlib.md5(name, usedforsecurity=False).digest(), newline=False).decode()
 
 
 def merged_values(
