@@ -75,6 +75,9 @@ class LogKind(enum.Enum):
     ARCHIVE = "archive"  # a file of the archived timeline
 
 
+_KINDS = {".cdc": LogKind.CDC, **{kind.value: kind for kind in LogKind}}
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class LogFileName:
     """The name of a log file.
@@ -96,13 +99,12 @@ class LogFileName:
         match = _LOG.fullmatch(name)
         if match is not None:
             file_id, instant, kind, version, write_token, suffix = match.groups()
-            kind = LogKind.CDC if suffix else LogKind(kind)
-            return cls(file_id, instant, int(version), write_token, kind)
+            return cls(file_id, instant, int(version), write_token, _KINDS[suffix or kind])
         match = _NATIVE_LOG.fullmatch(name)
         if match is None:
             return None
         file_id, write_token, instant, version, kind, extension = match.groups()
-        return cls(file_id, instant, int(version), write_token, LogKind(kind), extension)
+        return cls(file_id, instant, int(version), write_token, _KINDS[kind], extension)
 
 
 def parse_data_file_name(name: str) -> BaseFileName | LogFileName | None:

@@ -51,7 +51,7 @@ def _by_length(
     for same in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
         for start in range(0, len(same), _TEXTS_AT_A_TIME):
             rows = same[start : start + _TEXTS_AT_A_TIME]
-            joined = b"".join(texts[row] for row in rows)
+            joined = b"".join(map(texts.__getitem__, rows.tolist()))
             yield rows, np.frombuffer(joined, np.uint8).reshape(len(rows), -1)
 
 

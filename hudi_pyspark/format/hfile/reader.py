@@ -193,9 +193,9 @@ class HFileReader:
         """Read all entries of some keys, in file order, from the blocks that may hold them."""
         if not isinstance(keys, pa.Array | pa.ChunkedArray):
             keys = pa.array(keys, pa.binary())
-        wanted = sorted(pc.drop_null(pc.unique(keys.cast(pa.binary()))).to_pylist())
-        values = pa.array(wanted, pa.binary())
-        blocks = self._fetch(self._data_places(wanted), DATA_MAGIC)
+        values = pc.drop_null(pc.unique(keys.cast(pa.binary())))
+        values = values.take(pc.array_sort_indices(values))
+        blocks = self._fetch(self._data_places(values.to_pylist()), DATA_MAGIC)
         parts = [
             part.filter(pc.is_in(part.keys, value_set=values))
             for part in self._decode(blocks, _PART)
