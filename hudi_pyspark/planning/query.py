@@ -174,11 +174,11 @@ class RangeQuery(Query):
         self, commit_range: CommitRange, slices: Sequence[FileSlice]
     ) -> Mapping[tuple[str, str], FileSlice]:
         """Return the merged slices on top of which the range's log files may be."""
-        # Only tables from version 8 on have partial updates in their log files.
-        config = self.view.config
-        if not config.is_merge_on_read or not config.has_completion_times:
+        # Log files of one commit may have partial updates: those of tables from version 8 on, also
+        # after a downgrade.
+        with_logs = [s for s in slices if any(log.is_of_one_commit for log in s.log_files)]
+        if not self.view.config.is_merge_on_read or not with_logs:
             return {}
-        with_logs = [file_slice for file_slice in slices if file_slice.log_files]
         whole = merged_slices(self.view, commit_range, with_logs)
         return {(s.partition_path, s.file_id): s for s in whole}
 

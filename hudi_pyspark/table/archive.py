@@ -80,16 +80,18 @@ class ArchivedInstant:
 
 
 def load_archive(
-    storage: Storage, layout: int, folder: str, since: str = "", until: str = ""
+    storage: Storage, layout: int, folders: Iterable[str], since: str = "", until: str = ""
 ) -> tuple[ArchivedInstant, ...]:
     """Read the completed instants of the archive, without their metadata, ordered by time."""
     # Files of the history (layout 2) without instants from ``since`` up to ``until`` are not read;
     # the answer has all within these bounds, and maybe others. Raises CorruptTimelineError.
-    if layout >= 2:
-        loaded = load_history_v2(storage, folder, since, until)
-    else:
-        loaded = load_archive_v1(storage, folder)
-    unique = {(i.requested_time, i.action): i for i in loaded}
+    unique: dict[tuple[str, Action], ArchivedInstant] = {}
+    for folder in folders:
+        if layout >= 2:
+            loaded = load_history_v2(storage, folder, since, until)
+        else:
+            loaded = load_archive_v1(storage, folder)
+        unique.update({(i.requested_time, i.action): i for i in loaded})
     return tuple(unique[key] for key in sorted(unique))
 
 

@@ -25,7 +25,7 @@ from hudi_pyspark.table.listing import read_together
 from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path, read_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from hudi_pyspark.format.timeline.instant_metadata import CleanMetadata, RollbackMetadata
     from hudi_pyspark.storage import Storage
@@ -45,6 +45,9 @@ class CommitHistory:
     storage: Storage
     config: TableConfig
     timeline: Timeline
+    _compacted_logs: dict[str, Mapping[tuple[str, str], Collection[str]]] = field(
+        default_factory=dict, init=False
+    )
     # The first archived time that was asked about, and completion times from there on.
     _archived_since: tuple[str, Mapping[str, str]] | None = field(default=None, init=False)
 
@@ -80,7 +83,7 @@ class CommitHistory:
         if "archived" in self.__dict__:
             return self.archived
         config = self.config
-        return load_archive(self.storage, config.layout, config.archive_folder, since, until)
+        return load_archive(self.storage, config.layout, config.archive_folders, since, until)
 
     @cached_property
     def archived_times(self) -> Mapping[str, str]:
@@ -154,6 +157,23 @@ class CommitHistory:
                     )
                 instants[file_id] = instant.requested_time
         return planned
+
+    def compacted_logs(self, time: str) -> Mapping[tuple[str, str], Collection[str]]:
+        """Return the names of the log files that a compaction merged, by partition and file id.
+
+        Empty if the instant is none of a compaction whose plan is still on the timeline.
+        """
+        if time not in self._compacted_logs:
+            path = plan_path(Instant(time, Action.COMPACTION, InstantState.COMPLETED), self.config)
+            try:
+                plan = parse_compaction_plan(self.storage.read_bytes(path), path=path)
+            except FileNotFoundError:
+                plan = ()
+            self._compacted_logs[time] = {
+                (planned.partition_path, planned.file_id): planned.log_file_names
+                for planned in plan
+            }
+        return self._compacted_logs[time]
 
     def check_as_of(self, as_of: str) -> None:
         """Refuse, by TimeTravelError, an instant that may still change or is cleaned away."""

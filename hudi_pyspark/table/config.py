@@ -19,6 +19,7 @@ METADATA_FOLDER = ".hoodie"
 PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
 SUPPORTED_VERSIONS = range(11)
 _VERSION = "hoodie.table.version"
+_ARCHIVE_FOLDER = "archived"
 _NEWER_THAN_VERSION_0 = ("hoodie.table.checksum", "hoodie.timeline.path")
 _BASE_FILE_FORMATS = ("PARQUET", "ORC", "HFILE", "LANCE")
 _STORAGE_LAYOUTS = ("DEFAULT", "LSM_TREE")
@@ -73,7 +74,7 @@ class TableConfig:
     cdc_logging_mode: str
     timeline_timezone: str  # LOCAL (the writer's, not recorded) or UTC
     timeline_folder: str  # relative to the base path
-    archive_folder: str  # relative to the base path
+    archive_folders: tuple[str, ...]  # relative to the base path; any of them may be missing
     metadata_partitions: tuple[str, ...]  # partitions of the metadata table that may be read
     create_schema: str  # Avro JSON, "" when absent
     bootstrap_base_path: str  # "" for a table that was not bootstrapped
@@ -103,7 +104,9 @@ class TableConfig:
         version = _version(properties)
         folder_2 = f"{METADATA_FOLDER}/{properties.get('hoodie.timeline.path') or 'timeline'}"
         history = properties.get("hoodie.timeline.history.path") or "history"
-        archived = properties.get("hoodie.archivelog.folder", "archived")
+        # A downgrade moves the archive to the default folder, whatever the property says, and the
+        # writers that follow archive into the folder of the property.
+        archives = {properties.get("hoodie.archivelog.folder", _ARCHIVE_FOLDER), _ARCHIVE_FOLDER}
         layout_2 = has_completion_times(version)
         names, timestamp_names = _partition_fields(properties)
         flag, first = partial(_flag, properties), partial(_first, properties)
@@ -150,9 +153,11 @@ class TableConfig:
             ),
             timeline_timezone=one_of("hoodie.table.timeline.timezone", ("LOCAL", "UTC")),
             timeline_folder=folder_2 if layout_2 else METADATA_FOLDER,
-            archive_folder=(
-                f"{folder_2}/{history}" if layout_2 else f"{METADATA_FOLDER}/{archived}"
-            ).rstrip("/"),
+            archive_folders=(
+                (f"{folder_2}/{history}",)
+                if layout_2
+                else tuple(sorted(f"{METADATA_FOLDER}/{name}".rstrip("/") for name in archives))
+            ),
             metadata_partitions=_names(properties.get("hoodie.table.metadata.partitions")),
             create_schema=properties.get("hoodie.table.create.schema", ""),
             bootstrap_base_path=properties.get("hoodie.bootstrap.base.path", ""),

@@ -48,6 +48,11 @@ class LogFile:
     is_deletes: bool = False  # a native log of deletes
 
     @property
+    def is_of_one_commit(self) -> bool:
+        """Whether, as far as is known, the instant of the name is that of the only commit."""
+        return self.first_committed_by in (self.instant_time, "")
+
+    @property
     def apply_order(self) -> tuple[str, int, str, bool]:
         """Log files are merged in ascending order of this key."""
         # The version is a number (10 after 9), the write token is text ("10-0-1" before "2-0-1")
@@ -117,12 +122,22 @@ def group_files(
     *,
     pending_compactions: Mapping[str, str],
     completion_time: Callable[[str], str | None] | None,
+    compacted_logs: Callable[[str], Mapping[tuple[str, str], Collection[str]]] | None = None,
 ) -> list[FileGroup]:
     """Assign the files of one partition to file groups and slices, in order of file id.
 
-    Of several base files of a group and instant, the last counts. ``pending_compactions`` is file
-    id to instant. ``completion_time`` maps a delta commit's requested time, and is None for table
-    versions up to 7, whose log files carry the slice's base instant in their name.
+    Of several base files of a group and instant, the last counts.
+
+    Args:
+        partition_path: of all the files.
+        base_files: in any order of groups and instants.
+        log_files: in any order.
+        pending_compactions: file id to instant.
+        completion_time: maps a delta commit's requested time; None for table versions up to 7,
+            whose log files carry the slice's base instant in their name.
+        compacted_logs: maps an instant to the names of the log files that its compaction merged,
+            by partition path and file id, for log files that are from before a downgrade; None
+            where there is no such table.
     """
     # By file id, and then by base instant. Every slice has base file or log files, but for that of
     # a pending compaction, which may have neither yet.
@@ -136,6 +151,8 @@ def group_files(
         slices, time = groups.setdefault(log.file_id, {}), log.instant_time
         if completion_time is not None:
             time = _base_instant(log, slices, completion_time)
+        elif time not in slices and log.is_of_one_commit:
+            time = _base_instant_before_downgrade(log, partition_path, slices, compacted_logs)
         slices.setdefault(time, (None, []))[1].append(log)
     found = []
     for file_id, slices in sorted(groups.items()):
@@ -164,6 +181,26 @@ def _base_instant(
     if newest <= completed_at:
         return newest
     return max((time for time in base_instants if time <= completed_at), default=log.instant_time)
+
+
+def _base_instant_before_downgrade(
+    log: LogFile,
+    partition_path: str,
+    base_instants: Collection[str],
+    compacted_logs: Callable[[str], Mapping[tuple[str, str], Collection[str]]] | None,
+) -> str:
+    """Return the base instant of the slice of a log file that names its delta commit."""
+    # A downgrade loses the completion times. The requested time decides, unless the plan of a later
+    # compaction leaves the log file out: then its delta commit completed after it was planned.
+    found = max((time for time in base_instants if time <= log.instant_time), default="")
+    if not found or compacted_logs is None:
+        return found or log.instant_time
+    for time in sorted(time for time in base_instants if time > found):
+        compacted = compacted_logs(time).get((partition_path, log.file_id))
+        if compacted is None or posixpath.basename(log.path) in compacted:
+            break
+        found = time
+    return found
 
 
 PARQUET = ".parquet"

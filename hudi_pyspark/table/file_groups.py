@@ -108,6 +108,7 @@ class FileGroups:
                 completion_time=(
                     self.history.completion_time if self.config.has_completion_times else None
                 ),
+                compacted_logs=self.history.compacted_logs,
             )
 
     def _listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:

@@ -90,7 +90,7 @@ class TestArchiveFiles:
             _2=archive_block(entry("003", "clean"), entry("001", "deltacommit")),
             _10=archive_block(entry("002", "commit")) + archive_block(entry("001", "deltacommit")),
         )
-        assert times(load_archive(storage, 1, ARCHIVED)) == [
+        assert times(load_archive(storage, 1, [ARCHIVED])) == [
             ("001", "deltacommit"),
             ("002", "commit"),
             ("003", "clean"),
@@ -103,21 +103,21 @@ class TestArchiveFiles:
             entry("001", "commit", "COMPLETED"),
             entry("002", "commit", "INFLIGHT"),
         )
-        assert times(load_archive(archive(_1=block), 1, ARCHIVED)) == [("001", "commit")]
+        assert times(load_archive(archive(_1=block), 1, [ARCHIVED])) == [("001", "commit")]
 
     def test_entry_without_state_is_completed(self):
         storage = archive(_1=archive_block(entry("001", "commit", None)))
-        assert times(load_archive(storage, 0, ARCHIVED)) == [("001", "commit")]
+        assert times(load_archive(storage, 0, [ARCHIVED])) == [("001", "commit")]
 
     def test_instants_of_one_time_are_told_apart_by_action(self):
         storage = archive(_1=archive_block(entry("001", "savepoint"), entry("001", "commit")))
-        assert times(load_archive(storage, 1, ARCHIVED)) == [
+        assert times(load_archive(storage, 1, [ARCHIVED])) == [
             ("001", "commit"),
             ("001", "savepoint"),
         ]
 
     def test_instant_has_no_completion_time(self):
-        (archived,) = load_archive(archive(_1=archive_block(entry("001", "commit"))), 1, ARCHIVED)
+        (archived,) = load_archive(archive(_1=archive_block(entry("001", "commit"))), 1, [ARCHIVED])
         path = f"{ARCHIVED}/.commits_.archive.1_1-0-1"
         assert archived == ArchivedInstant("001", Action.COMMIT, None, path)
         assert archived.instant.file_name(1) == "001.commit"
@@ -127,17 +127,17 @@ class TestArchiveFiles:
         storage.files[f"{ARCHIVED}/..commits_.archive.1_1-0-1.crc"] = b"crc"
         storage.files[f"{ARCHIVED}/.commits_.archive.1_1-0-1.crc"] = b"crc"
         storage.files[f"{ARCHIVED}/.commits_.archive.x"] = b"x"
-        assert times(load_archive(storage, 1, ARCHIVED)) == [("001", "commit")]
+        assert times(load_archive(storage, 1, [ARCHIVED])) == [("001", "commit")]
 
     def test_missing_folder_is_an_empty_archive(self):
-        assert load_archive(MemoryStorage({}), 1, ARCHIVED) == ()
+        assert load_archive(MemoryStorage({}), 1, [ARCHIVED]) == ()
 
     def test_torn_block_is_skipped(self):
         torn = archive_block(entry("002", "commit"))[:-20]
         storage = archive(
             _1=archive_block(entry("001", "commit")) + torn + archive_block(entry("003", "commit"))
         )
-        assert times(load_archive(storage, 1, ARCHIVED)) == [("001", "commit"), ("003", "commit")]
+        assert times(load_archive(storage, 1, [ARCHIVED])) == [("001", "commit"), ("003", "commit")]
 
     @pytest.mark.parametrize(
         "content",
@@ -174,7 +174,7 @@ class TestArchiveFiles:
     )
     def test_undecodable_file_is_refused(self, content):
         with pytest.raises(CorruptTimelineError, match=r"archived/\.commits_\.archive\.7_1-0-1: "):
-            load_archive(archive(_7=content), 1, ARCHIVED)
+            load_archive(archive(_7=content), 1, [ARCHIVED])
 
     def test_half_merged_file_is_ignored(self):
         storage = archive(_1=archive_block(entry("001", "commit")), _2=b"PAR1 PAR1")
@@ -187,14 +187,14 @@ class TestArchiveFiles:
         merged = ".commits_.archive.2_1-0-1"
         fastavro.writer(plan, schema, [{"mergedArchiveFileName": merged}])
         storage.files[f"{ARCHIVED}/mergeArchivePlan"] = plan.getvalue()
-        assert times(load_archive(storage, 1, ARCHIVED)) == [("001", "commit")]
+        assert times(load_archive(storage, 1, [ARCHIVED])) == [("001", "commit")]
 
     @pytest.mark.parametrize("plan", [b"", b"half a plan"])
     def test_unreadable_merge_plan_excuses_nothing(self, plan):
         storage = archive(_2=b"PAR1 PAR1")
         storage.files[f"{ARCHIVED}/mergeArchivePlan"] = plan
         with pytest.raises(CorruptTimelineError, match="expected magic"):
-            load_archive(storage, 1, ARCHIVED)
+            load_archive(storage, 1, [ARCHIVED])
 
     def test_commits_are_read_on_demand(self):
         stats = {"partitionToWriteStats": {"p": [{"fileId": "f-0"}]}}
@@ -206,7 +206,7 @@ class TestArchiveFiles:
             ),
             _2=archive_block(entry("003", "commit")),
         )
-        instants = load_archive(storage, 1, ARCHIVED)
+        instants = load_archive(storage, 1, [ARCHIVED])
         empty, second, first = commits_of(storage, instants[::-1])
         assert [stat.file_id for stat in first.write_stats["p"]] == ["f-0"]
         assert second.replaced_file_ids == {"p": ("f-0",)}
@@ -250,7 +250,7 @@ def history(version=b"2", **replaced):
 
 class TestHistory:
     def test_instants_of_the_current_manifest_are_sorted(self):
-        archived = load_archive(history(), 2, HISTORY)
+        archived = load_archive(history(), 2, [HISTORY])
         assert [(i.requested_time, i.completion_time, i.action) for i in archived] == [
             ("001", "002", "commit"),
             ("002", "004", "deltacommit"),
@@ -260,31 +260,31 @@ class TestHistory:
 
     @pytest.mark.parametrize("version", [b"2", b"2\n", b"", b"two", None])
     def test_largest_manifest_counts_where_the_version_is_unreadable(self, version):
-        assert len(load_archive(history(version), 2, HISTORY)) == 3
+        assert len(load_archive(history(version), 2, [HISTORY])) == 3
 
     def test_manifests_are_compared_as_numbers(self):
         storage = history(None, manifest_10=manifest("older.parquet"))
-        assert times(load_archive(storage, 2, HISTORY)) == [("001", "commit")]
+        assert times(load_archive(storage, 2, [HISTORY])) == [("001", "commit")]
 
     @pytest.mark.parametrize("files", [{}, {f"{HISTORY}/garbage.parquet": b""}])
     def test_history_without_manifest_is_empty(self, files):
-        assert load_archive(MemoryStorage(files), 2, HISTORY) == ()
+        assert load_archive(MemoryStorage(files), 2, [HISTORY]) == ()
 
     def test_undecodable_metadata_does_not_matter_until_it_is_asked_for(self):
         storage = history(older_parquet=history_file(("001", "002", "commit", b"?", b"?")))
-        archived = load_archive(storage, 2, HISTORY)
+        archived = load_archive(storage, 2, [HISTORY])
         assert len(archived) == 3
         with pytest.raises(CorruptTimelineError, match=r"older\.parquet: ValueError"):
             commits_of(storage, archived[:1])
 
     def test_commits_are_read_on_demand(self):
         storage = history()
-        first, second, _ = load_archive(storage, 2, HISTORY)
+        first, second, _ = load_archive(storage, 2, [HISTORY])
         found = commits_of(storage, [second, first, second])
         assert [[s.file_id for _, s in commit.all_stats()] for commit in found] == [["f-0"]] * 3
 
     def test_instant_that_left_its_file_is_refused(self):
-        archived = load_archive(history(), 2, HISTORY)
+        archived = load_archive(history(), 2, [HISTORY])
         rewritten = history(older_parquet=NEWER)
         with pytest.raises(CorruptTimelineError, match="commit 001 is no longer in this file"):
             commits_of(rewritten, archived[:1])
@@ -314,7 +314,7 @@ class TestHistory:
     )
     def test_unreadable_history_is_refused(self, replaced, problem):
         with pytest.raises(CorruptTimelineError, match=problem):
-            load_archive(history(**replaced), 2, HISTORY)
+            load_archive(history(**replaced), 2, [HISTORY])
 
     def test_history_file_of_other_columns_is_refused(self):
         body = io.BytesIO()
@@ -322,7 +322,7 @@ class TestHistory:
         with pytest.raises(
             CorruptTimelineError, match=r"older\.parquet: .*(completionTime|action)"
         ):
-            load_archive(history(older_parquet=body.getvalue()), 2, HISTORY)
+            load_archive(history(older_parquet=body.getvalue()), 2, [HISTORY])
 
 
 GOLDEN_CASES = [("v6_cow_archived", 1), ("v9_mor_archived", 2)]
@@ -344,7 +344,7 @@ def commits_of_the_writer(case, layout):
 def test_archive_and_timeline_together_have_every_commit(golden_table, case, layout):
     commits, active_times = commits_of_the_writer(case, layout)
     storage = ArrowStorage.parse(str(golden_table(case)))
-    archived = load_archive(storage, layout, HISTORY if layout == 2 else ARCHIVED)
+    archived = load_archive(storage, layout, [HISTORY if layout == 2 else ARCHIVED])
     found = {(i.requested_time, i.action): i.completion_time for i in archived}
     expected = {key: done for key, done in commits.items() if key[0] not in active_times}
     assert {key: done for key, done in found.items() if key[1] != "clean"} == expected
@@ -354,7 +354,7 @@ def test_archive_and_timeline_together_have_every_commit(golden_table, case, lay
 @pytest.mark.parametrize(("case", "layout"), GOLDEN_CASES)
 def test_archived_commits_tell_what_they_wrote(golden_table, case, layout):
     storage = ArrowStorage.parse(str(golden_table(case)))
-    archived = load_archive(storage, layout, HISTORY if layout == 2 else ARCHIVED)
+    archived = load_archive(storage, layout, [HISTORY if layout == 2 else ARCHIVED])
     instants = [i for i in archived if i.action != "clean"]
     for instant, commit in zip(instants, commits_of(storage, instants), strict=True):
         stats = list(commit.all_stats())

@@ -78,43 +78,51 @@ def test_defaults(version):
 @pytest.mark.parametrize("version", range(1, 10))
 def test_folders_follow_the_layout_of_the_version(version):
     found = parse({}, str(version))
-    expected = (1, ".hoodie", ".hoodie/archived")
+    expected = (1, ".hoodie", (".hoodie/archived",))
     if version >= 8:
-        expected = (2, ".hoodie/timeline", ".hoodie/timeline/history")
-    assert (found.layout, found.timeline_folder, found.archive_folder) == expected
+        expected = (2, ".hoodie/timeline", (".hoodie/timeline/history",))
+    assert (found.layout, found.timeline_folder, found.archive_folders) == expected
 
 
 @pytest.mark.parametrize(
-    ("version", "properties", "timeline", "archive"),
+    ("version", "properties", "timeline", "archives"),
     [
-        pytest.param("6", {"archivelog.folder": "old"}, ".hoodie", ".hoodie/old", id="named"),
-        pytest.param("6", {"archivelog.folder": ""}, ".hoodie", ".hoodie", id="empty"),
+        pytest.param(
+            "6",
+            {"archivelog.folder": "old"},
+            ".hoodie",
+            (".hoodie/archived", ".hoodie/old"),
+            id="named-and-that-of-a-downgrade",
+        ),
+        pytest.param(
+            "6", {"archivelog.folder": ""}, ".hoodie", (".hoodie", ".hoodie/archived"), id="empty"
+        ),
         pytest.param(
             "6",
             {"timeline.path": "t", "timeline.history.path": "h"},
             ".hoodie",
-            ".hoodie/archived",
+            (".hoodie/archived",),
             id="layout-1-ignores-the-names-of-layout-2",
         ),
         pytest.param(
             "8",
             {"timeline.path": "t", "timeline.history.path": "h"},
             ".hoodie/t",
-            ".hoodie/t/h",
+            (".hoodie/t/h",),
             id="named-on-layout-2",
         ),
         pytest.param(
             "9",
             {"archivelog.folder": "archived"},
             ".hoodie/timeline",
-            ".hoodie/timeline/history",
+            (".hoodie/timeline/history",),
             id="layout-2-ignores-the-archive-folder",
         ),
     ],
 )
-def test_named_folders(version, properties, timeline, archive):
+def test_named_folders(version, properties, timeline, archives):
     found = parse({f"hoodie.{k}": v for k, v in properties.items()}, version)
-    assert (found.timeline_folder, found.archive_folder) == (timeline, archive)
+    assert (found.timeline_folder, found.archive_folders) == (timeline, archives)
 
 
 @pytest.mark.parametrize("version", ["6", "8", "9"])

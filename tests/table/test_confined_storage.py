@@ -96,7 +96,7 @@ def test_manifest_that_names_a_history_file_outside_is_refused():
     manifest = json.dumps({"files": [{"fileName": "../../../other.parquet"}]}).encode()
     storage = ConfinedStorage(MemoryStorage({"h/_version_": b"1", "h/manifest_1": manifest}))
     with pytest.raises(PathOutsideTableError, match=r"other\.parquet"):
-        load_archive(storage, 2, "h")
+        load_archive(storage, 2, ["h"])
 
 
 def test_link_of_the_callers_own_making_is_followed(tmp_path):

@@ -7,27 +7,35 @@ def base(time, file_id="f", token="0-1-0"):
     return BaseFile(f"p/{file_id}_{token}_{time}.parquet", file_id, time, size=1)
 
 
-def log(time, version=1, file_id="f", token="0-1-0"):
+def log(time, version=1, file_id="f", token="0-1-0", first_committed_by=""):
     path = f"p/.{file_id}_{time}.log.{version}_{token}"
-    return LogFile(path, file_id, time, version, token, size=1)
+    return LogFile(
+        path, file_id, time, version, token, size=1, first_committed_by=first_committed_by
+    )
 
 
-def group(*files, completed=None, planned=None):
+def group(*files, completed=None, planned=None, compacted=None):
     """Slices of the only group: base instant to the instants of the base file and the logs.
 
-    `completed` maps requested to completion times; None is a table of layout 1.
+    `completed` maps requested to completion times; None is a table of layout 1. `compacted` maps
+    the instant of a compaction to the instants of the log files in its plan.
     """
-    (found,) = groups(*files, completed=completed, planned=planned)
+    (found,) = groups(*files, completed=completed, planned=planned, compacted=compacted)
     return {s.base_instant_time: shape(s) for s in found.slices}
 
 
-def groups(*files, completed=None, planned=None):
+def groups(*files, completed=None, planned=None, compacted=None):
     return group_files(
         "p",
         [f for f in files if isinstance(f, BaseFile)],
         [f for f in files if isinstance(f, LogFile)],
         pending_compactions=planned or {},
         completion_time=None if completed is None else completed.get,
+        compacted_logs=lambda time: (
+            {("p", "f"): [log(t).path.rpartition("/")[2] for t in compacted[time]]}
+            if time in (compacted or {})
+            else {}
+        ),
     )
 
 
@@ -42,7 +50,38 @@ def test_files_of_layout_1_belong_to_the_instant_in_their_name():
 
 
 def test_log_file_of_layout_1_without_base_file_makes_a_slice():
-    assert group(base("010"), log("020")) == {"010": ("010", []), "020": (None, ["020"])}
+    found = group(base("010"), log("020", first_committed_by="030"))
+    assert found == {"010": ("010", []), "020": (None, ["020"])}
+
+
+@pytest.mark.parametrize("first_committed_by", ["020", ""])
+def test_log_file_that_names_its_commit_stays_on_its_base_file_after_a_downgrade(
+    first_committed_by,
+):
+    found = group(
+        base("010"),
+        base("040"),
+        log("020", first_committed_by=first_committed_by),
+        log("030", first_committed_by=first_committed_by.replace("2", "3")),
+    )
+    assert found == {"010": ("010", ["020", "030"]), "040": ("040", [])}
+
+
+def test_log_files_without_a_base_file_are_one_slice_after_a_downgrade():
+    found = group(log("020"), log("030"), base("040"), log("050"))
+    assert found == {"020": (None, ["020", "030"]), "040": ("040", ["050"])}
+
+
+def test_log_file_that_a_later_compaction_left_out_is_on_its_base_file_after_a_downgrade():
+    compacted = {"030": ["015"], "040": ["020"]}
+    found = group(base("010"), base("030"), base("040"), log("020"), compacted=compacted)
+    assert found == {"010": ("010", []), "030": ("030", ["020"]), "040": ("040", [])}
+
+
+def test_log_file_that_the_next_compaction_merged_is_below_it_after_a_downgrade():
+    compacted = {"030": ["020"], "040": []}
+    found = group(base("010"), base("030"), base("040"), log("020"), compacted=compacted)
+    assert found == {"010": ("010", ["020"]), "030": ("030", []), "040": ("040", [])}
 
 
 def test_planned_compaction_of_layout_1_makes_an_empty_slice():

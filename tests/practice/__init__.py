@@ -1,0 +1,1 @@
+"""Tables of shapes that writers of practice leave; each folder has small tables in zip files."""
