@@ -30,7 +30,7 @@ def test_a_release_is_asked_for_table_versions_that_it_writes(
 
 
 def test_histories_have_steps_of_every_kind() -> None:
-    histories = [random_history(1, number, "1.2.0") for number in range(150)]
+    histories = [random_history(1, number, "1.2.0") for number in range(600)]
     assert {step.kind for history in histories for step in history.steps} == set(StepKind)
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from random import Random
     from typing import TypeAlias
 
@@ -32,7 +32,36 @@ class ColumnType:
     literal: str = ""  # a value of the type in SQL; "" where UPDATE does not set it
 
 
+_DAYS = (
+    "0001-01-01", "1001-01-01", "1582-10-04", "1582-10-15", "1883-11-18", "1899-12-31",
+    "1900-01-01", "1969-12-31", "1970-01-01", "9999-12-31",
+)  # fmt: skip
+# Python converts no local time of the first two days, so that a calendar can shift by these.
+_MOMENTS = (
+    "0001-01-05T00:00:00", "1001-01-01T01:02:03.000004", "1582-10-04T23:59:59.999999",
+    "1582-10-15T00:00:00", "1883-11-18T12:03:57", "1883-11-18T12:03:58", "1899-12-31T23:59:59",
+    "1900-01-01T00:00:00", "1969-12-31T23:59:58.999999", "1970-01-01T00:00:00.000001",
+    "9999-12-30T23:59:59.999999",
+)  # fmt: skip
+_LENGTHS = (0, 1023, 1024, 4095, 4096, 4097, 8193, 20_000)  # statistics end somewhere among them
+_FLOATS = ("NaN", "-0.0", "Infinity", "-Infinity", "1.4E-45", "3.4028234663852886E38", "0.1")
+_DOUBLES = ("NaN", "-0.0", "Infinity", "-Infinity", "4.9E-324", "1.7976931348623157E308", "0.1")
+RARE = 0.15  # of the values are ends of their type
+
+
+def _or(usual: Callable[[Random], Json], ends: Sequence[Json]) -> Callable[[Random], Json]:
+    """A draw that gives one of the ends of a type now and then."""
+    return lambda r: r.choice(ends) if r.random() < RARE else usual(r)
+
+
+def long_text(random: Random, start: str = "") -> str:
+    """Text of a length at which Parquet, Avro or statistics may do something else."""
+    return start + random.choice("aßz") * random.choice(_LENGTHS)
+
+
 def _text(random: Random) -> str:
+    if random.random() < RARE / 3:
+        return long_text(random)
     letters = string.ascii_lowercase + "äß 漢'%"
     return "".join(random.choice(letters) for _ in range(random.randint(0, 8)))
 
@@ -46,30 +75,84 @@ def _moment(random: Random) -> str:
     return (datetime(2020, 1, 1) + timedelta(seconds=seconds, milliseconds=millis)).isoformat()  # noqa: DTZ001
 
 
+def _bytes(random: Random) -> str:
+    is_long = random.random() < RARE / 3
+    return random.randbytes(random.choice(_LENGTHS) if is_long else random.randint(0, 5)).hex()
+
+
 def _decimal(random: Random, digits: int, scale: int) -> str:
     return format(Decimal(random.randint(-(10**digits), 10**digits)).scaleb(-scale), "f")
 
 
+def _decimal_type(digits: int, scale: int) -> ColumnType:
+    """A decimal with the ends of its digits."""
+    end = 10**digits - 1
+
+    def draw(random: Random) -> Json:
+        is_end = random.random() < 2 * RARE
+        unscaled = random.choice((end, -end, 1, -1, 0)) if is_end else random.randint(-end, end)
+        return format(Decimal(f"{unscaled}e-{scale}"), "f")  # exact, whatever the context
+
+    return ColumnType(f"decimal({digits},{scale})", draw, Decimal)
+
+
+_any_day = _or(_day, _DAYS)
+_any_moment = _or(_moment, _MOMENTS)
+_any_double = _or(lambda r: r.random() * 100, _DOUBLES)
+
+
+def _draw_ends(random: Random) -> Json:
+    return {
+        "d": _any_day(random),
+        "t": _any_moment(random),
+        "x": _any_double(random),
+        "s": _text(random),
+    }
+
+
+def _ends(value: Json) -> Any:
+    return {
+        "d": date.fromisoformat(value["d"]),
+        "t": datetime.fromisoformat(value["t"]),
+        "x": float(value["x"]),
+        "s": value["s"],
+    }
+
+
 TYPES: dict[str, ColumnType] = {
     "int": ColumnType(
-        "int", lambda r: r.randint(-9, 99), wider=("long", "float", "double"), literal="7"
+        "int",
+        _or(lambda r: r.randint(-9, 99), (-(2**31), 2**31 - 1)),
+        wider=("long", "float", "double", "string"),
+        literal="7",
     ),
     "long": ColumnType(
-        "bigint", lambda r: r.randint(-(10**12), 10**12), wider=("double",), literal="7L"
+        "bigint",
+        _or(lambda r: r.randint(-(10**12), 10**12), (-(2**63), 2**63 - 1, 2**53 + 1)),
+        wider=("double", "string"),
+        literal="7L",
     ),
     "float": ColumnType(
-        "float", lambda r: r.randint(-99, 99) / 4, float, ("double",), "cast(0.5 as float)"
+        "float",
+        _or(lambda r: r.randint(-99, 99) / 4, _FLOATS),
+        float,
+        ("double", "string"),
+        "cast(0.5 as float)",
     ),
-    "double": ColumnType("double", lambda r: r.random() * 100, float, literal="0.25D"),
+    "double": ColumnType("double", _any_double, float, ("string",), literal="0.25D"),
     "string": ColumnType("string", _text, literal="'new'"),
     "boolean": ColumnType("boolean", lambda r: r.random() < 0.5, literal="true"),
-    "date": ColumnType("date", _day, date.fromisoformat, literal="DATE '2024-02-29'"),
-    "timestamp": ColumnType("timestamp", _moment, datetime.fromisoformat),
+    "date": ColumnType("date", _any_day, date.fromisoformat, literal="DATE '2024-02-29'"),
+    "timestamp": ColumnType("timestamp", _any_moment, datetime.fromisoformat),
     "decimal": ColumnType(
         "decimal(12,2)", lambda r: _decimal(r, 6, 2), Decimal, literal="cast(1.25 as decimal(12,2))"
     ),
     "big_decimal": ColumnType("decimal(30,6)", lambda r: _decimal(r, 20, 6), Decimal),
-    "binary": ColumnType("binary", lambda r: r.randbytes(r.randint(0, 5)).hex(), bytes.fromhex),
+    "digit": _decimal_type(1, 0),
+    "digits": _decimal_type(18, 9),
+    "all_digits": _decimal_type(38, 0),
+    "all_decimals": _decimal_type(38, 38),
+    "binary": ColumnType("binary", _bytes, bytes.fromhex),
     # Without null elements: Apache Hudi's writer refuses them in its older layout of lists.
     "ints": ColumnType("array<int>", lambda r: [r.randint(0, 9) for _ in range(r.randint(0, 3))]),
     "map": ColumnType(
@@ -83,5 +166,16 @@ TYPES: dict[str, ColumnType] = {
     "structs": ColumnType(
         "array<struct<a:bigint,s:string>>",
         lambda r: [{"a": r.randint(0, 9), "s": "z"} for _ in range(r.randint(0, 2))],
+    ),
+    "ends": ColumnType("struct<d:date,t:timestamp,x:double,s:string>", _draw_ends, _ends),
+    "days": ColumnType(
+        "array<date>",
+        lambda r: [_any_day(r) for _ in range(r.randint(0, 2))],
+        lambda value: [date.fromisoformat(day) for day in value],
+    ),
+    "moments": ColumnType(
+        "map<string,timestamp>",
+        lambda r: {f"k{i}": _any_moment(r) for i in range(r.randint(0, 2))},
+        lambda value: {key: datetime.fromisoformat(moment) for key, moment in value.items()},
     ),
 }

@@ -16,6 +16,7 @@ from verification.histories.compare import Answer, Failure, arrow_answer
 from verification.histories.comparison import Comparison
 from verification.histories.instants import Instant, completed_commits
 from verification.histories.ours import (
+    answers_of_one_table,
     filtered_answers,
     has_python_values,
     other_forms,
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 
 FILTERS_OF_OURS = 3  # per query; they need no JVM
 FORMS_OF_OURS = 4  # likewise
-OF_OURS_ALONE = ("own filter", "own form")  # details of findings without Apache Hudi
+ONE_TABLE = "one table"  # detail of an answer that depends on earlier queries
+OF_OURS_ALONE = ("own filter", "own form", ONE_TABLE)  # details of findings without Apache Hudi
 QUERIES_PER_ATTEMPT = 12  # of shrinking, which has little time
 
 
@@ -94,6 +96,7 @@ def examine(history: History, worker: Worker, folder: Path, most: int = 20) -> E
         if len(queries) > most:
             queries = random.sample(queries, most)
         found.outcomes.extend(ask(found, worker, queries, random))
+        found.outcomes.extend(ask_one_table(found, random))
     found.seconds = time.monotonic() - started
     return found
 
@@ -143,6 +146,19 @@ def ask(
                 yield Outcome(asked, Verdict.UNEXPLAINED, "own form", problem)
         for chosen in filters[:1]:
             yield compare(found, worker, query.with_filter(chosen.text), plain)
+
+
+def ask_one_table(found: Examination, random: Random) -> Iterator[Outcome]:
+    """Ask one table object what was asked before, and every kind of query that was not."""
+    asked = [outcome.query for outcome in found.outcomes if outcome.detail not in OF_OURS_ALONE]
+    for kind in QueryKind:
+        if kind is not QueryKind.CDC or found.history.has_cdc:
+            asked += every_query(kind, found.instants, most=3)
+    queries = list({str(query): query for query in asked}.values())
+    for query, problem in answers_of_one_table(found.path, queries, random):
+        found.checks["answers of one table"] += 1
+        if problem:
+            yield Outcome(query, Verdict.UNEXPLAINED, ONE_TABLE, problem)
 
 
 def compare(
@@ -201,6 +217,8 @@ def differs(history: History, worker: Worker, folder: Path, failed: Outcome) -> 
     found = write(history, worker, folder / history.name)
     if not found.is_written:
         return None
+    if failed.detail == ONE_TABLE:
+        return next(ask_one_table(found, Random(0)), None)
     queries = list(every_query(failed.query.kind, found.instants))
     queries.sort(key=lambda query: bool(query.end) != bool(failed.query.end))
     for query in queries[:QUERIES_PER_ATTEMPT]:

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from verification.histories.column_types import TYPES, ColumnType, Json
+from verification.histories.column_types import TYPES, ColumnType, Json, long_text
 from verification.histories.history import LAGS, Column, History, Step, StepKind
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ PARTITION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "day": ("day",),
     "ordering": ("ts",),
 }
-_PLAIN_VALUES = ("a", "bc", "d e", "ü", "2024")
+_PLAIN_VALUES = ("a", "bc", "d e", "ü", "2024", "x" * 200)
 _ODD_VALUES = ("a", "d e", "ü", "50%", "x=1", "a+b", "50%20", "#")
 _NO_VALUES = ("a", "bc", None, "")
 _CDC_MODES = ("op_key_only", "data_before", "data_before_after")
@@ -57,7 +57,9 @@ _KINDS: Mapping[str, float] = {
     "insert_overwrite_table": 0.4,
     "delete_partition": 0.5,
     "add_column": 0.8,
-    "widen_column": 0.5,
+    "widen_column": 0.7,
+    "drop_column": 0.5,
+    "add_column_again": 1.2,
     "sql_update": 0.7,
     "sql_delete": 0.5,
     "merge_into": 0.8,
@@ -70,12 +72,25 @@ _KINDS: Mapping[str, float] = {
     "restore": 0.3,
     "without_metadata_table": 0.4,
     "with_metadata_table": 0.4,
+    "switch_indexes": 0.5,
+    "change_version": 0.4,
+    "change_table_type": 0.25,
 }
+_CALENDARS = ("datetimeRebaseModeInWrite", "int96RebaseModeInWrite")
+_ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
+_VERSIONS = {5: "FIVE", 6: "SIX", 8: "EIGHT", 9: "NINE"}
+# Beginnings of ordering values, to which small numbers are added.
+_LONG_BASES = (0, 0, 0, -(2**63), 2**63 - 1000, -(2**53) - 10)
+_MOMENT_BASES = (
+    "2024-01-01", "2024-01-01", "1969-12-31T23:59:50", "1582-10-14T23:59:50",
+    "1883-11-18T12:03:50", "1001-01-01", "9999-11-01",
+)  # fmt: skip
 _KINDS_OF_LOGS: Mapping[str, float] = {
     "compact": 1.2,
     "upsert_and_compact": 0.8,
     "schedule_compaction": 0.8,
     "upsert_and_compact_logs": 0.4,
+    "compact_elsewhere": 0.6,
 }
 
 
@@ -103,6 +118,11 @@ class Maker:
     random: Random
     hudi: str
     columns: dict[str, str] = field(default_factory=dict)  # data columns: name to type
+    dropped: dict[str, str] = field(default_factory=dict)  # likewise, that the table once had
+    has_long_keys: bool = False
+    has_long_ordering: bool = False
+    ordering_base: int = 0
+    moment_base: str = "2024-01-01"
     version: int = 6
     marks_deletes: bool = False
     is_global: bool = False
@@ -119,18 +139,24 @@ class Maker:
         self.version = r.choice(table_versions(self.hudi))
         self.key_type = self.pick(string=3, int=1, long=1)
         self.ordering = self.pick(
-            long=4, int=1, timestamp=1, double=1, decimal=0.5, string=0.5, none=2,
+            long=4, int=1, timestamp=1, double=1, decimal=0.5, string=0.7, date=0.4, none=2,
             two=1 if self.version == 9 else 0,
         )  # fmt: skip
         self.partitioning = self.pick(none=2, text=3, two=1, number=1, day=1)
         if self.ordering in ("long", "int") and r.random() < 0.06:
             self.partitioning = "ordering"
         self.has_two_keys = r.random() < 0.1
+        self.has_long_keys = self.key_type == "string" and r.random() < 0.15
+        self.has_long_ordering = r.random() < 0.3
+        self.ordering_base = r.choice(_LONG_BASES) if self.partitioning != "ordering" else 0
+        self.moment_base = r.choice(_MOMENT_BASES)
         self.keys = r.choice([6, 20, 60])
         self.marks_deletes = r.random() < 0.2
         kinds = r.sample(list(TYPES), r.randint(2, 6))
         self.columns = {f"c{i}_{kind}": kind for i, kind in enumerate(kinds)}
-        options = self.options()
+        if r.random() < 0.04:  # a very wide row
+            self.columns |= {f"w{i}": "int" for i in range(300)}
+        options = self.options() | self.session_options()
         self.is_global = options["hoodie.index.type"] in _GLOBAL
         self.has_record_index = options["hoodie.index.type"] == "RECORD_INDEX"
         first = self.first_step(options)
@@ -185,6 +211,18 @@ class Maker:
         found |= self.partition_options() | self.merge_options() | self.index_options()
         found |= self.skipping_options()
         return found | self.service_options(found)
+
+    def session_options(self) -> dict[str, str]:
+        """Draw settings of the session: Spark's calendar for ancient days, and the time zone."""
+        r, mode = self.random, self.pick(CORRECTED=3, LEGACY=1)
+        found = {f"spark.sql.parquet.{key}": mode for key in _CALENDARS}
+        if r.random() < 0.5:  # what Apache Hudi's Avro writers look at
+            found["spark.sql.avro.datetimeRebaseModeInWrite"] = mode
+        else:
+            found["spark.sql.avro.datetimeRebaseModeInWrite"] = "CORRECTED"
+        if r.random() < 0.4:
+            found["spark.sql.session.timeZone"] = r.choice(_ZONES)
+        return found
 
     def partition_options(self) -> dict[str, str]:
         r, keygen = self.random, "hoodie.datasource.write.keygenerator.class"
@@ -356,7 +394,7 @@ class Maker:
 
     def add_column(self) -> Step:
         kind = self.random.choice(list(TYPES))
-        self.columns[f"a{len(self.columns)}_{kind}"] = kind
+        self.columns[f"a{self.made}_{kind}"] = kind
         return self.write(StepKind.UPSERT, self.some())
 
     def widen_column(self) -> Step:
@@ -365,6 +403,68 @@ class Maker:
             name = self.random.choice(names)
             self.columns[name] = self.random.choice(TYPES[self.columns[name]].wider)
         return self.write(StepKind.UPSERT, self.some())
+
+    def drop_column(self) -> Step:
+        """Make a write without a column, which leaves the table's schema."""
+        names = [name for name in self.columns if name[0] != "w"]
+        if len(names) > 1:
+            name = self.random.choice(names)
+            self.dropped[name] = self.columns.pop(name)
+        options = {"hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true"}
+        return self.write(StepKind.UPSERT, self.some(), options=options)
+
+    def add_column_again(self) -> Step:
+        """Make a write with a column that was dropped: as it was, of another type or case."""
+        if not self.dropped:
+            return self.drop_column()
+        r = self.random
+        name = r.choice(list(self.dropped))
+        kind = self.dropped.pop(name)
+        kind = kind if r.random() < 0.4 else r.choice(list(TYPES))
+        self.columns[name.upper() if r.random() < 0.3 else name] = kind
+        return self.write(StepKind.UPSERT, self.some())
+
+    def switch_indexes(self) -> Step:
+        """Make a write that drops indexes of the metadata table, or creates them (again)."""
+        names = ["column.stats", "partition.stats", "bloom.filter"]
+        chosen = self.random.sample(names, self.random.randint(1, 3))
+        options = {
+            f"hoodie.metadata.index.{name}.enable": truth(self.random.random() < 0.5)
+            for name in chosen
+        }
+        if not self.has_record_index and self.random.random() < 0.5:
+            options["hoodie.metadata.record.index.enable"] = truth(self.random.random() < 0.6)
+        options["hoodie.metadata.enable"] = "true"
+        return self.write(StepKind.UPSERT, self.some(), options=options)
+
+    def change_version(self) -> Step:
+        """Upgrade or downgrade the table."""
+        release = _release(self.hudi)
+        others = [8, 9] if release >= (1, 1) else [8] if release >= (1,) else []
+        versions = [v for v in (6, *others) if v != self.version]
+        if not versions or len(self.releases) > 1:
+            return self.write(StepKind.UPSERT, self.some())
+        before, self.version = self.version, self.random.choice(versions)
+        direction = "upgrade" if self.version > before else "downgrade"
+        text = f"CALL {direction}_table(table => '{{table}}', to_version => "
+        return Step(StepKind.SQL, text=f"{text}'{_VERSIONS[self.version]}')")
+
+    def change_table_type(self) -> Step:
+        self.is_mor = not self.is_mor
+        return Step(StepKind.TABLE_TYPE, text="MERGE_ON_READ" if self.is_mor else "COPY_ON_WRITE")
+
+    def compact_elsewhere(self) -> Step:
+        """Let a process with other settings compact."""
+        r = self.random
+        options = {
+            **self.version_options(),
+            "hoodie.metadata.enable": truth(r.random() < 0.5 or self.has_record_index),
+            "hoodie.metadata.index.column.stats.enable": truth(r.random() < 0.5),
+            "hoodie.parquet.compression.codec": r.choice(["gzip", "snappy", "zstd"]),
+            "hoodie.compact.inline": "false",
+            "hoodie.clean.automatic": truth(r.random() < 0.5),
+        }
+        return Step(StepKind.COMPACT, options=options, is_elsewhere=True)
 
     def sql(self, name: str) -> Step:
         r, where = self.random, f"seq = {self.random.randint(0, 3)}"
@@ -383,6 +483,8 @@ class Maker:
         if name == "create_index":
             column = r.choice(["seq", "q", *self.columns])
             text = f"CREATE INDEX IF NOT EXISTS of_{column} ON {{table}} (`{column}`)"
+            if r.random() < 0.3:
+                text = f"DROP INDEX IF EXISTS of_{column} ON {{table}}"
             return Step(StepKind.SQL, options=options, text=text)
         if name == "sql_delete":
             text = f"DELETE FROM {{table}} WHERE {where} AND q = {r.randint(1, 3)}"
@@ -425,7 +527,9 @@ class Maker:
         stays = r.random() < (0.5 if self.is_global else 0.9)
         place = Random(number) if stays else r
         found: dict[str, Json] = {
-            "id": {"string": f"k{number}", "int": number, "long": number * 10**10}[self.key_type],
+            "id": {"string": self.text_key(number), "int": number, "long": number * 10**10}[
+                self.key_type
+            ],
             "sub": number % 2,
             "p": place.choice(self.partition_values),
             "q": place.randint(1, 3),
@@ -436,9 +540,13 @@ class Maker:
         }
         if self.partitioning == "ordering":
             found["ts"] = number % 4
+        nulls = 1.0 if r.random() < 0.05 else 0.15  # rows of nothing but nulls, too
         for name, kind in self.columns.items():
-            found[name] = None if r.random() < 0.15 else self.types[kind].draw(r)
+            found[name] = None if r.random() < nulls else self.types[kind].draw(r)
         return found
+
+    def text_key(self, number: int) -> str:
+        return long_text(Random(number), f"k{number}") if self.has_long_keys else f"k{number}"
 
     def ordering_value(self, late: float) -> Json:
         """Lower than what is there, among it, or above it."""
@@ -447,11 +555,17 @@ class Maker:
             n = r.randint(0, 8)
         else:
             n = r.randint(8, 20) if r.random() < 0.6 else 20 + self.made
+        if self.ordering in ("long", "two"):
+            return n + self.ordering_base
+        begin = datetime.fromisoformat(self.moment_base)
+        ends = ("-Infinity", "-0.0", "Infinity", "NaN")
+        is_end = self.ordering == "double" and self.has_long_ordering and r.random() < 0.2
         spelled: dict[str, Json] = {
-            "double": n / 2,
+            "double": r.choice(ends) if is_end else n / 2,
             "decimal": str(n),
-            "string": f"{n:03d}",
-            "timestamp": (datetime(2024, 1, 1) + timedelta(seconds=n)).isoformat(),  # noqa: DTZ001
+            "string": f"{n:03d}" + "o" * (5000 * self.has_long_ordering),
+            "date": (begin.date() + timedelta(days=n)).isoformat(),
+            "timestamp": (begin + timedelta(seconds=n)).isoformat(),
         }
         return spelled.get(self.ordering, n)
 

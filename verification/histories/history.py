@@ -36,6 +36,7 @@ class StepKind(str, Enum):
     ROLLBACK = "rollback"
     SAVEPOINT = "savepoint"
     RESTORE = "restore"
+    TABLE_TYPE = "table_type"  # the property of the table, as users edit it; its text is the value
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Step:
     # ordinal, taken modulo how many there are.
     text: str = ""
     hudi: str = ""  # release that does it; "" for the history's
+    is_elsewhere: bool = False  # done by another process
 
     @property
     def label(self) -> str:
@@ -82,6 +84,10 @@ class Step:
         if "hoodie.metadata.enable" in self.options:
             extra.append(f"metadata={self.options['hoodie.metadata.enable']}")
         told = [self.text] if self.text in (FAILS, LAGS) else []
+        if self.kind is StepKind.TABLE_TYPE or self.text.startswith("CALL "):
+            told = [self.text]
+        if self.is_elsewhere:
+            told.append("elsewhere")
         return "+".join([self.kind.value, *extra, *told]) + (self.hudi and f" by {self.hudi}")
 
 
@@ -161,8 +167,16 @@ def from_json(found: Mapping[str, Any]) -> History:
 def _step(found: Mapping[str, Any]) -> Step:
     columns = tuple(Column(c["name"], c["type"]) for c in found["columns"])
     rows = tuple(tuple(row) for row in found["rows"])
-    kind, options = StepKind(found["kind"]), dict(found["options"])
-    return Step(kind, columns, rows, options, found["files"], found["text"], found.get("hudi", ""))
+    return Step(
+        StepKind(found["kind"]),
+        columns,
+        rows,
+        dict(found["options"]),
+        found["files"],
+        found["text"],
+        found.get("hudi", ""),
+        found.get("is_elsewhere", False),
+    )
 
 
 def load_history(path: Path) -> History:

@@ -19,23 +19,46 @@ from verification.histories.queries import METADATA, SKIPPING, Query, QueryKind
 from verification.index_combinations.left_out import left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from random import Random
 
 KEY = "_hoodie_record_key"
 
 
-def read_ours(path: Path, query: Query) -> Answer | Failure:
-    found = read_arrow(path, query)
+def read_ours(path: Path, query: Query, table: HudiTable | None = None) -> Answer | Failure:
+    """Ask a fresh table object, unless one is given."""
+    found = _read(path, query, table)[0]
     return found if isinstance(found, Failure) else arrow_answer(found)
+
+
+def answers_of_one_table(
+    path: Path, queries: Sequence[Query], random: Random
+) -> Iterator[tuple[Query, str]]:
+    """Ask one table object all queries, twice and in random order.
+
+    Yields:
+        Each query, and how the answer differs from that of a fresh object; "" where it does not.
+    """
+    fresh = {str(query): read_ours(path, query) for query in queries}
+    table = HudiTable(str(path))
+    for query in random.sample([*queries, *queries], 2 * len(queries)):
+        expected, found = fresh[str(query)], read_ours(path, query, table)
+        if isinstance(expected, Failure) or isinstance(found, Failure):
+            texts = [a.error if isinstance(a, Failure) else "rows" for a in (expected, found)]
+            problem = f"{texts[0]}, with earlier queries {texts[1]}" * (texts[0] != texts[1])
+        else:
+            problem = str(difference(expected, found) or "")
+        yield query, problem
 
 
 def read_arrow(path: Path, query: Query) -> pa.Table | Failure:
     return _read(path, query)[0]
 
 
-def _read(path: Path, query: Query) -> tuple[pa.Table | Failure, Counter[str]]:
+def _read(
+    path: Path, query: Query, table: HudiTable | None = None
+) -> tuple[pa.Table | Failure, Counter[str]]:
     """The answer, and what the indexes left out for it."""
     options = {**query.own, **query.options}
     if query.filter:
@@ -43,7 +66,7 @@ def _read(path: Path, query: Query) -> tuple[pa.Table | Failure, Counter[str]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a range whose files are gone is answered with one
-            scan = HudiTable(str(path)).scan_with(options)
+            scan = (table or HudiTable(str(path))).scan_with(options)
             return scan.to_arrow(), left_out(scan)
     except HudiError as error:
         return Failure(type(error).__name__, str(error)), Counter()

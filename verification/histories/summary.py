@@ -47,10 +47,13 @@ def _of_writer(hudi: str, records: Sequence[Record]) -> Iterator[str]:
         yield f"    {len(found):6} {verdict.value}{details}"
     checks: Counter[str] = sum((Counter(r.get("checks", {})) for r in written), Counter())
     forms = checks.pop("other forms", 0)
+    of_one_table = checks.pop("answers of one table", 0)
     if filtered := checks.pop("filtered answers", 0):
         skipped = ", ".join(f"{n:,} by {index}" for index, n in checks.most_common())
         yield f"    {filtered:6} more of ours alone, filtered; left out: {skipped or 'nothing'}"
         yield f"    {forms:6} more of ours alone: counted, by column, limited, as aggregates"
+    if of_one_table:
+        yield f"    {of_one_table:6} more of ours alone: of one table object, in random order"
     crashes = sum(outcome["detail"] == CRASH for outcome in outcomes)
     if crashes:
         yield f"    {crashes:6} of them killed its JVM"

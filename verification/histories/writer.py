@@ -64,6 +64,23 @@ def execute(spark: SparkSession, history: History, number: int, path: Path) -> N
     given = history.options.items()
     options = {k: v for k, v in given if number == 0 or k not in _ONLY_FIRST}
     options |= step.options
+    if options.get("hoodie.write.auto.upgrade") == "false" and number:
+        # An upgrade or downgrade before may have been refused.
+        options["hoodie.write.table.version"] = _properties(path)["hoodie.table.version"]
+    session = {k: options.pop(k) for k in list(options) if k.startswith("spark.")}
+    for key, value in session.items():
+        spark.conf.set(key, value)
+    try:
+        _do(spark, history, number, options, path)
+    finally:
+        for key in session:
+            spark.conf.unset(key)
+
+
+def _do(
+    spark: SparkSession, history: History, number: int, options: dict[str, str], path: Path
+) -> None:
+    step = history.steps[number]
     if history.hudi.startswith(AVRO) and step.rows:
         avro_writer.write(spark, history, number, options, path)
     elif step.kind is StepKind.BOOTSTRAP:
@@ -72,6 +89,8 @@ def execute(spark: SparkSession, history: History, number: int, path: Path) -> N
         _merge_into(spark, history, step, options, path)
     elif step.kind is StepKind.SQL:
         _sql(spark, step.text.format(table=_table(spark, path)), options, step)
+    elif step.kind is StepKind.TABLE_TYPE:
+        _change_table_type(path, step.text)
     elif step.kind in _PROCEDURES:
         _call(spark, step, options, path)
     else:
@@ -113,6 +132,22 @@ def _bootstrap(spark: SparkSession, step: Step, options: dict[str, str], path: P
     }
     none = spark.createDataFrame([], rows.schema)
     none.write.format("hudi").options(**options).mode("overwrite").save(str(path))
+
+
+def _properties(path: Path) -> dict[str, str]:
+    lines = (path / ".hoodie" / "hoodie.properties").read_text().splitlines()
+    pairs = (line.partition("=") for line in lines if not line.startswith("#"))
+    return {key: value for key, _, value in pairs}
+
+
+def _change_table_type(path: Path, kind: str) -> None:
+    """Edit the property, for which Apache Hudi has a command only in its shell."""
+    file = path / ".hoodie" / "hoodie.properties"
+    lines = file.read_text().splitlines()
+    key = "hoodie.table.type="
+    changed = [f"{key}{kind}" if line.startswith(key) else line for line in lines]
+    file.write_text("\n".join(changed) + "\n")
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
 def _merge_into(
