@@ -1,12 +1,14 @@
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from verification.histories.ours import other_forms, read_arrow
-from verification.histories.queries import Query, QueryKind
+from hudi_pyspark import HudiTable
+from verification.histories.ours import answers_of_one_table, other_forms, read_arrow
+from verification.histories.queries import Query, QueryKind, incremental
 
 SNAPSHOT = Query(QueryKind.SNAPSHOT, {})
 
@@ -30,3 +32,26 @@ def test_other_forms_find_a_row_that_the_whole_answer_lacks(path: Path) -> None:
     problems = [problem for _, problem in found]
     assert sum(problem != "" for problem in problems) > 10
     assert any(problem.startswith("count(): ") for problem in problems)
+
+
+def test_one_table_object_answers_as_fresh_ones_do(path: Path) -> None:
+    queries = [SNAPSHOT, incremental("000"), SNAPSHOT.with_filter("_hoodie_record_key = 'k1'")]
+    found = list(answers_of_one_table(path, queries, Random(1)))
+    assert len(found) == 6
+    assert {problem for _, problem in found} == {""}
+
+
+def test_an_answer_that_depends_on_earlier_queries_is_found(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan_with, asked = HudiTable.scan_with, list[HudiTable]()
+
+    def forgets_rows(self: HudiTable, options: Any, **more: Any) -> Any:
+        is_first = not any(table is self for table in asked)
+        asked.append(self)
+        return scan_with(self, options, limit=None if is_first else 1, **more)
+
+    monkeypatch.setattr(HudiTable, "scan_with", forgets_rows)
+    problems = [problem for _, problem in answers_of_one_table(path, [SNAPSHOT], Random(1))]
+    assert problems[0] == ""
+    assert "rows missing" in problems[1]

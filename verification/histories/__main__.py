@@ -13,8 +13,16 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from verification.histories.avro_generation import AVRO, avro_history
-from verification.histories.examination import Examination, ask, ask_again, differs, examine, write
+from verification.histories.avro_generation import AVRO, JAVA, avro_history
+from verification.histories.examination import (
+    Examination,
+    ask,
+    ask_again,
+    ask_one_table,
+    differs,
+    examine,
+    write,
+)
 from verification.histories.flink_generation import FLINK, flink_history
 from verification.histories.flink_writer import FlinkWorker
 from verification.histories.generation import random_history
@@ -55,7 +63,8 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
         "--hudi",
         default=NEWEST,
         help=f"releases that write, commas between; 0.15.0+1.0.2: one after the other; "
-        f"{AVRO}1.0.2: by its client with Avro schemas; {FLINK}",
+        f"{AVRO}1.0.2: by its client with Avro schemas; {JAVA}1.2.0: by its client without Spark; "
+        f"{FLINK}",
     )
     parser.add_argument("--out", default="build/histories", help="folder for results and tables")
     parser.add_argument("--shrink", type=int, default=120, help="seconds per failure; 0: do not")
@@ -89,13 +98,15 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
 def _history(seed: int, number: int, hudi: str) -> History:
     if hudi == FLINK:
         return flink_history(seed, number)
-    make = avro_history if hudi.startswith(AVRO) else random_history
+    make = avro_history if hudi.startswith((AVRO, JAVA)) else random_history
     return make(seed, number, hudi)
 
 
 def _worker(hudi: str, folder: Path) -> Worker:
     if hudi == FLINK:
         return FlinkWorker(NEWEST, folder)
+    if hudi.startswith(JAVA):
+        return SuccessiveWorker(NEWEST, folder, has_java_client=True)
     names_releases = "+" in hudi or hudi.startswith(AVRO)
     return SuccessiveWorker(NEWEST, folder) if names_releases else Worker(hudi, folder)
 
@@ -199,6 +210,8 @@ def _all_outcomes(found: Examination, worker: Worker) -> Iterator[Outcome]:
         is_asked = kind is not QueryKind.CDC or found.history.has_cdc
         if is_asked and found.is_written:
             yield from ask(found, worker, every_query(kind, found.instants), Random(0))
+    if found.is_written:
+        yield from ask_one_table(found, Random(0))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from verification.histories.column_types import Json
 
 AVRO = "avro-"  # before the release that writes
+JAVA = "java-"  # likewise: with the client that needs no Spark
 _DECIMAL = {"logicalType": "decimal", "precision": 12, "scale": 2}
 _FIXED_BYTES = 6
 
@@ -96,7 +97,7 @@ _KINDS_OF_LOGS: Mapping[str, float] = {"compact": 1.5, "upsert_and_compact": 0.8
 
 def avro_history(seed: int, number: int, hudi: str) -> History:
     """Make one history for the write client: the same arguments give the same one."""
-    maker = _AvroMaker(Random(f"{seed} {number} {hudi}"), hudi.removeprefix(AVRO))
+    maker = _AvroMaker(Random(f"{seed} {number} {hudi}"), hudi[len(AVRO) :])
     return maker.avro_history(f"h{seed}_{number}", hudi)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from verification.histories.avro_generation import AVRO_TYPES
+from verification.histories.avro_generation import AVRO_TYPES, JAVA
 from verification.histories.history import Column, History, Step, StepKind
 
 if TYPE_CHECKING:
@@ -42,11 +42,13 @@ def write(
         .withProps(_properties(spark, {**options, "hoodie.auto.commit": "false"}))
         .build()
     )
-    context = hudi.client.common.HoodieSparkEngineContext(spark.sparkContext._jsc)
-    client = hudi.client.SparkRDDWriteClient(context, config)
+    is_java = history.hudi.startswith(JAVA)
+    client = _java_client(spark, config) if is_java else _spark_client(spark, config)
     try:
         instant = client.startCommit()
         records = _records(spark, history, step, schema)
+        if not is_java:
+            records = spark.sparkContext._jsc.parallelize(records, step.files)
         does = {
             StepKind.INSERT: client.insert,
             StepKind.BULK_INSERT: client.bulkInsert,
@@ -57,6 +59,23 @@ def write(
             client.runAnyPendingCompactions()
     finally:
         client.close()
+
+
+def _spark_client(spark: SparkSession, config: Any) -> Any:
+    client = _hudi(spark).client
+    context = client.common.HoodieSparkEngineContext(spark.sparkContext._jsc)
+    return client.SparkRDDWriteClient(context, config)
+
+
+def _java_client(spark: SparkSession, config: Any) -> Any:
+    client = _hudi(spark).client
+    context = client.common.HoodieJavaEngineContext(_storage_configuration(spark))
+    return client.HoodieJavaWriteClient(context, config)
+
+
+def _storage_configuration(spark: SparkSession) -> Any:
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    return _hudi(spark).hadoop.fs.HadoopFSUtils.getStorageConf(configuration)
 
 
 def _hudi(spark: SparkSession) -> Any:
@@ -98,9 +117,7 @@ def _create(spark: SparkSession, history: History, release: str, path: Path) -> 
     builder = builder.fromProperties(_properties(spark, found))
     if not is_old:
         builder = builder.setTableVersion(history.table_version)
-    configuration = spark.sparkContext._jsc.hadoopConfiguration()
-    storage = _hudi(spark).hadoop.fs.HadoopFSUtils.getStorageConf(configuration)
-    builder.initTable(storage, str(path))
+    builder.initTable(_storage_configuration(spark), str(path))
 
 
 def avro_schema(columns: tuple[Column, ...]) -> dict[str, Any]:
@@ -139,7 +156,7 @@ def avro_json(columns: tuple[Column, ...], row: tuple[Json, ...]) -> dict[str, J
 
 
 def _records(spark: SparkSession, history: History, step: Step, schema: str) -> Any:
-    """Return the step's rows as an RDD of records, or of keys where they are deleted."""
+    """Return the step's rows as a list of records, or of keys where they are deleted."""
     jvm: Any = spark.sparkContext._jvm
     model, avro = _hudi(spark).common.model, jvm.org.apache.avro
     parsed = avro.Schema.Parser().parse(schema)
@@ -164,4 +181,4 @@ def _records(spark: SparkSession, history: History, step: Step, schema: str) -> 
             order = jvm.java.lang.Integer.valueOf(0)
             payload = model.OverwriteWithLatestAvroPayload(record, order)
         found.add(model.HoodieAvroRecord(key, payload))
-    return spark.sparkContext._jsc.parallelize(found, step.files)
+    return found

@@ -1,4 +1,4 @@
-"""Apache Hudi's bundles for Spark, from Maven Central."""
+"""Apache Hudi's bundles for Spark and its Java client, from Maven Central."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from pathlib import Path
 
 SPARK = "3.5"
 NAME = f"hudi-spark{SPARK}-bundle_2.12"
+JAVA_CLIENT = "hudi-java-client"
 
 
-def bundle(hudi: str) -> Path:
+def bundle(hudi: str, name: str = NAME) -> Path:
     """The jar of a release in the local Maven repository, which Maven fills where it is missing."""
     home = Path("~/.m2/repository/org/apache/hudi").expanduser()
-    jar = home / NAME / hudi / f"{NAME}-{hudi}.jar"
+    jar = home / name / hudi / f"{name}-{hudi}.jar"
     if not jar.is_file():
-        _get(hudi, jar)
+        _get(hudi, name, jar)
     return jar
 
 
-def _get(hudi: str, jar: Path) -> None:
-    artifact = f"org.apache.hudi:{NAME}:{hudi}"
+def _get(hudi: str, name: str, jar: Path) -> None:
+    artifact = f"org.apache.hudi:{name}:{hudi}"
     maven = shutil.which("mvn")
     if maven is None:
         raise SystemExit(
             f"There is no {jar}. Install Maven (sudo apt-get install -y maven), or put the jar of "
-            f"{artifact} there by hand: https://repo1.maven.org/maven2/org/apache/hudi/{NAME}/{hudi}/"
+            f"{artifact} there by hand: https://repo1.maven.org/maven2/org/apache/hudi/{name}/{hudi}/"
         )
     print(f"Getting {artifact} from Maven Central ...", flush=True)
     goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"

@@ -58,8 +58,8 @@ _KINDS: Mapping[str, float] = {
     "delete_partition": 0.5,
     "add_column": 0.8,
     "widen_column": 0.7,
-    "drop_column": 0.5,
-    "add_column_again": 1.2,
+    "drop_column": 0.7,
+    "add_column_again": 1.8,
     "sql_update": 0.7,
     "sql_delete": 0.5,
     "merge_into": 0.8,
@@ -326,8 +326,8 @@ class Maker:
     def step(self) -> Step:
         self.made += 1
         weights = {**_KINDS, **(_KINDS_OF_LOGS if self.is_mor else {})}
-        if self.has_record_index and self.version >= 8:  # a secondary index needs both
-            weights["create_index"] = 2.5
+        if self.version >= 8 and len(self.releases) == 1:  # what an index by SQL needs
+            weights["create_index"] = 2.5 if self.has_record_index else 0.7
         name = self.pick(**weights)
         if name in {"sql_update", "sql_delete", "merge_into", "create_index"}:
             return self.sql(name)
@@ -481,10 +481,14 @@ class Maker:
             text = f"WHEN MATCHED THEN UPDATE SET {sets}{inserts}"
             return Step(StepKind.MERGE_INTO, columns, rows, options, text=text)
         if name == "create_index":
-            column = r.choice(["seq", "q", *self.columns])
-            text = f"CREATE INDEX IF NOT EXISTS of_{column} ON {{table}} (`{column}`)"
-            if r.random() < 0.3:
-                text = f"DROP INDEX IF EXISTS of_{column} ON {{table}}"
+            if self.has_record_index:
+                column = r.choice(["seq", "q", *self.columns])
+                index, column = f"of_{column}", f"`{column}`"
+            else:
+                index, column = "record_index", ", ".join(["id", "sub"][: 1 + self.has_two_keys])
+            text = f"CREATE INDEX IF NOT EXISTS {index} ON {{table}} ({column})"
+            if r.random() < 0.4:
+                text = f"DROP INDEX IF EXISTS {index} ON {{table}}"
             return Step(StepKind.SQL, options=options, text=text)
         if name == "sql_delete":
             text = f"DELETE FROM {{table}} WHERE {where} AND q = {r.randint(1, 3)}"

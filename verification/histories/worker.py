@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.golden.compare import spark_type_name
-from verification.histories.bundles import bundle
+from verification.histories.bundles import JAVA_CLIENT, bundle
 from verification.histories.compare import CRASH, Answer, Failure, spark_cell
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Worker:
     hudi: str
     folder: Path  # for the JVM's own files, error reports included
     crashes: int = 0
+    has_java_client: bool = False  # beside the bundle
     is_other: bool = False  # the process for steps that are done elsewhere
     _other: Worker | None = None
     _process: BaseProcess | None = None
@@ -101,10 +102,12 @@ class Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe()
-        jar = bundle(self.hudi)
+        jars = [bundle(self.hudi)]
+        if self.has_java_client:
+            jars.append(bundle(self.hudi, JAVA_CLIENT))
         self.folder.mkdir(parents=True, exist_ok=True)
         self._process = context.Process(
-            target=serve, args=(other, str(jar), str(self.folder)), daemon=True
+            target=serve, args=(other, ",".join(map(str, jars)), str(self.folder)), daemon=True
         )
         self._process.start()
         other.close()
@@ -126,7 +129,9 @@ class SuccessiveWorker(Worker):
         if release in ("", self.hudi):
             return super().execute(history, number, path)
         if release not in self._writers:
-            self._writers[release] = Worker(release, self.folder / release)
+            self._writers[release] = Worker(
+                release, self.folder / release, has_java_client=self.has_java_client
+            )
         return self._writers[release].execute(history, number, path)
 
     def stop(self) -> None:
@@ -135,14 +140,14 @@ class SuccessiveWorker(Worker):
             writer.stop()
 
 
-def serve(connection: Connection, jar: str, folder: str) -> None:
+def serve(connection: Connection, jars: str, folder: str) -> None:
     """The child's side: answers requests until its JVM dies or the parent goes."""
     from verification.histories.writer import execute
 
     log = os.open(f"{folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):  # the JVM's too
         os.dup2(log, stream)
-    spark = start_session(jar, folder)
+    spark = start_session(jars, folder)
     connection.send("ready")
     while True:
         try:
@@ -208,8 +213,11 @@ def _hadoop_settings(folder: str) -> str:
     return str(found)
 
 
-def start_session(jar: str, folder: str) -> SparkSession:
-    """Start Spark with the jar of Apache Hudi; the process works in the folder from then on."""
+def start_session(jars: str, folder: str) -> SparkSession:
+    """Start Spark with jars of Apache Hudi, commas between.
+
+    The process works in the folder from then on.
+    """
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -222,7 +230,7 @@ def start_session(jar: str, folder: str) -> SparkSession:
         "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms1g -Xmn500m"
     )
     settings = {
-        "spark.jars": jar,
+        "spark.jars": jars,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from verification.histories import avro_writer
-from verification.histories.avro_generation import AVRO
+from verification.histories.avro_generation import AVRO, JAVA
 from verification.histories.column_types import TYPES, Json
 from verification.histories.history import LAGS, History, Step, StepKind
 from verification.histories.instants import completed_commits, partition_paths
@@ -81,7 +81,7 @@ def _do(
     spark: SparkSession, history: History, number: int, options: dict[str, str], path: Path
 ) -> None:
     step = history.steps[number]
-    if history.hudi.startswith(AVRO) and step.rows:
+    if history.hudi.startswith((AVRO, JAVA)) and step.rows:
         avro_writer.write(spark, history, number, options, path)
     elif step.kind is StepKind.BOOTSTRAP:
         _bootstrap(spark, step, options, path)
