@@ -28,6 +28,8 @@ from verification.histories.flink_writer import FlinkWorker
 from verification.histories.generation import random_history
 from verification.histories.history import History, load_history, to_json
 from verification.histories.queries import QueryKind, every_query
+from verification.histories.rust_generation import RUST, rust_history
+from verification.histories.rust_writer import RustWorker
 from verification.histories.shrink import shrink
 from verification.histories.summary import load_records, summarize, unexplained
 from verification.histories.verdict import Outcome, Verdict
@@ -64,7 +66,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
         default=NEWEST,
         help=f"releases that write, commas between; 0.15.0+1.0.2: one after the other; "
         f"{AVRO}1.0.2: by its client with Avro schemas; {JAVA}1.2.0: by its client without Spark; "
-        f"{FLINK}",
+        f"{FLINK}; {RUST}",
     )
     parser.add_argument("--out", default="build/histories", help="folder for results and tables")
     parser.add_argument("--shrink", type=int, default=120, help="seconds per failure; 0: do not")
@@ -98,6 +100,8 @@ def _run(hudi: str, given: argparse.Namespace, folder: Path) -> None:
 def _history(seed: int, number: int, hudi: str) -> History:
     if hudi == FLINK:
         return flink_history(seed, number)
+    if hudi == RUST:
+        return rust_history(seed, number)
     make = avro_history if hudi.startswith((AVRO, JAVA)) else random_history
     return make(seed, number, hudi)
 
@@ -105,6 +109,8 @@ def _history(seed: int, number: int, hudi: str) -> History:
 def _worker(hudi: str, folder: Path) -> Worker:
     if hudi == FLINK:
         return FlinkWorker(NEWEST, folder)
+    if hudi == RUST:
+        return RustWorker(NEWEST, folder)
     if hudi.startswith(JAVA):
         return SuccessiveWorker(NEWEST, folder, has_java_client=True)
     names_releases = "+" in hudi or hudi.startswith(AVRO)

@@ -64,9 +64,8 @@ def execute(spark: SparkSession, history: History, number: int, path: Path) -> N
     given = history.options.items()
     options = {k: v for k, v in given if number == 0 or k not in _ONLY_FIRST}
     options |= step.options
-    if options.get("hoodie.write.auto.upgrade") == "false" and number:
-        # An upgrade or downgrade before may have been refused.
-        options["hoodie.write.table.version"] = _properties(path)["hoodie.table.version"]
+    if number:
+        _adapt(options, _properties(path))
     session = {k: options.pop(k) for k in list(options) if k.startswith("spark.")}
     for key, value in session.items():
         spark.conf.set(key, value)
@@ -111,6 +110,7 @@ def _write(
     if step.text == LAGS and not metadata.is_dir():
         raise NotPossibleError
     if step.text == LAGS:
+        shutil.rmtree(aside, ignore_errors=True)
         shutil.copytree(metadata, aside)
     rows.write.format("hudi").options(**options).mode(mode).save(str(path))
     if step.text == LAGS:
@@ -132,6 +132,15 @@ def _bootstrap(spark: SparkSession, step: Step, options: dict[str, str], path: P
     }
     none = spark.createDataFrame([], rows.schema)
     none.write.format("hudi").options(**options).mode("overwrite").save(str(path))
+
+
+def _adapt(options: dict[str, str], properties: Mapping[str, str]) -> None:
+    """Make options fit the table as it is now: steps may have changed it, or have been refused."""
+    if options.get("hoodie.write.auto.upgrade") == "false":
+        options["hoodie.write.table.version"] = properties["hoodie.table.version"]
+    if properties["hoodie.table.type"] == "COPY_ON_WRITE":
+        for name in ("hoodie.compact.inline", "hoodie.log.compaction.inline"):
+            options.pop(name, None)
 
 
 def _properties(path: Path) -> dict[str, str]:
