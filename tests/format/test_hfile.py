@@ -85,6 +85,7 @@ def hfile(
     codec: int = NONE,
     info: bytes | None = None,
     index: Sequence[tuple[bytes, int, int]] | None = None,
+    index_count: int | None = None,
     version: int = 3,
 ) -> bytes:
     pair = message({1: b"schema", 2: b"{}"})
@@ -101,7 +102,7 @@ def hfile(
     fields: dict[int, int | bytes] = {
         1: len(data) + len(root_index),
         2: len(data),
-        5: len(index),
+        5: len(index) if index_count is None else index_count,
         7: entry_count,
         8: 1,
         9: 0,
@@ -189,6 +190,12 @@ def test_hfile_without_entries_has_no_keys():
     assert file.keys.to_pylist() == []
     assert file.keys.type == pa.binary()
     assert (len(file.value_starts), len(file.value_ends)) == (0, 0)
+
+
+def test_index_without_entries_may_note_an_empty_block():
+    """hudi-rs begins the indexes of a metadata table with such files."""
+    data = hfile([block(b"DATABLK*", b"")], entry_count=0, index_count=0)
+    assert read_hfile(data, path=PATH).keys.to_pylist() == []
 
 
 def with_wrong_row_length() -> bytes:

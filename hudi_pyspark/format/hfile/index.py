@@ -71,6 +71,8 @@ def parse_root_index(
     content: bytes | memoryview, count: int, offset: int
 ) -> tuple[list[bytes], list[Place]]:
     """Parse keys and places of a root or meta index; `row_of` takes a key of data apart."""
+    if not count:  # hudi-rs notes the empty block of a file without records, and does not count it
+        return [], []
     keys: list[bytes] = []
     places: list[Place] = []
     position = 0
