@@ -15,9 +15,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from hudi_pyspark.format.avro.schema import counts_milliseconds
-
-# Of timestamps in the old type INT96, which are instants and always labelled rightly.
-INT96_ZONE = "Etc/UTC"
+from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 
 
 def repairable_columns(schema: pa.Schema) -> pa.Schema:
@@ -77,6 +75,7 @@ def repaired_type(stored: pa.DataType, wanted: pa.Field, *, in_avro: bool = Fals
     is_wrong = pa.types.is_int64(stored) and target.tz is None
     if unit == "ms" and pa.types.is_timestamp(stored) and stored.unit == "us":
         # In log blocks Apache Hudi relabels local timestamps, too.
+        # Timestamps of the type INT96 are always labelled rightly.
         is_wrong = in_avro or (None not in (stored.tz, target.tz) and stored.tz != INT96_ZONE)
     return pa.timestamp(unit, target.tz) if is_wrong else stored
 

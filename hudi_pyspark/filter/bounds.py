@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import is_null, is_true
+from hudi_pyspark.columns.arrays import is_null, is_true, repeat
 from hudi_pyspark.filter.predicate import (
     And,
     Comparison,
@@ -55,8 +55,9 @@ class ColumnBounds:
         """Return the bounds of a column in a single file; None where one is unknown."""
         if low is None or high is None:
             low = high = pa.scalar(None)
-        low, high = (pa.array([end.as_py()], end.type) for end in (low, high))
-        return cls(low, high, np.array([may_be_null]), np.array([may_have_value]))
+        return cls(
+            repeat(low, 1), repeat(high, 1), np.array([may_be_null]), np.array([may_have_value])
+        )
 
 
 def may_match(predicate: Predicate, bounds_of: Callable[[str], ColumnBounds | None]) -> bool:

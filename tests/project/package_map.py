@@ -55,7 +55,7 @@ PLACES = {
     "storage_options": (4, 10, "credentials and settings"),
     "table": (2, 10, "which files are the table"),
     "format/log": (1, 11, "blocks of log files"),
-    "format/parquet": (0, 11, "pages of Parquet files"),
+    "format/parquet": (2, 11, "pages, Spark's calendar"),
     "format/hfile": (0, 12, "HFile by key or whole"),
     "format": (1, 12, "names, properties, filters"),
     "format/avro": (2, 12, "Avro records to Arrow"),

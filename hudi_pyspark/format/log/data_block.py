@@ -19,6 +19,7 @@ from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
+from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,11 +172,15 @@ def _decode_parquet(
     fields = [field for field in schema.fields if columns is None or field.name in columns]
     try:
         with block.open() as source:
-            file = open_parquet(source)
+            file = open_parquet(source, coerce_int96_timestamp_unit="us")
             present = set(file.schema_arrow.names)
             names = [field.name for field in fields if field.name in present]
             # Arrow reads in the file's order, and with "a" also every column named "a.…".
             table = _read_rows(file, names, only).select(names)
+            calendar = LegacyCalendar.of(file, block.path)
+            if calendar is not None and names:
+                instants = with_instants(table.schema, file.schema)
+                table = calendar.to_gregorian(table.cast(instants))
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -16,6 +16,7 @@ from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
+from hudi_pyspark.format.parquet.legacy_calendar import widened
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.planning.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.table.file_group import LogFile
@@ -200,6 +201,7 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
         _values(branches, are_defaults, ordinals, parts["additionalInfo"], field.type)
         for branches in wrappers
     )
+    low, high = widened(low, high)  # the statistics do not say which calendar their file has
     nulls, values = parts["nullCount"], parts["valueCount"]
     may_be_null = ~is_true(pc.equal(nulls, 0))
     has_only_nulls = is_true(pc.equal(nulls, values)) & is_true(pc.greater(values, 0))

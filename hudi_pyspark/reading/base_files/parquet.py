@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
-from hudi_pyspark.columns.timestamp_repair import INT96_ZONE
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
+from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
 from hudi_pyspark.storage.remote_file import fetch_end
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -49,9 +49,10 @@ def read_parquet_file(
                 pre_buffer=False,  # would fetch ranges of a Python file in turn: see `prefetch`
                 buffer_size=_BUFFER if storage.is_local else 0,
             )
-            schema = _with_instants(parquet.schema_arrow, parquet.schema)
+            schema = with_instants(parquet.schema_arrow, parquet.schema)
             wanted = [name for name in columns if name in schema.names]
-            groups, keys = row_groups.choose(parquet)
+            calendar = LegacyCalendar.of(parquet, storage.describe(path))
+            groups, keys = row_groups.choose(parquet, is_legacy=calendar is not None)
             _log.debug(
                 "%s: %d of %d row groups, columns %s",
                 path, len(groups), parquet.metadata.num_row_groups, wanted,
@@ -69,7 +70,8 @@ def read_parquet_file(
             ):
                 # Rows that were picked from pages have all nested fields, others the chosen ones.
                 target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), table.schema)
-                yield table.select(wanted).cast(target) if wanted else table
+                rows = table.select(wanted).cast(target) if wanted else table
+                yield rows if calendar is None else calendar.to_gregorian(rows)
     except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -83,30 +85,6 @@ def keys_as_stored(keys: Sequence[str] | None, schema: pa.Schema) -> pa.Array | 
     if array is None or len(schema.get_all_field_indices(RECORD_KEY_COLUMN)) != 1:
         return None
     return array if schema.field(RECORD_KEY_COLUMN).type == array.type else None
-
-
-def _with_instants(schema: pa.Schema, leaves: pq.ParquetSchema) -> pa.Schema:
-    """Return a file's schema with a zone for INT96, which Arrow shows as local timestamps."""
-    columns = [leaves.column(i) for i in range(len(leaves))]
-    names = {c.path.partition(".")[0] for c in columns if c.physical_type == "INT96"}
-    if not names:
-        return schema
-    fields = [f.with_type(_instants(f.type)) if f.name in names else f for f in schema]
-    return pa.schema(fields, metadata=schema.metadata)
-
-
-def _instants(data_type: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(data_type):
-        return pa.timestamp(data_type.unit, data_type.tz or INT96_ZONE)
-    if pa.types.is_struct(data_type):
-        return pa.struct([field.with_type(_instants(field.type)) for field in data_type])
-    if pa.types.is_list(data_type):
-        return pa.list_(data_type.value_field.with_type(_instants(data_type.value_type)))
-    if pa.types.is_map(data_type):
-        return pa.map_(
-            data_type.key_field, data_type.item_field.with_type(_instants(data_type.item_type))
-        )
-    return data_type
 
 
 def _rows_at_once(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 from math import isnan
@@ -16,6 +16,7 @@ from hudi_pyspark.filter.bounds import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics
+from hudi_pyspark.format.parquet.legacy_calendar import widened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _BLOOM_FILTER = b"org.apache.hudi.bloomfilter"
 _BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"
+_NUMBERS = {"INT32": pa.int32(), "INT64": pa.int64()}
 _FIRST_KEY, _LAST_KEY = b"hoodie_min_record_key", b"hoodie_max_record_key"
 
 
@@ -40,8 +42,13 @@ class RowGroupFilter:
     record_keys: tuple[str, ...] | None = None  # rows with other keys are not wanted; None for all
     byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
 
-    def choose(self, file: pq.ParquetFile) -> tuple[list[int], Sequence[str] | None]:
-        """Return the row groups to read, in file order, and the wanted keys that may be in them."""
+    def choose(
+        self, file: pq.ParquetFile, *, is_legacy: bool = False
+    ) -> tuple[list[int], Sequence[str] | None]:
+        """Return the row groups to read, in file order, and the wanted keys that may be in them.
+
+        Of a file ``is_legacy``, the footer has bounds in Spark's legacy calendar.
+        """
         metadata = file.metadata
         groups = list(range(metadata.num_row_groups))
         if self.byte_range is not None:
@@ -67,9 +74,13 @@ class RowGroupFilter:
             if field is None or wanted is None or not is_as_declared(field.type, wanted):
                 return None
             statistics = chunk_statistics(metadata, group, columns[stored])
-            return statistics and _bounds(
-                statistics, metadata.row_group(group).num_rows, field.type
-            )
+            if statistics is None:
+                return None
+            bounds = _bounds(statistics, metadata.row_group(group).num_rows, field.type)
+            if is_legacy:
+                low, high = widened(bounds.low, bounds.high)
+                return replace(bounds, low=low, high=high)
+            return bounds
 
         return [g for g in groups if may_match(predicate, partial(bounds_of, group=g))], keys
 
@@ -117,8 +128,15 @@ def _bounds(statistics: pq.Statistics, rows: int, data_type: pa.DataType) -> Col
     nulls = statistics.null_count if statistics.has_null_count else None
     low = high = None
     if statistics.has_min_max:
+        is_time = pa.types.is_date32(data_type) or pa.types.is_timestamp(data_type)
         try:
-            low, high = (pa.scalar(v, data_type) for v in (statistics.min, statistics.max))
+            if is_time and statistics.physical_type in _NUMBERS:
+                # As a date of Python's, a year below 1 or beyond 9999 would be an error.
+                number = _NUMBERS[statistics.physical_type]
+                ends = (pa.scalar(v, number) for v in (statistics.min_raw, statistics.max_raw))
+                low, high = (end.cast(data_type) for end in ends)
+            elif not is_time:
+                low, high = (pa.scalar(v, data_type) for v in (statistics.min, statistics.max))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             low = high = None
     is_float = pa.types.is_floating(data_type)

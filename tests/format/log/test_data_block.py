@@ -316,7 +316,7 @@ def test_refusals_name_file_block_type_and_instant(block, problem):
 
 
 def test_memory_that_runs_out_is_not_taken_for_damage(monkeypatch):
-    def fail(_):
+    def fail(_, **_options):
         raise pa.ArrowMemoryError("malloc of size 64 failed")
 
     monkeypatch.setattr("hudi_pyspark.format.log.data_block.open_parquet", fail)

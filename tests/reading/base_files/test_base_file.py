@@ -11,13 +11,13 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.columns.schema_evolution import conform
-from hudi_pyspark.columns.timestamp_repair import INT96_ZONE
 from hudi_pyspark.errors import (
     CorruptBaseFileError,
     MissingFileError,
     SchemaEvolutionError,
     UnsupportedTableError,
 )
+from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 from hudi_pyspark.format.parquet.thrift_compact import ThriftStruct, parse_struct, struct_bytes
 from hudi_pyspark.reading.base_files import parquet as parquet_file
 from hudi_pyspark.reading.base_files.base_file import read_base_file

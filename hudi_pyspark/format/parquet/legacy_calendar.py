@@ -1,0 +1,223 @@
+"""Dates and timestamps of Parquet files in Spark's legacy calendar.
+
+Before Spark 3, and later on demand (``datetimeRebaseModeInWrite=LEGACY``), Spark counted the days
+of old dates as java.util.GregorianCalendar does: by the Julian calendar up to 1582-10-04, and
+instants before 1900 by the zone's present standard offset. The keys in the footer say so. Spark
+reads such values as the same dates and local times in the calendar and the zones of java.time.
+
+Source: ``DataSourceUtils`` and ``RebaseDateTime`` of Apache Spark 3.5 and 4.3, which decide alike.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.errors import UnsupportedTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+    import pyarrow.parquet as pq
+
+    Int64s = npt.NDArray[np.int64]
+
+INT96_ZONE = "Etc/UTC"
+"""Zone that timestamps of the old type INT96 get, which are instants."""
+
+_VERSION, _ZONE = b"org.apache.spark.version", b"org.apache.spark.timeZone"
+_LEGACY_TIMES, _LEGACY_INT96 = b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"
+# Days and seconds since the epoch from which on both calendars agree: 1582-10-15, and 1900-01-01.
+_FIRST_DAY, _FIRST_SECOND = -141_427, -2_208_988_800
+_DAY = 86_400  # seconds
+_MARCH_OF_YEAR_0 = -719_470  # in days, by the Julian calendar
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+# Names of java.util.TimeZone beside those of regions; any other offset is UTC to it.
+_OFFSET = re.compile(r"GMT([+-])(\d\d?)(?::?([0-5]\d))?")
+_ANY_OFFSET = re.compile(r"(?:UTC|UT|GMT|Z)?(?:[+-][\d:]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyCalendar:
+    """What a Parquet file has in the legacy calendar."""
+
+    has_dates: bool
+    has_instants: bool
+    zone: str  # of the session that wrote the file; Spark 2 does not say, so Spark takes its own
+    path: str  # for errors
+
+    @classmethod
+    def of(cls, file: pq.ParquetFile, path: str) -> LegacyCalendar | None:
+        """Read the keys of a footer; None where they name no legacy calendar, or no Spark."""
+        keys = file.metadata.metadata or {}
+        if _VERSION not in keys:
+            return None
+        version, leaves = keys[_VERSION], range(len(file.schema))
+        is_legacy = version < b"3.0.0" or _LEGACY_TIMES in keys
+        is_legacy_int96 = version < b"3.1.0" or _LEGACY_INT96 in keys
+        if not is_legacy and not is_legacy_int96:
+            return None
+        # A writer has but one type for instants.
+        has_int96 = any(file.schema.column(leaf).physical_type == "INT96" for leaf in leaves)
+        has_instants = is_legacy_int96 if has_int96 else is_legacy
+        return cls(is_legacy, has_instants, keys.get(_ZONE, b"").decode() or _own_zone(), path)
+
+    def to_gregorian(self, table: pa.Table) -> pa.Table:
+        """Return a table of the file with dates and instants as Spark reads them, at any depth.
+
+        Raises:
+            UnsupportedTableError: an instant before 1900, in a zone that is not known.
+        """
+        for index, field in enumerate(table.schema):
+            if self._rebase_of(field.type) or pa.types.is_nested(field.type):
+                chunks = [self._converted(chunk) for chunk in table.column(index).chunks]
+                table = table.set_column(index, field, pa.chunked_array(chunks, field.type))
+        return table
+
+    def _converted(self, array: pa.Array) -> pa.Array:
+        data_type, rebase = array.type, self._rebase_of(array.type)
+        if rebase is not None:
+            return _replace_old(array, *rebase)
+        if pa.types.is_struct(data_type):
+            children = [self._converted(array.field(i)) for i in range(data_type.num_fields)]
+            return pa.StructArray.from_arrays(
+                children, fields=list(data_type), mask=array.is_null() if array.null_count else None
+            )
+        if pa.types.is_list(data_type) or pa.types.is_map(data_type):
+            if array.offset:
+                array = array.take(pa.array(np.arange(len(array))))
+            items = _entries(array) if pa.types.is_map(data_type) else array.values
+            return pa.Array.from_buffers(
+                data_type, len(array), array.buffers()[:2], children=[self._converted(items)]
+            )
+        return array
+
+    def _rebase_of(self, data_type: pa.DataType) -> tuple[int, Callable[[Int64s], Int64s]] | None:
+        """Return the first number of a type that is right as it is, and how to rebase others."""
+        if pa.types.is_date32(data_type):
+            return (_FIRST_DAY, _gregorian_days) if self.has_dates else None
+        if not pa.types.is_timestamp(data_type) or data_type.tz is None or not self.has_instants:
+            return None  # Spark writes local timestamps in one way only
+        ticks = _TICKS[data_type.unit]
+        return _FIRST_SECOND * ticks, lambda instants: self._gregorian_instants(instants, ticks)
+
+    def _gregorian_instants(self, instants: Int64s, ticks: int) -> Int64s:
+        standard, instants_of_change, offsets = self._offsets()
+        day = _DAY * ticks
+        local = instants + standard * ticks
+        local += (_gregorian_days(local // day) - local // day) * day
+        # A local time that a change skips, or has twice, belongs to the offset after it from its
+        # first moment by that offset on.
+        changes = (instants_of_change + offsets[1:]) * ticks
+        return local - offsets[np.searchsorted(changes, local, side="right")] * ticks
+
+    def _offsets(self) -> tuple[int, Int64s, Int64s]:
+        """Return the zone's standard offset, when offsets changed, and each of them, in seconds."""
+        zone = _zones().get(self.zone)
+        if zone is not None:
+            standard, *others = map(int, zone.split())
+        elif match := _OFFSET.fullmatch(self.zone):
+            standard = int(f"{match[1]}1") * (int(match[2]) * 60 + int(match[3] or 0)) * 60
+            others = [standard]
+        elif _ANY_OFFSET.fullmatch(self.zone):
+            standard, others = 0, [0]
+        else:
+            raise UnsupportedTableError(
+                f"{self.path}: Spark wrote timestamps before 1900 in its legacy calendar, in the "
+                f"time zone {self.zone!r}, which this release does not know. Leave such columns "
+                "out, or write the table again with spark.sql.parquet.datetimeRebaseModeInWrite="
+                "CORRECTED"
+            )
+        return standard, np.array(others[1::2], np.int64), np.array(others[::2], np.int64)
+
+
+def _gregorian_days(days: Int64s) -> Int64s:
+    """Return days before 1582-10-15 that have the same dates by the Gregorian calendar."""
+    # Years begin in March, so that a leap day ends one; 1,461 days are four of the Julian ones.
+    years = (4 * (days - _MARCH_OF_YEAR_0) + 3) // 1461
+    return np.where(days < _FIRST_DAY, days + 2 - (years // 100 - years // 400), days)
+
+
+def _replace_old(array: pa.Array, first: int, rebase: Callable[[Int64s], Int64s]) -> pa.Array:
+    numbers = array.view(pa.int32() if pa.types.is_date32(array.type) else pa.int64())
+    is_old = pc.less(numbers, first)
+    if not pc.any(is_old).as_py():
+        return array
+    old = np.asarray(numbers.filter(is_old)).astype(np.int64)
+    rebased = pa.array(rebase(old)).cast(numbers.type)
+    return pc.replace_with_mask(numbers, is_old.fill_null(False), rebased).view(array.type)  # noqa: FBT003
+
+
+def _entries(array: pa.MapArray) -> pa.StructArray:
+    fields = [array.type.key_field, array.type.item_field]
+    return pa.StructArray.from_arrays([array.keys, array.items], fields=fields)
+
+
+def widened(low: pa.Array, high: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return bounds of a column that hold in both calendars, from bounds in one of them.
+
+    Old dates are up to 10 days lower in the other calendar, or higher, but never past the day from
+    which on both agree; instants by some hours more. Other types have one calendar.
+    """
+    data_type = low.type
+    if pa.types.is_date32(data_type):
+        numbers, day, first = pa.int32(), 1, _FIRST_DAY
+    elif pa.types.is_timestamp(data_type):
+        numbers, day = pa.int64(), _DAY * _TICKS[data_type.unit]
+        first = _FIRST_SECOND * _TICKS[data_type.unit]
+    else:
+        return low, high
+    low, high = low.view(numbers), high.view(numbers)
+    is_old, margin = pc.less(low, first), 12 * day
+    least = margin - 2 ** (numbers.bit_width - 1)
+    lower = pc.subtract(pc.max_element_wise(low, pa.scalar(least, numbers)), margin)
+    higher = pc.max_element_wise(high, pa.scalar(first + day, numbers))
+    low, high = pc.if_else(is_old, lower.cast(numbers), low), pc.if_else(is_old, higher, high)
+    return low.view(data_type), high.view(data_type)
+
+
+@lru_cache(maxsize=1)
+def _zones() -> dict[str, str]:
+    """Return the numbers of each zone: see `verification/generate/local_times.py`."""
+    text = (resources.files(__package__ or "") / "local_times.txt").read_text(encoding="utf-8")
+    lines = (line.partition("|") for line in text.splitlines())
+    return {name: numbers for numbers, _, names in lines for name in names.split()}
+
+
+def _own_zone() -> str:
+    """Return this machine's zone, as Java finds it."""
+    named = os.environ.get("TZ") or os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]
+    return named or "UTC"
+
+
+def with_instants(schema: pa.Schema, leaves: pq.ParquetSchema) -> pa.Schema:
+    """Return a file's schema with a zone for INT96, which Arrow shows as local timestamps."""
+    columns = [leaves.column(i) for i in range(len(leaves))]
+    names = {c.path.partition(".")[0] for c in columns if c.physical_type == "INT96"}
+    if not names:
+        return schema
+    fields = [f.with_type(_instants(f.type)) if f.name in names else f for f in schema]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _instants(data_type: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(data_type):
+        return pa.timestamp(data_type.unit, data_type.tz or INT96_ZONE)
+    if pa.types.is_struct(data_type):
+        return pa.struct([field.with_type(_instants(field.type)) for field in data_type])
+    if pa.types.is_list(data_type):
+        return pa.list_(data_type.value_field.with_type(_instants(data_type.value_type)))
+    if pa.types.is_map(data_type):
+        return pa.map_(
+            data_type.key_field, data_type.item_field.with_type(_instants(data_type.item_type))
+        )
+    return data_type
