@@ -1,7 +1,8 @@
+from pathlib import Path
 from random import Random
 
 from verification.histories.generation import random_history
-from verification.histories.instants import Instant
+from verification.histories.instants import Instant, completed_commits
 from verification.histories.queries import QueryKind, all_ranges, every_query, random_queries
 
 INSTANTS = (Instant("10", "12", "commit"), Instant("20", "23", "deltacommit"))
@@ -29,3 +30,14 @@ def test_the_same_random_state_gives_the_same_queries() -> None:
 def test_a_query_is_spelled_by_its_kind_options_and_filter() -> None:
     query = next(every_query(QueryKind.AS_OF, INSTANTS)).with_filter("id = 1")
     assert str(query) == "as_of of=10 where id = 1"
+
+
+def test_commits_of_a_downgraded_table_are_found_beside_its_empty_timeline(tmp_path: Path) -> None:
+    timeline = tmp_path / ".hoodie" / "timeline"
+    timeline.mkdir(parents=True)
+    (timeline / "20_23.deltacommit").touch()
+    assert completed_commits(tmp_path) == (Instant("20", "23", "deltacommit"),)
+    (timeline / "20_23.deltacommit").unlink()
+    for name in ("20.deltacommit", "20.deltacommit.requested", "20.deltacommit.inflight"):
+        (tmp_path / ".hoodie" / name).touch()
+    assert completed_commits(tmp_path) == (Instant("20", "20", "deltacommit"),)

@@ -24,10 +24,10 @@ class Instant:
 def completed_commits(table: Path) -> tuple[Instant, ...]:
     """Completed commits of the active timeline, in order; () where there is no table."""
     root = table / ".hoodie"
-    folder = root / "timeline" if (root / "timeline").is_dir() else root
-    if not folder.is_dir():
-        return ()
-    found = (_COMPLETED.fullmatch(file.name) for file in folder.iterdir())
+    # A downgraded table keeps the empty folder of its later version.
+    folders = [folder for folder in (root, root / "timeline") if folder.is_dir()]
+    names = [file.name for folder in folders for file in folder.iterdir()]
+    found = map(_COMPLETED.fullmatch, names)
     return tuple(sorted(Instant(m[1], m[2] or m[1], m[3]) for m in found if m))
 
 
