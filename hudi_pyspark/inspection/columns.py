@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
+from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.inspection.files import file_slices
-from hudi_pyspark.inspection.timeline import Rows, with_columns
 from hudi_pyspark.planning.metadata_table.column_stats import bound_value
 from hudi_pyspark.planning.metadata_table.table import load_metadata
 

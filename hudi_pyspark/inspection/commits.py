@@ -15,7 +15,8 @@ from hudi_pyspark.format.file_name import BaseFileName, LogFileName, parse_data_
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, moment_of
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema
-from hudi_pyspark.inspection.timeline import Rows, instant_row, with_columns
+from hudi_pyspark.inspection.definition import Rows, with_columns
+from hudi_pyspark.inspection.timeline import instant_row
 from hudi_pyspark.table.archive import load_archived_metadata
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import instant_path

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.inspection.commits import kind_of, known_commits
-from hudi_pyspark.inspection.timeline import schema_of, table_of, with_columns
-from hudi_pyspark.table.commit_history import known_rollbacks
+from hudi_pyspark.inspection.definition import schema_of, table_of, with_columns
 from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.table.table_services import known_rollbacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

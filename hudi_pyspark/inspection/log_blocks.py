@@ -11,8 +11,8 @@ from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
 from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.inspection.commits import known_commits
+from hudi_pyspark.inspection.definition import with_columns
 from hudi_pyspark.inspection.files import committed_by_path
-from hudi_pyspark.inspection.timeline import with_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,8 +16,8 @@ from hudi_pyspark.errors import CorruptTableError, HudiError, InvalidOptionError
 from hudi_pyspark.format.file_name import LogFileName, LogKind
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.inspection.commits import known_schema
+from hudi_pyspark.inspection.definition import Rows, schema_of, table_of
 from hudi_pyspark.inspection.log_blocks import relative_path, salvage_logs
-from hudi_pyspark.inspection.timeline import Rows, schema_of, table_of
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
 from hudi_pyspark.reading.log_records.decoder import deleting_rows

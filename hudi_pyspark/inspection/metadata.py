@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
-from hudi_pyspark.inspection.timeline import Rows, with_columns
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.metadata_table.records import FILES, RECORD_INDEX
 from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files, load_metadata

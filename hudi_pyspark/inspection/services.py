@@ -16,9 +16,10 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     parse_savepoint_metadata,
 )
 from hudi_pyspark.inspection.commits import counts_of, file_kind, known_commits
-from hudi_pyspark.inspection.timeline import Rows, instant_row, sorted_by_time, with_columns
-from hudi_pyspark.table.commit_history import known_cleans, known_restores, known_rollbacks
+from hudi_pyspark.inspection.definition import Rows, with_columns
+from hudi_pyspark.inspection.timeline import instant_row, sorted_by_time
 from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import instant_path, read_instant
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.inspection.commits import file_kind, known_schema
+from hudi_pyspark.inspection.definition import Rows, schema_of, table_of, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, file_slices, files
-from hudi_pyspark.inspection.timeline import Rows, schema_of, table_of, with_columns
 from hudi_pyspark.planning.partition_values import partition_scalars
 
 if TYPE_CHECKING:

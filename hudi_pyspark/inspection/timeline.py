@@ -2,65 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import islice
-from typing import TYPE_CHECKING, Generic, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
+from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hudi_pyspark.format.timeline.instant import Instant
     from hudi_pyspark.table.view import TableView
-
-Rows: TypeAlias = Iterable[Mapping[str, object]]
-_P = ParamSpec("_P")
-_ROWS_AT_ONCE = 65_536
-_TYPES = {
-    "": pa.string(),
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "bool": pa.bool_(),
-    "time": pa.timestamp("ms", "UTC"),
-    "texts": pa.list_(pa.string()),
-    "map": pa.map_(pa.string(), pa.string()),
-}
-
-
-def schema_of(columns: str) -> pa.Schema:
-    """Return a schema, given names with a type behind each, with commas between; mostly text."""
-    named = (column.strip().partition(" ") for column in columns.split(","))
-    return pa.schema([(name, _TYPES[kind]) for name, _, kind in named])
-
-
-def table_of(rows: Rows, schema: pa.Schema) -> pa.Table:
-    """Return rows as a table: what a row lacks is null, and what the schema lacks is left out.
-
-    Of very many rows only some are Python values at a time.
-    """
-    rest = iter(rows)
-    parts = iter(lambda: list(islice(rest, _ROWS_AT_ONCE)), [])
-    tables = [pa.Table.from_pylist(part, schema=schema) for part in parts]
-    return pa.concat_tables(tables) if tables else schema.empty_table()
-
-
-class TableFunction(Generic[_P]):
-    """A function that makes rows; calls return them as a table with its schema."""
-
-    def __init__(self, make_rows: Callable[_P, Rows], schema: pa.Schema) -> None:
-        self._make_rows = make_rows
-        self.schema = schema
-
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> pa.Table:
-        return table_of(self._make_rows(*args, **kwargs), self.schema)
-
-
-def with_columns(columns: str) -> Callable[[Callable[_P, Rows]], TableFunction[_P]]:
-    """Make a function of rows one of tables; see `schema_of`."""
-    return lambda make_rows: TableFunction(make_rows, schema_of(columns))
 
 
 @with_columns("requested_time, completion_time, action, state, archived bool, path")

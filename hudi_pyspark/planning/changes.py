@@ -24,8 +24,8 @@ from hudi_pyspark.planning.commit_range import (
     matches_glob,
     slice_paths,
 )
+from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.file_group import LogFile
-from hudi_pyspark.table.file_slices import written_slices
 from hudi_pyspark.tasks import CdcTask, ChangeSource, data_columns
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
+from hudi_pyspark.table.commit_slices import commits_without_files, slices_of_groups, written_slices
 from hudi_pyspark.table.config import has_completion_times
-from hudi_pyspark.table.file_slices import commits_without_files, slices_of_groups, written_slices
 from hudi_pyspark.tasks import CommitRange
 
 if TYPE_CHECKING:

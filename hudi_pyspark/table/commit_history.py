@@ -1,38 +1,32 @@
-"""Completed actions of a table: what commits, cleans, rollbacks and restores did, and when."""
+"""Commits of a table and of its archive: what they did, and when."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError, TimeTravelError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
-from hudi_pyspark.format.timeline.instant_body import body_parser
 from hudi_pyspark.format.timeline.instant_metadata import (
     CommitMetadata,
-    clean_metadata_of,
     parse_clean_metadata,
     parse_commit_metadata,
     parse_compaction_plan,
     parse_replace_plan,
-    parse_restore_metadata,
-    rollback_metadata_of,
 )
-from hudi_pyspark.table.archive import load_archive, load_archived_metadata
+from hudi_pyspark.table.archive import load_archive
 from hudi_pyspark.table.listing import read_together
 from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path, read_instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from hudi_pyspark.format.timeline.instant_metadata import CleanMetadata, RollbackMetadata
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.archive import ArchivedInstant
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.timeline import Timeline
-    from hudi_pyspark.table.view import TableView
 
 
 @dataclass(eq=False)
@@ -248,54 +242,3 @@ class LazyMetadata(Mapping[str, CommitMetadata]):
             instants = [self._instants[time] for time in unread]
             self._loaded.update(zip(unread, read_together(self._load, instants), strict=True))
         return {time: self[time] for time in ordered}
-
-
-_T = TypeVar("_T")
-
-
-def known_cleans(
-    view: TableView, *, archived: bool
-) -> Iterator[tuple[Instant, CleanMetadata, bool]]:
-    """Yield completed cleans with what each removed, and whether it is archived."""
-    return _known(view, Action.CLEAN, clean_metadata_of, archived=archived)
-
-
-def known_rollbacks(
-    view: TableView, *, archived: bool
-) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
-    """Yield completed rollbacks with what each did, and whether it is archived."""
-    return _known(view, Action.ROLLBACK, rollback_metadata_of, archived=archived)
-
-
-def known_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata]]:
-    """Yield completed restores of the active timeline with what each did."""
-    for instant in view.timeline.of_action(Action.RESTORE):
-        if instant.is_completed:
-            path = instant_path(instant, view.config)
-            yield instant, parse_restore_metadata(read_instant(view.storage, path), path=path)
-
-
-def _known(
-    view: TableView,
-    action: Action,
-    metadata_of: Callable[[Mapping[str, Any]], _T],
-    *,
-    archived: bool,
-) -> Iterator[tuple[Instant, _T, bool]]:
-    """Yield instant, metadata, and whether it is archived, archived ones first."""
-    active = view.timeline.of_action(action)
-    if archived:
-        times = {instant.requested_time for instant in active}
-        entries = [
-            entry
-            for entry in view.history.archived
-            if entry.action is action and entry.requested_time not in times
-        ]
-        known = load_archived_metadata(view.storage, entries, metadata_of)
-        for entry, metadata in zip(entries, known, strict=True):
-            yield entry.instant, metadata, True
-    for instant in active:
-        if instant.is_completed:
-            path = instant_path(instant, view.config)
-            body = read_instant(view.storage, path)
-            yield instant, body_parser(metadata_of)(body, path=path), False

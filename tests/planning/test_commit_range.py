@@ -21,7 +21,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
 from hudi_pyspark.planning.commit_range import range_slices, resolve_range
-from hudi_pyspark.table.file_slices import slices_of_groups
+from hudi_pyspark.table.commit_slices import slices_of_groups
 from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case

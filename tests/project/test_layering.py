@@ -225,7 +225,16 @@ def test_python_worker_of_spark_loads_what_reads_and_nothing_else():
     assert "hudi_pyspark.reading.read_task" in ours
     assert {place(name) for name in ours} <= {*MAY_IMPORT["reading"], "reading", "spark", ""}
     # Files are found by planning alone.
-    listing = ("archive", "commit_history", "listing", "file_groups", "file_slices", "view")
+    listing = (
+        "archive",
+        "commit_history",
+        "commit_slices",
+        "file_groups",
+        "file_slices",
+        "listing",
+        "table_services",
+        "view",
+    )
     assert ours.isdisjoint(f"hudi_pyspark.table.{name}" for name in listing)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from hudi_pyspark.errors import CorruptTableError, CorruptTimelineError, MissingFileError
-from hudi_pyspark.table.file_slices import written_slices
+from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.timeline import instant_path
 from hudi_pyspark.table.view import open_table
 from tests.memory_storage import MemoryStorage

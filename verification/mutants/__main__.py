@@ -28,7 +28,7 @@ PARTS = {
     "merge": ("merge/merge", "fold", "payload", "spilled_merge"),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
     "live blocks": ("live_blocks",),
-    "slices": ("file_slices", "table/file_groups", "file_group"),
+    "slices": ("file_slices", "commit_slices", "table/file_groups", "file_group"),
     "ranges": ("commit_range", "planning/query", "commit_history"),
     "changes": ("planning/changes", "read_task"),
     "pruning": ("partition_values", "bounds", "row_groups"),

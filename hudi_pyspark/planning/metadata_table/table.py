@@ -28,9 +28,9 @@ from hudi_pyspark.planning.metadata_table.records import (
     UNPARTITIONED,
     merged_values,
 )
-from hudi_pyspark.table.commit_history import known_restores, known_rollbacks
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing, path_in
+from hudi_pyspark.table.table_services import known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.table.view import open_table
 

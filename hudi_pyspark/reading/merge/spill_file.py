@@ -1,0 +1,152 @@
+"""Memory that a merge may take, and rows on local disk past it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.errors import SpillError
+from hudi_pyspark.format.hashes import xxhash64
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hudi_pyspark.columns.arrays import Rows
+
+DEFAULT_MEMORY = 1 << 30
+_MEGABYTE = 1 << 20
+_COMPRESSION = "lz4"
+BUCKETS = 256
+_TO_BUCKET = np.uint64(56)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimits:
+    """Memory that the log records of a slice may take, divided among the steps of a merge."""
+
+    total: int  # bytes
+    folder: str  # for spill files
+
+    @classmethod
+    def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> MemoryLimits:
+        """Return the limits of a Python process, by the options and its environment."""
+        # A total of 0 is a third of the memory that Spark allows a Python worker
+        # (``spark.executor.pyspark.memory``), 1 GiB at most. A folder of "" is a local folder of
+        # Spark, or that for temporary files.
+        worker = int(environment.get("PYSPARK_EXECUTOR_MEMORY_MB", "-1")) * _MEGABYTE
+        if not total:
+            total = min(worker // 3, DEFAULT_MEMORY) if worker > 0 else DEFAULT_MEMORY
+        spark_folders = [f for f in environment.get("SPARK_LOCAL_DIRS", "").split(",") if f]
+        if not folder and spark_folders:
+            folder = spark_folders[os.getpid() % len(spark_folders)]  # they may be several disks
+        return cls(total, folder or tempfile.gettempdir())
+
+    @property
+    def files(self) -> int:
+        """Bytes of log files that are loaded as a whole, since that is faster."""
+        return self.total // 8
+
+    @property
+    def records(self) -> int:
+        """Bytes of log records that are merged in memory; merging them takes as much again."""
+        return self.total // 2
+
+    @property
+    def one_pass(self) -> int:
+        """Bytes of log records that one pass holds after spilling."""
+        return self.total // 4
+
+    @property
+    def group(self) -> int:
+        """Bytes of rows that go to disk together."""
+        return self.total // 16
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Place of a table in a spill file."""
+
+    offset: int
+    length: int
+    nbytes: int  # in memory
+
+
+class SpillFile:
+    """A file without a name: gone when it is closed or its process ends, however it ends."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        try:
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103  (a text, and stays one)
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed by its owner)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def write(self, table: pa.Table) -> Span:
+        """Append a table; SpillError if the disk is full."""
+        octets = pa.BufferOutputStream()
+        options = pa.ipc.IpcWriteOptions(compression=_COMPRESSION)
+        with pa.ipc.new_stream(octets, table.schema, options=options) as stream:
+            stream.write_table(table)
+        content = octets.getvalue()
+        try:
+            offset = self._file.seek(0, os.SEEK_END)
+            self._file.write(content)
+        except OSError as error:
+            raise self._failed(error) from error
+        return Span(offset, len(content), table.nbytes)
+
+    def read(self, span: Span) -> pa.Table:
+        self._file.seek(span.offset)
+        return pa.ipc.open_stream(self._file.read(span.length)).read_all()
+
+    def clear(self) -> None:
+        self._file.truncate(0)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _failed(self, error: OSError) -> SpillError:
+        return SpillError(
+            f"log records cannot be written to {self._folder}: {error}. Name another local folder "
+            "with hoodie.memory.spillable.map.path, or allow more memory with "
+            "hoodie.memory.merge.max.size"
+        )
+
+
+class Buckets:
+    """Rows on disk, each in a bucket; those of a bucket stay in the order in which they came."""
+
+    def __init__(self, file: SpillFile, count: int) -> None:
+        self._file = file
+        self._spans: list[list[Span]] = [[] for _ in range(count)]
+
+    def add(self, table: pa.Table, buckets: Rows) -> None:
+        order = np.argsort(buckets, kind="stable")
+        rows = table.take(pa.array(order))
+        ends = np.cumsum(np.bincount(buckets, minlength=len(self._spans)))
+        for spans, start, end in zip(self._spans, [0, *ends[:-1]], ends, strict=True):
+            if start < end:
+                spans.append(self._file.write(rows.slice(start, end - start)))
+
+    def are_empty(self, buckets: Sequence[int]) -> bool:
+        return not any(self._spans[bucket] for bucket in buckets)
+
+    def sizes(self) -> Rows:
+        return np.array([sum(span.nbytes for span in spans) for spans in self._spans], np.int64)
+
+    def tables(self, buckets: Sequence[int]) -> Iterator[pa.Table]:
+        """Read the rows of some buckets, bucket by bucket."""
+        for bucket in buckets:
+            yield from map(self._file.read, self._spans[bucket])
+
+
+def key_buckets(keys: pa.Array) -> Rows:
+    """Return numbers below BUCKETS, equal for equal keys and evenly spread; null is ""."""
+    texts = keys.cast(pa.binary()).fill_null(b"").to_pylist()
+    return (xxhash64(texts, 0) >> _TO_BUCKET).astype(np.int64)

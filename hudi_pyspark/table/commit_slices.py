@@ -1,0 +1,122 @@
+"""File slices that some commits wrote, or that some file groups had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hudi_pyspark.table.file_groups import committed_files
+from hudi_pyspark.table.listing import path_in
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.file_groups import CommittedFile
+    from hudi_pyspark.table.view import TableView
+
+
+def written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
+    """Return slices made only of the files that some commits wrote, as of the last of them."""
+    return view.slices.checked(lambda: _written_slices(view, times))
+
+
+def commits_without_files(view: TableView, times: Collection[str]) -> list[str]:
+    """Return those of some commits that wrote a file which their slices need and which is gone."""
+    missing = {
+        path
+        for file_slice in _written_slices(view, times)
+        for path, _ in view.slices.missing_files(file_slice)
+    }
+    return [
+        time
+        for time, metadata in view.commit_metadata.of(sorted(times)).items()
+        if any(
+            path_in(partition, stat.file_name) in missing
+            for partition, stat in metadata.all_stats()
+        )
+    ]
+
+
+def _written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
+    """Return the slices that some commits wrote, whether or not their files are still there."""
+    until = max(times)
+    replaced = view.history.replaced_file_groups(until)
+    # What other commits record of these files does not matter, so it is not read.
+    committed = committed_files(view.commit_metadata.of(sorted(times)))
+    names = {partition: set(files) for partition, files in committed.items()}
+    slices = []
+    for group in view.groups.of(sorted(names), committed, only=names):
+        if (group.partition_path, group.file_id) in replaced:
+            continue
+        file_slice = view.slices.merged(group, until)
+        if file_slice is not None and not file_slice.is_empty:
+            slices.append(file_slice)
+    return slices
+
+
+def slices_of_groups(
+    view: TableView,
+    file_groups: Collection[tuple[str, str]],
+    until: str,
+    *,
+    completed_by: str = "",
+    check_files: bool = False,
+) -> list[FileSlice]:
+    """Return the slices of some file groups (partition path, file id) as of an instant.
+
+    Commits that completed after ``completed_by`` do not count, although they began before; "" goes
+    by requested times alone.
+    """
+    partitions = sorted({partition for partition, _ in file_groups})
+    if view.config.has_completion_times:
+        times = _times_since(view, file_groups, partitions, until)
+        committed = committed_files(view.commit_metadata.of(times))
+    else:
+        committed = view.groups.committed_files
+    slices = view.slices.completed(
+        lambda: _slices_of(view, file_groups, partitions, committed, until)
+    )
+    if completed_by:
+        completion_time = view.history.completion_time
+        slices = [
+            s.with_logs(
+                log
+                for log in s.log_files
+                if (completion_time(log.instant_time) or "") <= completed_by
+            )
+            for s in slices
+        ]
+    if check_files:
+        for file_slice in slices:
+            view.slices.check_files(file_slice)
+    return slices
+
+
+def _times_since(
+    view: TableView, file_groups: Collection[tuple[str, str]], partitions: list[str], until: str
+) -> list[str]:
+    """Return the commits that can have written to the present slices of some file groups."""
+    # From table version 8 on these are the ones that completed after its base file was begun.
+    listed = _slices_of(view, file_groups, partitions, {}, until)
+    is_based = len(listed) == len(file_groups) and all(s.base_file is not None for s in listed)
+    since = min((s.base_instant_time for s in listed), default="") if is_based else ""
+    return [
+        c.requested_time
+        for c in view.commits
+        if c.requested_time <= until and (c.completion_time or c.requested_time) >= since
+    ]
+
+
+def _slices_of(
+    view: TableView,
+    file_groups: Collection[tuple[str, str]],
+    partitions: list[str],
+    committed: Mapping[str, Mapping[str, CommittedFile]],
+    until: str,
+) -> list[FileSlice]:
+    slices = [
+        view.slices.merged(group, until)
+        for group in view.groups.of(partitions, committed)
+        if (group.partition_path, group.file_id) in file_groups
+    ]
+    return [s for s in slices if s is not None and not s.is_empty]

@@ -1,0 +1,72 @@
+"""Completed cleans, rollbacks and restores: what each of them did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hudi_pyspark.format.timeline.instant import Action, Instant
+from hudi_pyspark.format.timeline.instant_body import body_parser
+from hudi_pyspark.format.timeline.instant_metadata import (
+    clean_metadata_of,
+    parse_restore_metadata,
+    rollback_metadata_of,
+)
+from hudi_pyspark.table.archive import load_archived_metadata
+from hudi_pyspark.table.timeline import instant_path, read_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hudi_pyspark.format.timeline.instant_metadata import CleanMetadata, RollbackMetadata
+    from hudi_pyspark.table.view import TableView
+
+_T = TypeVar("_T")
+
+
+def known_cleans(
+    view: TableView, *, archived: bool
+) -> Iterator[tuple[Instant, CleanMetadata, bool]]:
+    """Yield completed cleans with what each removed, and whether it is archived."""
+    return _known(view, Action.CLEAN, clean_metadata_of, archived=archived)
+
+
+def known_rollbacks(
+    view: TableView, *, archived: bool
+) -> Iterator[tuple[Instant, RollbackMetadata, bool]]:
+    """Yield completed rollbacks with what each did, and whether it is archived."""
+    return _known(view, Action.ROLLBACK, rollback_metadata_of, archived=archived)
+
+
+def known_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata]]:
+    """Yield completed restores of the active timeline with what each did."""
+    for instant in view.timeline.of_action(Action.RESTORE):
+        if instant.is_completed:
+            path = instant_path(instant, view.config)
+            yield instant, parse_restore_metadata(read_instant(view.storage, path), path=path)
+
+
+def _known(
+    view: TableView,
+    action: Action,
+    metadata_of: Callable[[Mapping[str, Any]], _T],
+    *,
+    archived: bool,
+) -> Iterator[tuple[Instant, _T, bool]]:
+    """Yield instant, metadata, and whether it is archived, archived ones first."""
+    active = view.timeline.of_action(action)
+    if archived:
+        times = {instant.requested_time for instant in active}
+        entries = [
+            entry
+            for entry in view.history.archived
+            if entry.action is action and entry.requested_time not in times
+        ]
+        known = load_archived_metadata(view.storage, entries, metadata_of)
+        for entry, metadata in zip(entries, known, strict=True):
+            yield entry.instant, metadata, True
+    for instant in active:
+        if instant.is_completed:
+            path = instant_path(instant, view.config)
+            body = read_instant(view.storage, path)
+            yield instant, body_parser(metadata_of)(body, path=path), False
