@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import any_of, as_one_array, is_true
+from hudi_pyspark.columns.arrays import as_one_array, is_true
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, find_field
@@ -191,7 +191,11 @@ def _keys(
 
 
 def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds:
-    """Return the bounds of a column in some files; unknown for a file without statistics."""
+    """Return the bounds of a column in some files; unknown for a file without statistics.
+
+    Null counts prove that there is no null, and never that there is nothing else: Hudi also counts
+    values as nulls that it does not compare, or that have no statistics in the file's footer.
+    """
     parts = _fields_of(statistics)
     ordinals = np.asarray(parts["typeOrdinal"].cast(pa.int64()).fill_null(0))
     wrappers = [_branches(parts[name]) for name in ("minValue", "maxValue")]
@@ -202,18 +206,18 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
         for branches in wrappers
     )
     low, high = widened(low, high)  # the statistics do not say which calendar their file has
-    nulls, values = parts["nullCount"], parts["valueCount"]
-    may_be_null = ~is_true(pc.equal(nulls, 0))
-    has_only_nulls = is_true(pc.equal(nulls, values)) & is_true(pc.greater(values, 0))
-    # Of log records Hudi counts values that it does not compare as nulls, bytes among them.
-    has_only_nulls &= not _is_uncompared(field.type)
+    may_be_null = ~is_true(pc.equal(parts["nullCount"], 0))
+    if pa.types.is_string(field.type) or pa.types.is_binary(field.type):
+        # Parquet writes no statistics where minimum and maximum take more than 4,096 bytes. Hudi
+        # counts all values of such a row group as nulls, and takes the bounds of the others alone.
+        low, high = (pc.if_else(pa.array(may_be_null), None, of) for of in (low, high))
     in_millis = counts_milliseconds(field)
     if in_millis or (pa.types.is_timestamp(field.type) and field.type.tz is None):
         # See `timestamp_repair`: other files may be read in another unit than their statistics.
         is_known = np.isin(ordinals, _IN_MILLIS if in_millis else _LOCAL_MICROS)
         low, high = (pc.if_else(pa.array(is_known), of, None) for of in (low, high))
-        may_be_null, has_only_nulls = may_be_null | ~is_known, has_only_nulls & is_known
-    return ColumnBounds(low, high, may_be_null, ~has_only_nulls)
+        may_be_null = may_be_null | ~is_known
+    return ColumnBounds(low, high, may_be_null, np.ones(len(statistics), np.bool_))
 
 
 def _fields_of(statistics: pa.StructArray) -> dict[str, pa.Array]:
@@ -303,8 +307,6 @@ def _decimal(unscaled: bytes, info: str | None) -> Decimal:
     scale = int((info or "0,0").split(",")[1])
     return Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale)
 
-
-_is_uncompared = any_of(pa.types.is_decimal, pa.types.is_binary, pa.types.is_fixed_size_binary)
 
 # Without floating-point numbers: the footer of a file with a NaN has no bounds for that row group,
 # and Hudi takes 0 for them, also together with the bounds of others (golden table

@@ -274,16 +274,22 @@ def test_file_without_statistics_keeps_its_slice():
         assert may_match_merged(predicate, {"a": column}, np.array([0, 1]), 2).all()
 
 
-@pytest.mark.parametrize(
-    ("kind", "may_have_value"),
-    [(pa.int64(), False), (pa.string(), False), (pa.decimal128(9, 2), True), (pa.binary(), True)],
-)
-def test_values_that_hudi_counts_as_nulls_rule_nothing_out(kind, may_have_value):
-    """Apache Hudi adds bytes and decimals, which it may not compare, to a log's nulls."""
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string(), pa.decimal128(9, 2), pa.binary()])
+def test_values_that_hudi_counts_as_nulls_rule_nothing_out(kind):
+    """Values that Apache Hudi does not compare, or that Parquet writes no statistics of."""
     counted = {"minValue": None, "maxValue": None, "nullCount": 2, "valueCount": 2}
     bounds = bounds_of_files(wrapped(counted), pa.field("a", kind))
     assert bounds.may_be_null.tolist() == [True]
-    assert bounds.may_have_value.tolist() == [may_have_value]
+    assert bounds.may_have_value.tolist() == [True]
+
+
+def test_bounds_of_texts_beside_nulls_are_unknown():
+    """Of row groups with long texts Apache Hudi counts nulls, and takes the bounds of others."""
+    of_others = {"minValue": {"value": "a"}, "maxValue": {"value": "b"}, "valueCount": 4}
+    for nulls, low in ((0, "a"), (2, None)):
+        statistics = wrapped({**of_others, "nullCount": nulls})
+        bounds = bounds_of_files(statistics, pa.field("a", pa.string()))
+        assert bounds.low.to_pylist() == [low]
 
 
 class Layer:
