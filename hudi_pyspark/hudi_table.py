@@ -455,13 +455,13 @@ class HudiTable:
     ) -> Scan:
         has_files = FILES in self.config.metadata_partitions
         is_listed = options.use_metadata_table and has_files
-        view = self._listed_by_metadata if is_listed else self.view
+        view = self.view.with_listing(self._metadata_listing.anew()) if is_listed else self.view
         known_mergers = registered_payloads() if mergers is None else mergers
         return Scan.of(view, options, known_mergers, limit=limit, spark_options=spark_options)
 
     @cached_property
-    def _listed_by_metadata(self) -> TableView:
-        return self.view.with_listing(MetadataListing(self.view))
+    def _metadata_listing(self) -> MetadataListing:
+        return MetadataListing(self.view)
 
     @cached_property
     def description(self) -> Description:

@@ -21,7 +21,7 @@ def queries(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def files_listed_once(monkeypatch):
-    monkeypatch.setattr(listing.MetadataListing, "_sizes", listing.MetadataListing._sizes)
+    monkeypatch.setattr(listing.Recorded, "sizes", listing.Recorded.sizes)
     list_files_once()
 
 

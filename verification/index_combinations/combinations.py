@@ -120,16 +120,16 @@ def _has_index(case: Case) -> bool:
 
 def list_files_once() -> None:
     """Let the metadata table's listing keep what it has found: it is not what is tested here."""
-    original = listing.MetadataListing._sizes
+    original = listing.Recorded.sizes
     found: dict[tuple[object, ...], dict[str, dict[str, int]]] = {}
 
-    def find(self: listing.MetadataListing, names: Iterable[str]) -> dict[str, dict[str, int]]:
+    def find(self: listing.Recorded, names: Iterable[str]) -> dict[str, dict[str, int]]:
         question = (self, *names)
         if question not in found:
             found[question] = original(self, names)
         return found[question]
 
-    listing.MetadataListing._sizes = find  # type: ignore[method-assign]
+    listing.Recorded.sizes = find  # type: ignore[method-assign]
 
 
 def try_combinations(queries: Sequence[IndexedQuery], count: int, seed: int) -> Outcome:

@@ -18,9 +18,9 @@ from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader
 from hudi_pyspark.format.log.data_block import decode_hfile_records, native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlockType
-from hudi_pyspark.format.log.log_file import frame_log_file
-from hudi_pyspark.storage.remote_file import fetch_end, read_files
-from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
+from hudi_pyspark.storage.remote_file import fetch_end
+from hudi_pyspark.table.file_group import OnDamage
+from hudi_pyspark.table.live_blocks import BlockFilter, LogFiles, SliceBlocks, scan_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.live_blocks import LogScan
     from hudi_pyspark.table.timeline import CommittedTimes
+
+_MOST_BYTES = 1 << 62  # of log files: all are read into memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,15 +105,20 @@ class MetadataSlice:
                 fetch_end(opened)
                 reader = HFileReader.open(FileSource(opened), path=base.path)
             layers.append(_Layer(reader, errors))
-        paths = [log.path for log in self.file_slice.log_files if log.is_listed]
-        blocks = [
-            block
-            for path, content in zip(paths, read_files(self.storage, paths), strict=True)
-            for block in frame_log_file(content, path=path)
-        ]
+        return layers + [_layer_of(block) for block in self._scan.blocks]
+
+    @property
+    def instants(self) -> frozenset[str]:
+        """The instants whose log blocks count."""
+        return self._scan.instants
+
+    @cached_property
+    def _scan(self) -> LogScan:
+        """The log blocks; CorruptTableError if the files lack some that commits have written."""
+        logs = SliceBlocks(self.file_slice.log_files, OnDamage.FAIL, _MOST_BYTES)
+        blocks = list(logs.framed(self.storage, LogFiles(self.storage)))
         valid = self.valid_among({block.instant_time or "" for block in blocks})
-        scan = scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
-        return layers + [_layer_of(block) for block in scan.blocks]
+        return scan_blocks(blocks, BlockFilter(max(valid.times, default=""), valid))
 
 
 def _layer_of(block: LogBlock) -> _Layer:

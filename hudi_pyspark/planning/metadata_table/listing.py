@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.planning.metadata_table.records import (
-    FILES,
     LISTINGS,
     UNPARTITIONED,
     merged_values,
@@ -40,10 +40,16 @@ class MetadataListing:
     # logged.
 
     def __init__(self, table: TableView) -> None:
-        self._table = table
+        self._recorded = Recorded(table)
         self._folders: FileListing = table.listing
         self._relisted: dict[str, list[FileInfo]] = {}
         self._problem = ""  # why the metadata table is not used
+
+    def anew(self) -> MetadataListing:
+        """Return the listing for another query: which files this one lacked does not matter."""
+        again = copy(self)
+        again._relisted, again._problem = {}, ""  # noqa: SLF001  (the same class)
+        return again
 
     def partitions(self, choice: PartitionChoice | None = None) -> list[str]:
         return self._ask(
@@ -74,13 +80,14 @@ class MetadataListing:
         if self._relisted:
             return ()
         return self._ask(
-            lambda _: self._opened.recorded_commits, lambda folders: folders.recorded_commits()
+            lambda _: self._recorded.opened.recorded_commits,
+            lambda folders: folders.recorded_commits(),
         )
 
     def summary(self) -> str:
         if self._problem:
             return f"{self._folders.summary()}; not the metadata table: {self._problem}"
-        summary = f"metadata table, {len(self._partition_paths)} partitions"
+        summary = f"metadata table, {len(self._recorded.partition_paths)} partitions"
         if not self._relisted:
             return summary
         return f"{summary}; it lacks committed files: {self._folders.summary()}"
@@ -92,7 +99,7 @@ class MetadataListing:
     ) -> Answer:
         if not self._problem:
             try:
-                return metadata_table(self._partition_paths)
+                return metadata_table(self._recorded.partition_paths)
             except HudiError as error:
                 self._problem = error.reason()
                 _log.warning("files are found by listing folders: %s", self._problem)
@@ -104,10 +111,30 @@ class MetadataListing:
             raise CorruptTableError("the metadata table lacks committed files")
         if self._problem:
             raise CorruptTableError(self._problem)
-        return self._opened
+        return self._recorded.opened
+
+    def _recorded_files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
+        names = {path: path or UNPARTITIONED for path in partition_paths}
+        found = self._recorded.sizes(names.values())
+        if unknown := [name for name in names.values() if name not in found]:
+            raise CorruptTableError(f"the metadata table has no files of partition {unknown[0]}")
+        return {
+            path: [
+                FileInfo(file, is_directory=False, size=size, modified_ms=0)
+                for file, size in found[name].items()
+            ]
+            for path, name in names.items()
+        }
+
+
+class Recorded:
+    """What is read of the metadata table once, for all queries."""
+
+    def __init__(self, table: TableView) -> None:
+        self._table = table
 
     @cached_property
-    def _opened(self) -> MetadataTable:
+    def opened(self) -> MetadataTable:
         """The metadata table; CorruptTableError if it lags behind the table."""
         metadata = MetadataTable.open(self._table)
         missing = metadata.missing_commits
@@ -116,34 +143,23 @@ class MetadataListing:
         return metadata
 
     @cached_property
-    def _slices(self) -> list[MetadataSlice]:
+    def slices(self) -> list[MetadataSlice]:
         """The metadata table's partition of files."""
-        return self._opened.slices(FILES, check_files=False)
+        return self.opened.file_listing()
 
     @cached_property
-    def _partition_paths(self) -> list[str]:
+    def partition_paths(self) -> list[str]:
         """The paths of all partitions, sorted; CorruptTableError if there is none."""
-        names = sorted(self._sizes([_ALL_PARTITIONS]).get(_ALL_PARTITIONS, ()))
+        names = sorted(self.sizes([_ALL_PARTITIONS]).get(_ALL_PARTITIONS, ()))
         if not names and self._table.commits:
             raise CorruptTableError("the metadata table lists no partition")
         return [""] if names == [UNPARTITIONED] else names
 
-    def _recorded_files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
-        names = {path: path or UNPARTITIONED for path in partition_paths}
-        found = self._sizes(names.values())
-        return {
-            path: [
-                FileInfo(file, is_directory=False, size=size, modified_ms=0)
-                for file, size in found.get(name, {}).items()
-            ]
-            for path, name in names.items()
-        }
-
-    def _sizes(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
+    def sizes(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
         """Return the sizes of files by name, by the name of their partition."""
         keys = pa.array(names, pa.string())
         return {
             key: value
-            for of_files in self._slices
+            for of_files in self.slices
             for key, _, value in merged_values(of_files.find(keys), LISTINGS)
         }

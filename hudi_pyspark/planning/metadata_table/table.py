@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.planning.metadata_table.column_stats import KnownBounds
     from hudi_pyspark.planning.metadata_table.entries import Entries
     from hudi_pyspark.table.file_group import FileSlice
+    from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 
     FileGroupId = tuple[str, str]  # partition path and file id
@@ -105,15 +106,51 @@ class MetadataTable:
         return frozenset(own.intersection(c.requested_time for c in self.table.commits))
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
-        """Return a partition's slices, by file id; ``check_files`` refuses missing ones."""
+        """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones."""
         until = self.view.last_instant
-        committed = self.view.groups.committed_until(until) if check_files else {}
+        committed = {partition: self._committed(partition)} if check_files else {}
         groups = self.view.groups.of([partition], committed)
         merged = (self.view.slices.merged(group, until) for group in groups)
         slices = [s for s in merged if s is not None and not s.is_empty]
         for file_slice in slices if check_files else ():
             self._check_files(file_slice)
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
+
+    def file_listing(self) -> list[MetadataSlice]:
+        """Return the slices of the partition of files, which have what each commit recorded.
+
+        Raises:
+            CorruptTableError: a file is missing or damaged, so that files of commits are unknown.
+        """
+        slices = self.slices(FILES, check_files=False)
+        if any(s.file_slice.base_file is None for s in slices):
+            slices = self.slices(FILES, check_files=True)  # lost, or there never was one
+        config, history = self.view.config, self.view.history
+        base = max((s.file_slice.base_instant_time for s in slices), default="")
+        read = {base, *(time for s in slices for time in s.instants)}
+        completed = {instant.requested_time for instant in self.table.timeline.completed}
+        # A commit's metadata is read only where its block was not: it may have written none.
+        for time in history.commit_metadata:
+            ended = self._completed_at(time) if config.has_completion_times else time
+            is_unread = time in completed and time not in read and ended > base
+            if is_unread and FILES in history.commit_metadata[time].write_stats:
+                location = self.view.storage.describe(FILES)
+                raise CorruptTableError(f"{location} lacks what commit {time} recorded there")
+        return slices
+
+    def _committed(self, partition: str) -> dict[str, CommittedFile]:
+        """Return what commits record of a partition's files since it was last built."""
+        # A partition that is dropped leaves its commits behind.
+        committed = self.view.groups.committed_until(self.view.last_instant).get(partition, {})
+        built_at = self._built_at(partition)
+        return {
+            name: file
+            for name, file in committed.items()
+            if self._completed_at(file.committed_by) >= built_at
+        }
+
+    def _completed_at(self, time: str) -> str:
+        return self.view.history.completion_time(time) or time
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
         slices, wanted = self._index(partition), pa.array(keys, pa.string())
@@ -149,18 +186,15 @@ class MetadataTable:
         return self._indexes[partition]
 
     def _check_files(self, file_slice: FileSlice) -> None:
-        """Refuse a slice that lacks a file written since the partition was last rebuilt."""
-        # A partition that is dropped leaves its commits behind. Up to table version 7 a missing log
-        # file may have been appended to another one.
+        """Refuse a slice that lacks a file, or the end of one."""
+        # Up to table version 7 a missing log file may have been appended to another one.
         base = file_slice.base_file
         logs = file_slice.log_files if self.view.config.has_completion_times else ()
         missing = [(log.path, log.instant_time) for log in logs if not log.is_listed]
         if base is not None and not base.is_listed:
             missing.append((base.path, base.instant_time))
-        built_at = self._built_at(file_slice.partition_path) if missing else ""
         for path, time in missing:
-            if (self.view.history.completion_time(time) or time) >= built_at:
-                raise MissingFileError.since_commit(self.view.storage.describe(path), time)
+            raise MissingFileError.since_commit(self.view.storage.describe(path), time)
 
     def _built_at(self, partition: str) -> str:
         """Return the completion time of the commit that last built a partition; "" if unknown."""

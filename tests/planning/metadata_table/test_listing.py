@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudi_pyspark import CorruptTableError, HudiTable, MissingFileError
-from hudi_pyspark.planning.metadata_table.listing import MetadataListing
+from hudi_pyspark.planning.metadata_table.listing import MetadataListing, Recorded
 from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
@@ -173,12 +173,12 @@ def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monk
 
 @pytest.mark.usefixtures("created_late")
 def test_partition_that_it_lacks_is_found_in_its_folder(path, expected, monkeypatch):
-    whole = vars(MetadataListing)["_partition_paths"]
+    whole = vars(Recorded)["partition_paths"]
 
     def all_but_the_first(self):
         return whole.func(self)[1:]
 
-    monkeypatch.setattr(MetadataListing, "_partition_paths", property(all_but_the_first))
+    monkeypatch.setattr(Recorded, "partition_paths", property(all_but_the_first))
     assert rows_of(HudiTable(str(path)).scan()) == expected
 
 
@@ -204,3 +204,44 @@ def test_one_that_lags_behind_is_left_aside(path, expected):
         file.unlink()
     assert rows_of(HudiTable(str(path)).scan()) == expected
     assert "lacks commit " in listing_of(path)
+
+
+@pytest.mark.parametrize("name", ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"])
+@pytest.mark.parametrize("share", [None, 0, 0.5])
+def test_log_file_that_is_lost_or_cut_never_loses_rows(golden_table, tmp_path, name, share):
+    path = shutil.copytree(golden_table(name), tmp_path / "table")
+    expected = rows_of(HudiTable(str(path)).scan(use_metadata_table=False))
+    logs = sorted((path / ".hoodie/metadata/files").glob(".files*.log.*"))
+    left_aside = 0
+    for log in logs:  # an older slice may have some, too
+        content = log.read_bytes()
+        log.unlink()
+        if share is not None:
+            log.write_bytes(content[: int(len(content) * share)])
+        assert rows_of(HudiTable(str(path)).scan()) == expected
+        left_aside += " lacks what commit " in listing_of(path)
+        log.write_bytes(content)
+    assert left_aside >= 2
+
+
+def test_log_file_that_is_gone_after_the_listing_is_named(path):
+    metadata = MetadataTable.open(HudiTable(str(path)).view)
+    (files,) = metadata.slices("files", check_files=False)
+    (log, *_) = files.file_slice.log_files
+    (path / ".hoodie/metadata" / log.path).unlink()
+    with pytest.raises(MissingFileError, match=Path(log.path).name):
+        list(files.all())
+
+
+def test_query_does_not_depend_on_those_before_it(path, expected):
+    table = HudiTable(str(path))
+    first = table.scan()
+    assert first.explain()
+    lost = table.view.file_slices()[0]
+    listing = table._metadata_listing
+    assert listing.relist(lost.partition_path, "a file")
+    assert "lacks committed files" in listing.summary()
+    again = listing.anew()
+    assert again.files([lost.partition_path])
+    assert "lacks committed files" not in again.summary()
+    assert rows_of(table.scan()) == expected
