@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     _Convert: TypeAlias = Callable[[pa.DataType, Literal], pa.Scalar]
 
 _MAX_DECIMAL_DIGITS = 38
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIME = re.compile(
+    r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII
+)
 
 
 class Operator(enum.Enum):
@@ -241,6 +245,27 @@ def top_level_columns(predicate: Predicate | None, schema: pa.Schema) -> list[st
     return sorted({name if name in schema.names else name.partition(".")[0] for name in names})
 
 
+def depth(predicate: Predicate) -> int:
+    """Count the levels of a predicate, one for a comparison alone."""
+    level, levels = [predicate], 0
+    while level:
+        levels += 1
+        level = [part for p in level if isinstance(p, And | Or) for part in p.parts]
+    return levels
+
+
+def check_same_type(column: str, data_type: pa.DataType, literal: Literal) -> None:
+    """Refuse a literal that Spark converts, or its column, before it compares them.
+
+    InvalidOptionError: the two have different types. An integer may be compared with any number but
+    a float of 32 bits: the type that Spark takes then has room for both.
+    """
+    if not any(fits(data_type) and is_one(literal) for fits, is_one in _SAME_TYPE):
+        raise InvalidOptionError(
+            f"column {column!r} of type {data_type} and {type(literal).__name__} have no one type"
+        )
+
+
 def compare(column: str, data_type: pa.DataType, sign: Operator, literal: Literal) -> Comparison:
     """Compare a column with a literal, in a type that loses nothing of either.
 
@@ -284,6 +309,8 @@ def _number(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
         raise TypeError("expected a number")
     if literal != literal:  # noqa: PLR0124  (NaN)
         raise ValueError("a filter cannot compare with NaN")
+    if isinstance(literal, float) and pa.types.is_decimal(data_type):
+        raise TypeError("write the number without an exponent: a float has other digits")
     if isinstance(literal, float) or pa.types.is_floating(data_type):
         return pa.scalar(float(literal), pa.float64())
     exact = Decimal(literal)
@@ -329,12 +356,21 @@ def _instance_of(python: type, data_type: pa.DataType, expected: str) -> _Conver
 def _date(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
     if isinstance(literal, datetime) or not isinstance(literal, date | str):
         raise TypeError("expected a date such as '2024-01-31'")
-    value = date.fromisoformat(literal) if isinstance(literal, str) else literal
+    value = parse_date(literal) if isinstance(literal, str) else literal
     return pa.scalar(value, data_type)
 
 
+def parse_date(text: str) -> date:
+    """Parse a date like 2024-01-31; ValueError for other forms of ISO 8601, as in Spark."""
+    if not _DATE.fullmatch(text):
+        raise ValueError("expected a date such as '2024-01-31'")
+    return date.fromisoformat(text)
+
+
 def parse_time(text: str) -> datetime:
-    """Parse a time in ISO 8601; Python 3.10 does not know ``Z``."""
+    """Parse a time like 2024-01-31 12:00:00.123456+01:00; ValueError for other forms."""
+    if not _TIME.fullmatch(text):
+        raise ValueError("expected a time such as '2024-01-31 12:00:00'")
     return datetime.fromisoformat(text.removesuffix("Z") + ("+00:00" if text[-1:] == "Z" else ""))
 
 
@@ -350,6 +386,25 @@ def _timestamp(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
     return pa.scalar(literal, data_type)
 
 
+def _is_whole(literal: Literal) -> bool:
+    return isinstance(literal, int) and not isinstance(literal, bool)
+
+
+def _one_of(*python: type) -> Callable[[Literal], bool]:
+    return lambda literal: type(literal) in python
+
+
+# Types of columns, and which literals have the same type in the eyes of Spark.
+_SAME_TYPE: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Literal], bool]], ...] = (
+    (any_of(pa.types.is_integer, pa.types.is_float64, pa.types.is_decimal), _is_whole),
+    (pa.types.is_decimal, _one_of(Decimal)),
+    (pa.types.is_floating, _one_of(float, Decimal)),
+    (pa.types.is_string, _one_of(str)),
+    (pa.types.is_boolean, _one_of(bool)),
+    (pa.types.is_date, _one_of(date)),
+    (pa.types.is_timestamp, _one_of(datetime)),
+    (pa.types.is_binary, _one_of(bytes)),
+)
 _LITERALS: tuple[tuple[Callable[[pa.DataType], bool], _Convert], ...] = (
     (any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal), _number),
     (pa.types.is_string, _instance_of(str, pa.string(), "put the text in quotes")),
@@ -367,13 +422,20 @@ def _common(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     if pa.types.is_floating(left) or pa.types.is_floating(right):
         return pa.float64()
     whole, scale = map(max, _digits(left), _digits(right))
-    return pa.decimal128(min(_MAX_DECIMAL_DIGITS, scale + whole), scale)
+    if scale + whole > _MAX_DECIMAL_DIGITS:
+        raise InvalidOptionError(
+            f"a list of values needs {scale + whole} digits, more than a decimal has: divide it "
+            "into lists of values of about the same size"
+        )
+    return pa.decimal128(scale + whole, scale)
 
 
 def _fitting(value: Literal, data_type: pa.DataType) -> Literal:
     if pa.types.is_decimal(data_type) and isinstance(value, int):
         return Decimal(value)
-    return float(value) if pa.types.is_floating(data_type) and isinstance(value, Decimal) else value
+    if pa.types.is_floating(data_type) and isinstance(value, int | Decimal):
+        return float(value)
+    return value
 
 
 def cast_to(values: pa.Array, data_type: pa.DataType) -> pa.Array:

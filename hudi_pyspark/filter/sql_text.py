@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -18,16 +17,19 @@ from hudi_pyspark.filter.predicate import (
     Operator,
     Or,
     Predicate,
+    check_same_type,
     compare,
+    depth,
     find_field,
     is_in,
+    parse_date,
     parse_time,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hudi_pyspark.filter.predicate import Literal
+    from hudi_pyspark.filter.predicate import Comparison, Literal
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -48,20 +50,38 @@ _SIGNS = {
     ">": Operator.GREATER,
     ">=": Operator.GREATER_OR_EQUAL,
 }
+_DEEPEST = 100  # levels of AND and OR in turn: whatever walks a predicate recurses
 _KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "LIKE", "TRUE", "FALSE"})
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a"}
 
 
-def parse_filter(text: str, schema: pa.Schema) -> Predicate:
+def parse_filter(text: str, schema: pa.Schema, *, is_exact: bool = False) -> Predicate:
     """Parse a filter such as ``city = 'sf' AND (fare > 10 OR driver IS NULL)``.
 
     Covered are comparisons of a column with a literal (``= == <=> != <> < <= > >=``), ``[NOT] IN``,
     ``[NOT] BETWEEN``, ``[NOT] LIKE``, ``IS [NOT] NULL``, boolean columns, ``AND``, ``OR``, ``NOT``
     and brackets; literals are numbers, quoted texts, ``true``, ``false``, ``DATE '…'``, ``TIMESTAMP
-    '…'`` and ``X'…'``. Names of columns are matched in any case; backticks quote them. Everything
-    else raises InvalidOptionError.
+    '…'`` and ``X'…'``. Names of columns are matched in any case; backticks quote them. Text beside
+    a date or a time is parsed like such a literal, as Spark does with ``spark.sql.ansi.enabled``.
+
+    Args:
+        text: the condition; as many terms and brackets as you like.
+        schema: of the rows.
+        is_exact: refuse each literal of another type than its column's, which Spark would convert
+            by rules of its session. Numbers without a fraction may stand beside other numbers.
+
+    Raises:
+        InvalidOptionError: the text is something else, or compares what cannot be compared.
     """
-    return _Parser(text, schema).parse()
+    try:
+        predicate = _Parser(text, schema, is_exact=is_exact).parse()
+    except RecursionError:
+        predicate = None
+    if predicate is None or depth(predicate) > _DEEPEST:
+        raise InvalidOptionError(
+            f"the filter nests AND and OR more than {_DEEPEST} deep; write it with fewer levels"
+        )
+    return predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +94,41 @@ class _Token:
         return self.kind == "name" and self.text.upper() in words
 
 
-class _Parser:
-    """Recursive descent: one method per level of precedence."""
+class _Level:
+    """The conditions between two brackets: alternatives, each of which has parts."""
 
-    def __init__(self, text: str, schema: pa.Schema) -> None:
+    def __init__(self, is_negated: bool = False) -> None:  # noqa: FBT001, FBT002
+        self._is_negated = is_negated
+        self._alternatives: list[list[Predicate]] = [[]]
+
+    def add(self, part: Predicate) -> None:
+        # Brackets that change nothing leave no level behind.
+        self._alternatives[-1] += part.parts if isinstance(part, And) else [part]
+
+    def begin_alternative(self) -> None:
+        self._alternatives.append([])
+
+    def close(self) -> Predicate:
+        parts: list[Predicate] = []
+        for alternative in self._alternatives:
+            one = alternative[0] if len(alternative) == 1 else And(tuple(alternative))
+            parts += one.parts if isinstance(one, Or) else [one]
+        whole = parts[0] if len(parts) == 1 else Or(tuple(parts))
+        return whole.negate() if self._is_negated else whole
+
+
+class _Parser:
+    """Parser of conditions: a stack of open brackets, so that their number does not matter."""
+
+    def __init__(self, text: str, schema: pa.Schema, *, is_exact: bool) -> None:
         self._text = text
         self._schema = schema
+        self._is_exact = is_exact
         self._tokens = self._tokenize()
         self._next = 0
 
     def parse(self) -> Predicate:
-        predicate = self._either()
+        predicate = self._condition()
         if self._peek().kind != "end":
             raise self._wrong("AND, OR or the end")
         return predicate
@@ -102,26 +146,26 @@ class _Parser:
             position = match.end()
         return [*tokens, _Token("end", "", end)]
 
-    def _either(self) -> Predicate:
-        parts = [self._both()]
-        while self._accept("OR"):
-            parts.append(self._both())
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
-
-    def _both(self) -> Predicate:
-        parts = [self._negation()]
-        while self._accept("AND"):
-            parts.append(self._negation())
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
-
-    def _negation(self) -> Predicate:
-        if self._accept("NOT") or self._accept("!"):
-            return self._negation().negate()
-        if self._accept("("):
-            inner = self._either()
-            self._expect(")")
-            return inner
-        return self._comparison()
+    def _condition(self) -> Predicate:
+        levels = [_Level()]
+        while True:
+            is_negated = False
+            while self._accept("NOT") or self._accept("!"):
+                is_negated = not is_negated
+            if self._accept("("):
+                levels.append(_Level(is_negated))
+                continue
+            operand = self._comparison()
+            levels[-1].add(operand.negate() if is_negated else operand)
+            while len(levels) > 1 and self._accept(")"):
+                closed = levels.pop().close()
+                levels[-1].add(closed)
+            if self._accept("OR"):
+                levels[-1].begin_alternative()
+            elif not self._accept("AND"):
+                if len(levels) > 1:
+                    raise self._wrong("')'")
+                return levels[0].close()
 
     def _comparison(self) -> Predicate:
         if self._begins_literal():
@@ -129,7 +173,7 @@ class _Parser:
             if self._peek().text not in _SIGNS:
                 raise self._wrong("a comparison")
             sign = _SIGNS[self._take().text]
-            return compare(*self._column(), sign.flipped, literal)
+            return self._checked(*self._column(), sign.flipped, literal)
         column, data_type = self._column()
         token = self._peek()
         if token.text in _SIGNS or token.text == "<=>":
@@ -143,9 +187,14 @@ class _Parser:
             return self._listed(column, data_type).negate()
         if self._peek().is_word("IN", "BETWEEN", "LIKE"):
             return self._listed(column, data_type)
-        return compare(
-            column, data_type, Operator.EQUAL, literal=True
-        )  # a boolean column by itself
+        return self._checked(column, data_type, Operator.EQUAL, literal=True)  # a boolean column
+
+    def _checked(
+        self, column: str, data_type: pa.DataType, sign: Operator, literal: Literal
+    ) -> Comparison:
+        if self._is_exact:
+            check_same_type(column, data_type, literal)
+        return compare(column, data_type, sign, literal)
 
     def _compare(self, column: str, data_type: pa.DataType, sign: str) -> Predicate:
         if self._peek().is_word("NULL"):
@@ -158,9 +207,9 @@ class _Parser:
             return IsNull(column)
         literal = self._literal()
         if sign == "<=>":
-            equal = compare(column, data_type, Operator.EQUAL, literal)
+            equal = self._checked(column, data_type, Operator.EQUAL, literal)
             return And((IsNull(column, is_negated=True), equal))  # false where it is null
-        return compare(column, data_type, _SIGNS[sign], literal)
+        return self._checked(column, data_type, _SIGNS[sign], literal)
 
     def _listed(self, column: str, data_type: pa.DataType) -> Predicate:
         if self._accept("IN"):
@@ -169,11 +218,15 @@ class _Parser:
             while self._accept(","):
                 literals.append(self._literal())
             self._expect(")")
+            if self._is_exact:
+                for literal in literals:
+                    check_same_type(column, data_type, literal)
             return is_in(column, data_type, literals)
         if self._accept("BETWEEN"):
-            low = compare(column, data_type, Operator.GREATER_OR_EQUAL, self._literal())
+            low = self._checked(column, data_type, Operator.GREATER_OR_EQUAL, self._literal())
             self._expect("AND")
-            return And((low, compare(column, data_type, Operator.LESS_OR_EQUAL, self._literal())))
+            high = self._checked(column, data_type, Operator.LESS_OR_EQUAL, self._literal())
+            return And((low, high))
         if self._accept("LIKE"):
             pattern = self._literal()
             compare(column, data_type, Operator.EQUAL, pattern)  # refuses other types than text
@@ -300,7 +353,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 _TYPED_TEXTS: dict[str, Callable[[str], Literal]] = {
-    "DATE": date.fromisoformat,
+    "DATE": parse_date,
     "TIMESTAMP": parse_time,
     "TIMESTAMP_NTZ": parse_time,
     "X": bytes.fromhex,

@@ -106,7 +106,7 @@ def pruning(expression: Expression, schema: pa.Schema, *, when: bool = True) -> 
         return None
     try:
         return _of_column(*columns[0], expression, when=when)
-    except InvalidOptionError:
+    except (InvalidOptionError, RecursionError):
         return None
 
 

@@ -7,6 +7,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -38,6 +39,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.connector.expressions.FieldReference;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
@@ -126,7 +128,7 @@ public class NarrowScans extends Rule {
       }
       return narrowed;
     } catch (Throwable error) {
-      LOG.debug("columns are not pruned: " + error);
+      LOG.info("columns are not pruned: " + error);
       return plan;
     }
   }
@@ -148,7 +150,7 @@ public class NarrowScans extends Rule {
       joined = (LogicalPlan) PushDownPredicates$.MODULE$.apply(joined);
       return CleanupDynamicPruningFilters$.MODULE$.apply(joined);
     } catch (Throwable error) {
-      LOG.debug("scans are not filtered by joins: " + error);
+      LOG.info("scans are not filtered by joins: " + error);
       return plan;
     } finally {
       JOINS.remove();
@@ -608,8 +610,8 @@ public class NarrowScans extends Rule {
           chosen = text == null || text.indexOf('\n') >= 0 ? chosen : chosen.where(text);
         }
         filtered = chosen;
-      } catch (Exception error) {
-        LOG.debug("a scan is not filtered by a join: " + error);
+      } catch (Throwable error) {
+        LOG.info("a scan is not filtered by a join: " + error);
       }
     }
 
@@ -729,7 +731,7 @@ public class NarrowScans extends Rule {
     }
     Object second = parts.productElement(1);
     if (kind.equals("And") || kind.equals("Or")) {
-      return joined(textOf(first), " " + kind.toUpperCase() + " ", textOf(second));
+      return chained(filter, kind);
     }
     if (kind.equals("In")) {
       return listed(first, (Object[]) second);
@@ -745,8 +747,25 @@ public class NarrowScans extends Rule {
     return comparison < 0 || literal == null ? null : name(first) + SIGNS[comparison] + literal;
   }
 
-  private static String joined(String left, String sign, String right) {
-    return left == null || right == null ? null : "(" + left + ")" + sign + "(" + right + ")";
+  /** The parts that one operator joins, in order: a chain of conditions is a deep tree. */
+  private static String chained(Object filter, String kind) {
+    StringBuilder text = new StringBuilder();
+    ArrayDeque<Object> waiting = new ArrayDeque<>();
+    waiting.push(filter);
+    while (!waiting.isEmpty()) {
+      Product next = (Product) waiting.pop();
+      if (next.productPrefix().equals(kind)) {
+        waiting.push(next.productElement(1));
+        waiting.push(next.productElement(0));
+        continue;
+      }
+      String part = textOf(next);
+      if (part == null) {
+        return null;
+      }
+      text.append(text.length() == 0 ? "(" : " " + kind.toUpperCase() + " (").append(part).append(")");
+    }
+    return text.toString();
   }
 
   private static String listed(Object attribute, Object[] values) {
@@ -780,16 +799,33 @@ public class NarrowScans extends Rule {
     if (value instanceof Number || value instanceof Boolean) {
       return value.toString();
     }
-    if (value instanceof java.sql.Date || value instanceof java.time.LocalDate) {
-      return "DATE '" + value + "'";
+    // Old classes of Java count in the calendar of Julius Caesar before 1582, and lose the days and
+    // microseconds that Spark compares.
+    if (value instanceof java.sql.Date) {
+      value = java.time.LocalDate.ofEpochDay(DateTimeUtils.fromJavaDate((java.sql.Date) value));
     }
     if (value instanceof java.sql.Timestamp) {
-      return "TIMESTAMP '" + ((java.sql.Timestamp) value).toInstant() + "'";
+      long micros = DateTimeUtils.fromJavaTimestamp((java.sql.Timestamp) value);
+      value = java.time.Instant.EPOCH.plus(micros, java.time.temporal.ChronoUnit.MICROS);
     }
-    if (value instanceof java.time.Instant || value instanceof java.time.LocalDateTime) {
-      return "TIMESTAMP '" + value + "'";
+    if (value instanceof java.time.LocalDate) {
+      return isInCalendar((java.time.LocalDate) value) ? "DATE '" + value + "'" : null;
+    }
+    if (value instanceof java.time.LocalDateTime) {
+      java.time.LocalDate day = ((java.time.LocalDateTime) value).toLocalDate();
+      return isInCalendar(day) ? "TIMESTAMP '" + value + "'" : null;
+    }
+    if (value instanceof java.time.Instant) {
+      java.time.Instant instant = (java.time.Instant) value;
+      java.time.LocalDate day = instant.atOffset(java.time.ZoneOffset.UTC).toLocalDate();
+      return isInCalendar(day) ? "TIMESTAMP '" + instant + "'" : null;
     }
     return null;
+  }
+
+  /** Whether the grammar of filters can write a day: with four digits of the year. */
+  private static boolean isInCalendar(java.time.LocalDate day) {
+    return day.getYear() >= 1 && day.getYear() <= 9999;
   }
 
   private static String pattern(String text) {

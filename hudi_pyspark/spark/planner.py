@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import logging
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.inspection import InspectionCall
 
+_log = logging.getLogger(__name__)
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 
 
@@ -95,15 +96,17 @@ class Planner:
         scan = self._table(is_pinned=hints.is_pinned).scan_with(self._options, mergers)
         wanted = self._client.without_placeholder(hints.columns)
         columns = requested_columns(wanted, scan.schema)
-        asked = unchanged_columns(scan.schema, arrow_schema_of(wanted))
+        asked = unchanged_columns(scan.schema, wanted)
         for texts, schema_of_texts in (
             (hints.filters, asked),
             (self._client.filters, comparable(asked)),
         ):
             for text in texts:
-                # What means something else here is left out: Spark applies all of them.
-                with suppress(InvalidOptionError):
-                    scan = scan.where(parse_filter(text, schema_of_texts))
+                # Spark applies all of them: one may be left out, and none fails a query.
+                try:
+                    scan = scan.where(parse_filter(text, schema_of_texts, is_exact=True))
+                except Exception as error:  # noqa: BLE001, PERF203
+                    _log.info("a condition does not reach the scan: %.300s", error)
         limits = [limit for limit in (hints.limit, self._client.limit) if limit is not None]
         # By the optimizer's rule, by a client, by the option columns or by .schema(...).
         is_narrowed = hints.is_pinned or len(columns) < len(scan.schema)

@@ -21,6 +21,10 @@ _UTC: dict[str, Any] = (
 )
 
 
+# Metadata with which Spark marks a text that has a collation, or is char or varchar.
+_OTHER_COMPARISONS = {"__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"}
+
+
 def spark_schema(schema: pa.Schema) -> StructType:
     """Return the same columns in Spark's types, all of them nullable.
 
@@ -46,7 +50,7 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
             f".schema(...) names {', '.join(map(repr, unknown))}, which the table does not have; "
             f"it has {', '.join(table.names)}"
         )
-    if unchanged_columns(table, wanted).names == wanted.names:
+    if all(wanted.field(n).type == table.field(n).type for n in wanted.names):
         return list(wanted.names)
     available = [table.field(name).with_nullable(True) for name in wanted.names]  # noqa: FBT003
     # Of each column a null: one without rows has no chunk to convert.
@@ -59,9 +63,20 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
     return list(wanted.names)
 
 
-def unchanged_columns(table: pa.Schema, requested: pa.Schema) -> pa.Schema:
-    """Return the columns that keep the table's types, so that comparisons give the same result."""
-    same = [n for n in requested.names if requested.field(n).type == table.field(n).type]
+def unchanged_columns(table: pa.Schema, requested: StructType) -> pa.Schema:
+    """Return the columns that keep the table's types, so that comparisons give the same result.
+
+    Spark's own types decide: texts with a collation, char and varchar compare in other ways, and
+    so may types that a later Spark adds.
+    """
+    plain = spark_schema(table)
+    same = [
+        field.name
+        for field in requested
+        if field.dataType.json() == plain[field.name].dataType.json()
+        and str(field.dataType) == str(plain[field.name].dataType)
+        and not field.metadata.keys() & _OTHER_COMPARISONS
+    ]
     return pa.schema([table.field(name) for name in same])
 
 

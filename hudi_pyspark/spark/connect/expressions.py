@@ -157,6 +157,8 @@ def _text(expression: Any) -> str | None:  # noqa: ANN401
         return _column(expression)  # a boolean
     name = expression.unresolved_function.function_name
     arguments = list(expression.unresolved_function.arguments)
+    if name in ("and", "or"):
+        arguments = list(_chain(expression, name))
     if name in ("and", "or", "not"):
         parts = [_text(part) for part in arguments]
         bracketed = [f"({part})" for part in parts if part is not None]
@@ -170,6 +172,17 @@ def _text(expression: Any) -> str | None:  # noqa: ANN401
     if column is None or make is None or not all(literals):
         return None
     return column + make.format(", ".join(map(str, literals)))
+
+
+def _chain(expression: Any, name: str) -> Iterator[Any]:  # noqa: ANN401
+    """Yield the parts that one operator joins, in order: Python's ``a | b | c`` is left-deep."""
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        if part.unresolved_function.function_name == name:
+            waiting += reversed(part.unresolved_function.arguments)
+        else:
+            yield part
 
 
 def _column(expression: Any) -> str | None:  # noqa: ANN401
@@ -191,6 +204,14 @@ def _double(value: float) -> str:
     return f"{value!r}{exponent}" if isfinite(value) else ""
 
 
+def _in_calendar(kind: str, make: Callable[[], date]) -> str:
+    """Return a date or a time as a literal; "" outside of the years 1 to 9999."""
+    try:
+        return f"{kind} '{make()}'"
+    except OverflowError:
+        return ""
+
+
 def _string(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
@@ -199,12 +220,14 @@ def _string(value: str) -> str:
 _LITERALS: dict[str, Callable[[Any], str]] = {
     "boolean": lambda value: str(value).lower(),
     "byte": str,
-    "date": lambda days: f"DATE '{date(1970, 1, 1) + timedelta(days)}'",
+    "date": lambda days: _in_calendar("DATE", lambda: date(1970, 1, 1) + timedelta(days)),
     "decimal": lambda value: str(value.value) if _DECIMAL.fullmatch(value.value) else "",
     "double": _double,
     "integer": str,
     "long": str,
     "short": str,
     "string": _string,
-    "timestamp": lambda value: f"TIMESTAMP '{_EPOCH + timedelta(microseconds=value)}'",
+    "timestamp": lambda value: _in_calendar(
+        "TIMESTAMP", lambda: _EPOCH + timedelta(microseconds=value)
+    ),
 }
