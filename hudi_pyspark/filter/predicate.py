@@ -309,8 +309,6 @@ def _number(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
         raise TypeError("expected a number")
     if literal != literal:  # noqa: PLR0124  (NaN)
         raise ValueError("a filter cannot compare with NaN")
-    if isinstance(literal, float) and pa.types.is_decimal(data_type):
-        raise TypeError("write the number without an exponent: a float has other digits")
     if isinstance(literal, float) or pa.types.is_floating(data_type):
         return pa.scalar(float(literal), pa.float64())
     exact = Decimal(literal)
@@ -444,6 +442,8 @@ def cast_to(values: pa.Array, data_type: pa.DataType) -> pa.Array:
         return values
     if pa.types.is_integer(values.type) and pa.types.is_decimal(data_type):
         values = pc.cast(values, pa.decimal128(19, 0))
+    if pa.types.is_decimal(values.type) and pa.types.is_floating(data_type):
+        values = pc.cast(values, pa.string())  # Arrow's own way is often off by one bit
     return pc.cast(values, data_type, safe=not pa.types.is_floating(data_type))
 
 

@@ -784,6 +784,8 @@ public class NarrowScans extends Rule {
     return "`" + ((String) attribute).replace("`", "``") + "`";
   }
 
+  private static final long DAYS_1900 = -25_566; // 1900-01-02
+
   /** A literal as the filter's grammar has it; null for a type that it does not have. */
   private static String literal(Object value) {
     if (value instanceof String) {
@@ -799,14 +801,17 @@ public class NarrowScans extends Rule {
     if (value instanceof Number || value instanceof Boolean) {
       return value.toString();
     }
-    // Old classes of Java count in the calendar of Julius Caesar before 1582, and lose the days and
-    // microseconds that Spark compares.
+    // Old classes of Java count in the calendar of Julius Caesar before 1582, and in local mean time
+    // before 1900: there the days and microseconds that Spark compares are not always known.
     if (value instanceof java.sql.Date) {
-      value = java.time.LocalDate.ofEpochDay(DateTimeUtils.fromJavaDate((java.sql.Date) value));
+      int days = DateTimeUtils.fromJavaDate((java.sql.Date) value);
+      value = days < DAYS_1900 ? null : java.time.LocalDate.ofEpochDay(days);
     }
     if (value instanceof java.sql.Timestamp) {
       long micros = DateTimeUtils.fromJavaTimestamp((java.sql.Timestamp) value);
-      value = java.time.Instant.EPOCH.plus(micros, java.time.temporal.ChronoUnit.MICROS);
+      java.time.Instant instant =
+          java.time.Instant.EPOCH.plus(micros, java.time.temporal.ChronoUnit.MICROS);
+      value = micros < DAYS_1900 * 86_400_000_000L ? null : instant;
     }
     if (value instanceof java.time.LocalDate) {
       return isInCalendar((java.time.LocalDate) value) ? "DATE '" + value + "'" : null;
