@@ -155,7 +155,7 @@ class Maker:
         kinds = r.sample(list(TYPES), r.randint(2, 6))
         self.columns = {f"c{i}_{kind}": kind for i, kind in enumerate(kinds)}
         if r.random() < 0.04:  # a very wide row
-            self.columns |= {f"w{i}": "int" for i in range(300)}
+            self.columns |= {f"w{i}": "int" for i in range(150)}
         options = self.options() | self.session_options()
         self.is_global = options["hoodie.index.type"] in _GLOBAL
         self.has_record_index = options["hoodie.index.type"] == "RECORD_INDEX"
