@@ -16,7 +16,7 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     parse_rollback_metadata,
     parse_savepoint_metadata,
 )
-from hudi_pyspark.table.file_groups import by_path, committed_files
+from hudi_pyspark.table.file_groups import by_path, committed_files, unreadable_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.timeline import instant_path
 
@@ -43,6 +43,7 @@ class TimelineFiles:
     """The data files that the active timeline names, by path relative to the base path."""
 
     written: Mapping[str, CommittedFile]  # by completed commits, CDC log files included
+    unreadable: Mapping[str, str]  # those of them that no file slice can have, with the reason
     removed: frozenset[str]  # by cleans, rollbacks and restores
     undecodable: tuple[Finding, ...]  # instants that cannot be decoded
 
@@ -66,8 +67,9 @@ def _ignored(view: TableView) -> Iterator[Finding]:
     deltas = list(view.timeline.of_action(Action.DELTA_COMMIT))
     if deltas and not view.config.is_merge_on_read:
         message = (
-            f"hoodie.table.type says {view.config.table_type.value}, so reads ignore "
-            f"{counted(len(deltas), 'delta commit')} from this one on"
+            f"hoodie.table.type says {view.config.table_type.value}, so reads ignore the log files "
+            f"of {counted(len(deltas), 'delta commit')} from this one on, and base files of those "
+            "that follow the first commit"
         )
         yield Finding(
             Severity.PROBLEM, CHECK, deltas[0].requested_time, message, RESTORE_PROPERTIES
@@ -107,8 +109,13 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
             undecodable.append(found)
         else:
             removed |= found
-    written = by_path(committed_files(commits))
-    return TimelineFiles(written, frozenset(removed), tuple(undecodable))
+    files = committed_files(commits)
+    return TimelineFiles(
+        by_path(files),
+        unreadable_files(files, view.config),
+        frozenset(removed),
+        tuple(undecodable),
+    )
 
 
 def _decoded(view: TableView, instant: Instant) -> CommitMetadata | set[str] | Finding:

@@ -8,8 +8,14 @@ from functools import cache, cached_property
 from sys import intern
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.file_name import BaseFileName, LogFileName, LogKind, parse_data_file_name
+from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
+from hudi_pyspark.format.file_name import (
+    BaseFileName,
+    LogFileName,
+    LogKind,
+    is_partition_marker,
+    parse_data_file_name,
+)
 from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
 from hudi_pyspark.table.listing import path_in
 
@@ -27,6 +33,10 @@ PARTITIONS_AT_ONCE = 2_000
 # Newest commits whose files must be there. Reading one takes a request, and a timeline may have
 # very many, although writers archive all but some tens by default.
 CHECKED_COMMITS = 1_000
+FOREIGN_NAME_ADVICE = (
+    "Its rows would be missing from every answer, so the table is not read. Let the writer name "
+    "files as Apache Hudi does, or read them as Parquet"
+)
 
 
 @dataclass(eq=False)
@@ -96,10 +106,15 @@ class FileGroups:
             if only is not None:
                 listed = [file for file in files if file.name in only[partition]]
             known = committed.get(partition, {})
-            base_files, log_files = data_files(partition, listed, known, self.config, recorded)
+            base_files, log_files, others = data_files(
+                partition, listed, known, self.config, recorded
+            )
+            self._check_others(partition, others, known)
             if repeated := _repeated_instants(base_files):
                 known = {**self._recorded(repeated, partition, listed), **known}
-                base_files, log_files = data_files(partition, listed, known, self.config, recorded)
+                base_files, log_files, _ = data_files(
+                    partition, listed, known, self.config, recorded
+                )
             yield from group_files(
                 partition,
                 [base for base in base_files if may_count(base.instant_time)],
@@ -110,6 +125,22 @@ class FileGroups:
                 ),
                 compacted_logs=self.history.compacted_logs,
             )
+
+    def _check_others(
+        self, partition: str, names: Iterable[str], committed: Mapping[str, CommittedFile]
+    ) -> None:
+        """Refuse files that belong to no slice, although a commit wrote rows into them."""
+        for name in names:
+            if problem := problem_of_name(name, self.config):
+                file = committed.get(name)
+                # What a listing has recorded itself is not in ``committed``. No writer hides files.
+                if file is None and name[0] not in "._":
+                    file = self.committed_files.get(partition, {}).get(name)
+                if file is not None:
+                    raise UnsupportedTableError(
+                        f"commit {file.committed_by} wrote {_path_of(partition, name)}, {problem}. "
+                        f"{FOREIGN_NAME_ADVICE}"
+                    )
 
     def _listed(self, partitions: Sequence[str]) -> Iterator[tuple[str, list[FileInfo]]]:
         """Yield partitions with their files; only a few partitions are in memory at a time."""
@@ -174,7 +205,10 @@ _UNKNOWN_FILE = CommittedFile(0, "", "", 0)
 def committed_files(
     commits: Mapping[str, CommitMetadata],
 ) -> Mapping[str, Mapping[str, CommittedFile]]:
-    """Map partition and file name to what commits, oldest first, record of each file."""
+    """Map partition and file name to what commits, oldest first, record of each file.
+
+    A file whose path is not in the folder of its partition has "/" and that path for its name.
+    """
     files: dict[str, dict[str, CommittedFile]] = {}
     for time, metadata in commits.items():
         for partition, stat in metadata.all_stats():
@@ -182,7 +216,9 @@ def committed_files(
                 if not path:
                     continue
                 named = files.setdefault(partition, {})
-                name = path.rpartition("/")[2]
+                folder, _, name = path.rpartition("/")
+                if folder != partition:
+                    name = f"/{path}"
                 known = named.get(name, CommittedFile(0, time, time, 0))
                 named[name] = CommittedFile(
                     max(size, known.size), time, known.first_committed_by, stat.num_writes
@@ -193,9 +229,42 @@ def committed_files(
 def by_path(files: Mapping[str, Mapping[str, CommittedFile]]) -> dict[str, CommittedFile]:
     """Return what commits record of files by their paths, relative to the base path."""
     return {
-        path_in(partition, name): file
+        _path_of(partition, name): file
         for partition, named in files.items()
         for name, file in named.items()
+    }
+
+
+def _path_of(partition: str, name: str) -> str:
+    return name[1:] if name.startswith("/") else path_in(partition, name)
+
+
+def problem_of_name(name: str, config: TableConfig) -> str:
+    """Return why a file that a commit names cannot be read; "" if it can, or is to be ignored.
+
+    The name is that of `committed_files`.
+    """
+    if name.startswith("/"):
+        return "which is not in the folder of its partition"
+    parsed = parse_data_file_name(name)
+    if isinstance(parsed, LogFileName) or is_partition_marker(name):
+        return ""
+    if parsed is None:
+        return "whose name is not <file id>_<write token>_<instant>.<extension>"
+    if _slice_file_name(name, _extensions(config)) is None:
+        return f"but hoodie.table.base.file.format is {config.base_file_format}"
+    return ""
+
+
+def unreadable_files(
+    files: Mapping[str, Mapping[str, CommittedFile]], config: TableConfig
+) -> dict[str, str]:
+    """Map the path of each committed file that no slice can have to the reason."""
+    return {
+        _path_of(partition, name): problem
+        for partition, named in files.items()
+        for name in named
+        if (problem := problem_of_name(name, config))
     }
 
 
@@ -218,20 +287,21 @@ def data_files(
     committed: Mapping[str, CommittedFile],
     config: TableConfig,
     recorded: Collection[str],
-) -> tuple[list[BaseFile], list[LogFile]]:
-    """Return the base and log files of a partition: on the storage, or only known by commits.
+) -> tuple[list[BaseFile], list[LogFile], list[str]]:
+    """Return the base and log files of a partition, and the names of all others.
 
-    The listing has every file of the commits in ``recorded``, with its size.
+    They are on the storage, or only known by commits. The listing has every file of the commits in
+    ``recorded``, with its size.
     """
     base_files: dict[str, BaseFile] = {}
     log_files: list[LogFile] = []
-    extensions: tuple[str, ...] = (f".{config.base_file_format.lower()}",)
-    if config.base_file_formats_mixed:
-        extensions += (".parquet", ".orc", ".hfile")
+    others: list[str] = []
+    extensions = _extensions(config)
     sizes, folder = {file.name: file.size for file in listed}, path_in(partition, "")
     for name in sorted({*sizes, *committed}):
         parsed = _slice_file_name(name, extensions)
         if parsed is None:
+            others.append(name)
             continue
         path, size, is_listed = folder + name, sizes.get(name, 0), name in sizes
         instant_time = intern(parsed.instant)  # one text for very many files
@@ -240,7 +310,7 @@ def data_files(
                 problem = "a committed base file of 0 bytes. Restore it from a copy"
                 raise CorruptTableError(f"{path}: {problem}")
             base_files[name] = BaseFile(path, parsed.file_id, instant_time, size, is_listed)
-        else:
+        elif config.is_merge_on_read:  # else they are from before the table's type was changed
             stat = committed.get(name, _UNKNOWN_FILE)
             if stat is _UNKNOWN_FILE and instant_time in recorded:
                 stat = CommittedFile(size, instant_time, instant_time, 0)
@@ -263,7 +333,7 @@ def data_files(
     # Of several attempts at one base file, the one that the commit names comes last and counts;
     # once the commit is archived, at least no attempt that wrote nothing.
     attempts = sorted(base_files, key=lambda name: (name in committed, base_files[name].size > 0))
-    return [base_files[name] for name in attempts], log_files
+    return [base_files[name] for name in attempts], log_files, others
 
 
 def _repeated_instants(base_files: Sequence[BaseFile]) -> list[str]:
@@ -272,6 +342,12 @@ def _repeated_instants(base_files: Sequence[BaseFile]) -> list[str]:
         return []
     counts = Counter((base.file_id, base.instant_time) for base in base_files)
     return sorted({time for (_, time), count in counts.items() if count > 1})
+
+
+def _extensions(config: TableConfig) -> tuple[str, ...]:
+    """Return those of the table's base files, with the dot."""
+    mixed = (".parquet", ".orc", ".hfile") if config.base_file_formats_mixed else ()
+    return (f".{config.base_file_format.lower()}", *mixed)
 
 
 def _slice_file_name(name: str, extensions: tuple[str, ...]) -> BaseFileName | LogFileName | None:

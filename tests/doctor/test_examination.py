@@ -133,7 +133,7 @@ def test_lost_table_type_is_found_by_the_delta_commits(tmp_path):
     set_property(table, "hoodie.table.type", "")
     found = next(f for f in examine(table) if f.severity is Severity.PROBLEM)
     assert (found.check, found.subject) == ("timeline", "20261121062949338")
-    assert "says COPY_ON_WRITE, so reads ignore 5 delta commits" in found.message
+    assert "says COPY_ON_WRITE, so reads ignore the log files of 5 delta commits" in found.message
     assert "hoodie.properties.backup" in found.advice
 
 

@@ -1,0 +1,23 @@
+"""A MERGE_ON_READ table that became COPY_ON_WRITE: the rows are those of Apache Hudi 1.2.0."""
+
+import pytest
+
+from hudi_pyspark import HudiTable
+
+
+@pytest.fixture
+def table(practice_table):
+    return HudiTable(practice_table("mor_to_cow/mor_to_cow"))
+
+
+@pytest.mark.parametrize("use_metadata_table", [True, False])
+def test_log_files_from_before_the_change_do_not_count(table, use_metadata_table):
+    rows = table.scan(["id", "v"], use_metadata_table=use_metadata_table).to_arrow().to_pylist()
+    values = {(row["id"], row["v"]) for row in rows}
+    assert {("k0", "c1"), ("k1", "c1")} <= values
+    assert not {("k0", "c2"), ("k1", "c2")} & values
+
+
+def test_doctor_says_that_the_log_files_do_not_count(table):
+    (found,) = (f for f in table.doctor() if f.severity.value == "problem")
+    assert "reads ignore the log files of 2 delta commits" in found.message
