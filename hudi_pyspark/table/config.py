@@ -208,7 +208,11 @@ def _version(properties: Mapping[str, str]) -> int:
             f"{_VERSION} is missing or 0, but the table has {newer[0]}, which releases of Apache "
             f"Hudi write that record their version. Restore {PROPERTIES_FILE} from a copy"
         )
-    if not (text.isascii() and text.isdigit()) or int(text) not in SUPPORTED_VERSIONS:
+    if not (text.isascii() and text.isdigit()):
+        raise UnsupportedVersionError(
+            f"{_VERSION} is {text!r}, which is not a number. Restore {PROPERTIES_FILE} from a copy"
+        )
+    if int(text) not in SUPPORTED_VERSIONS:
         raise UnsupportedVersionError(
             f"{_VERSION} is {text!r}; this release reads versions {SUPPORTED_VERSIONS.start} to "
             f"{SUPPORTED_VERSIONS.stop - 1}. Tables of a later version need a later release of "
