@@ -1,0 +1,138 @@
+"""Conditions of any number of terms and brackets, and literals that Spark would convert."""
+
+from datetime import date
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.filter.predicate import Or, depth, holds
+from hudi_pyspark.filter.sql_text import parse_filter
+
+ROWS = pa.table({"a": [1, 2, None, 4], "b": ["x", "y", "z", None]})
+
+
+def chosen(text):
+    return holds(parse_filter(text, ROWS.schema), ROWS).tolist()
+
+
+@pytest.mark.parametrize("count", [1, 200, 10_000])
+def test_brackets_of_any_number_change_nothing(count):
+    assert chosen("(" * count + "a = 1" + ")" * count) == [True, False, False, False]
+
+
+def test_left_deep_chain_becomes_one_level():
+    text = "a = 1"
+    for number in range(2, 1500):
+        text = f"({text}) OR (a = {number} AND b = 'y')"
+    predicate = parse_filter(text, ROWS.schema)
+    assert isinstance(predicate, Or)
+    assert depth(predicate) == 3
+    assert chosen(text) == [True, True, False, False]
+
+
+def test_ten_thousand_terms_are_answered():
+    assert chosen(" OR ".join(f"a = {n}" for n in range(4, 10_004))) == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("NOT (a = 1 OR b = 'y')", [False, False, False, False]),
+        ("NOT (a = 1 AND b = 'x')", [False, True, True, True]),
+        ("NOT NOT (a = 1)", [True, False, False, False]),
+        ("NOT a = 1 AND b = 'y'", [False, True, False, False]),
+        ("a = 1 OR a = 2 AND b = 'y'", [True, True, False, False]),
+        ("(a = 1 OR a = 2) AND b = 'y'", [False, True, False, False]),
+        ("a BETWEEN 1 AND 2 AND NOT (b = 'x')", [False, True, False, False]),
+    ],
+)
+def test_operators_bind_as_in_sql(text, expected):
+    assert chosen(text) == expected
+
+
+def test_levels_that_no_query_has_are_refused_by_name():
+    text = "a = 1"
+    for number in range(300):
+        text = f"({text} OR a = {number}) AND b = 'x'"
+    with pytest.raises(InvalidOptionError, match="nests AND and OR more than 100 deep"):
+        parse_filter(text, ROWS.schema)
+
+
+@pytest.mark.parametrize("text", ["(a = 1", "((a = 1)", "a = 1)", "NOT", "a = 1 OR", "()"])
+def test_incomplete_conditions_are_refused(text):
+    with pytest.raises(InvalidOptionError, match="expected"):
+        parse_filter(text, ROWS.schema)
+
+
+TYPES = pa.schema(
+    {
+        "i": pa.int32(),
+        "f": pa.float32(),
+        "d": pa.float64(),
+        "p": pa.decimal128(10, 2),
+        "t": pa.timestamp("us", "UTC"),
+        "day": pa.date32(),
+        "s": pa.string(),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "day = '2024-01-05'",
+        "day <=> '20240105'",
+        "t = '2024-01-05 10:00:00Z'",
+        "t IN ('2024-01-05 10:00:00Z')",
+        "f = 16777217",
+        "i = 1.5",
+        "i IN (1, 1e0)",
+        "p = 1.5e0",
+        "NOT (f < 16777217)",
+    ],
+)
+def test_hint_that_spark_would_convert_is_left_out(text):
+    with pytest.raises(InvalidOptionError, match="have no one type"):
+        parse_filter(text, TYPES, is_exact=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "day = DATE '2024-01-05'",
+        "t < TIMESTAMP '2024-01-05 10:00:00+00:00'",
+        "i = 1 AND i IN (2, 3)",
+        "d = 5 OR d = 5.0 OR d = 5e0",
+        "f = 0.5",
+        "p = 5 OR p = 5.00",
+        "s = 'a' AND s LIKE 'a%'",
+    ],
+)
+def test_hint_of_one_type_passes(text):
+    assert parse_filter(text, TYPES, is_exact=True)
+
+
+@pytest.mark.parametrize("text", ["20240105", "2024-W01-5", "2024-1-5", "05.01.2024"])
+def test_dates_are_written_in_one_form(text):
+    with pytest.raises(InvalidOptionError, match="expected a date such as"):
+        parse_filter(f"day = '{text}'", TYPES)
+
+
+def test_decimals_are_compared_with_floats_as_correctly_rounded_doubles():
+    values = [Decimal(n) / 100 for n in range(54_674_000, 54_675_000)]
+    rows = pa.table({"p": pa.array(values, pa.decimal128(10, 2))})
+    for value in values[::50]:
+        equal = holds(parse_filter(f"p = {float(value)!r}e0", rows.schema), rows)
+        assert equal.nonzero()[0].tolist() == [values.index(value)]
+
+
+def test_dates_of_all_years_are_compared():
+    days = pa.array([date.min, date.max, None], pa.date32())
+    rows = pa.table({"day": days})
+    assert holds(parse_filter("day > DATE '9999-12-30'", rows.schema), rows).tolist() == [
+        False,
+        True,
+        False,
+    ]
