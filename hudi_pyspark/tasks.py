@@ -138,8 +138,9 @@ class SharedPlan:
     merges_whole_table: bool = False
 
     def narrowed(self, wanted: pa.Schema) -> SharedPlan:
-        names = {*self.needed, *wanted.names}
-        columns = pa.schema(field for field in self.working if field.name in names)
+        # Columns that differ in case alone stay together: a file may have one of them.
+        names = {name.lower() for name in (*self.needed, *wanted.names)}
+        columns = pa.schema(field for field in self.working if field.name.lower() in names)
         return replace(
             self,
             result=pa.schema(field for field in self.result if field.name in wanted.names),

@@ -8,15 +8,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.format.avro.schema import VARIANT
+from hudi_pyspark.format.column_names import spelled
 
 
 def narrow_type(data_type: pa.DataType, wanted: pa.DataType) -> pa.DataType:
-    """Return a type without nested fields that ``wanted`` lacks; all of a struct if it has none."""
+    """Return a type without nested fields that ``wanted`` lacks; all of a struct if it has none.
+
+    Names match without case, too, so that fields which differ in case alone stay together.
+    """
     if pa.types.is_struct(data_type) and pa.types.is_struct(wanted):
+        names = [field.name for field in wanted]
+        pairs = ((field, spelled(field.name, names)) for field in data_type)
         chosen = [
-            field.with_type(narrow_type(field.type, wanted.field(field.name).type))
-            for field in data_type
-            if wanted.get_field_index(field.name) >= 0
+            field.with_type(narrow_type(field.type, wanted.field(name).type))
+            for field, name in pairs
+            if name is not None
         ]
         return pa.struct(chosen) if chosen else data_type
     if pa.types.is_list(data_type) and pa.types.is_list(wanted):
@@ -34,11 +40,12 @@ def narrow_fields(
     schema: pa.Schema, wanted: pa.Schema, *, whole: Collection[str] = ()
 ) -> pa.Schema:
     """Return columns without unwanted nested fields; ``whole`` and unlisted ones stay whole."""
+    names = ((field, spelled(field.name, wanted.names)) for field in schema)
     return pa.schema(
-        field.with_type(narrow_type(field.type, wanted.field(field.name).type))
-        if field.name in wanted.names and field.name not in whole
+        field.with_type(narrow_type(field.type, wanted.field(name).type))
+        if name is not None and field.name not in whole
         else field
-        for field in schema
+        for field, name in names
     )
 
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import any_of, repeat
 from hudi_pyspark.columns.text import java_text
 from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names, spelled
 from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
 
 if TYPE_CHECKING:
@@ -46,7 +47,12 @@ def _conform_column(column: pa.ChunkedArray, field: pa.Field, source: str) -> pa
         return column
     try:
         chunks = [_promote(chunk, field.type) for chunk in column.chunks]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, _NoPromotion) as error:
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowNotImplementedError,
+        AmbiguousNamesError,
+        _NoPromotion,
+    ) as error:
         raise SchemaEvolutionError(
             f"{source}: column {field.name!r} is stored as {column.type}, which cannot be read as "
             f"the table's type {field.type} ({error})"
@@ -87,12 +93,14 @@ def _promote_nested(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 def _promote_struct(array: pa.StructArray, target: pa.StructType) -> pa.Array:
     children = []
+    stored = [field.name for field in array.type]
+    matched = match_names([field.name for field in target], stored)
     for field in target:
-        index = array.type.get_field_index(field.name)
-        if index < 0:
-            children.append(pa.nulls(len(array), field.type))
+        if field.name in matched:
+            child = pc.struct_field(array, [stored.index(matched[field.name])])
+            children.append(_promote(child, field.type))
         else:
-            children.append(_promote(pc.struct_field(array, [index]), field.type))
+            children.append(pa.nulls(len(array), field.type))
     mask = pc.is_null(array) if array.null_count else None
     return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
 
@@ -273,14 +281,14 @@ def _rename(array: pa.Array, new: Part, old: Part) -> pa.Array:
 
 
 def _rename_struct(array: pa.StructArray, new: StructPart, old: StructPart) -> pa.Array:
-    names, children = [], []
+    in_file, names, children = [field.name for field in array.type], [], []
     for field in new.fields:
         stored = old.by_id(field.id)
-        index = array.type.get_field_index(stored.name) if stored is not None else -1
-        if stored is None or index < 0:
+        if stored is None or (name := spelled(stored.name, in_file)) is None:
             continue
         names.append(field.name)
-        children.append(_rename(pc.struct_field(array, [index]), field.part, stored.part))
+        child = pc.struct_field(array, [in_file.index(name)])
+        children.append(_rename(child, field.part, stored.part))
     if not children:
         return pa.nulls(len(array), pa.struct([]))
     mask = pc.is_null(array) if array.null_count else None

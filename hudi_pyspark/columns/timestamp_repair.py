@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from hudi_pyspark.format.avro.schema import counts_milliseconds
+from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.format.parquet.legacy_calendar import INT96_ZONE
 
 
@@ -63,8 +64,9 @@ def repaired_type(stored: pa.DataType, wanted: pa.Field, *, in_avro: bool = Fals
 
     target = wanted.type
     if pa.types.is_struct(stored) and pa.types.is_struct(target):
-        places = ((field, target.get_field_index(field.name)) for field in stored)
-        return pa.struct([f if i < 0 else repaired(f, target.field(i)) for f, i in places])
+        names = [field.name for field in target]
+        places = ((field, spelled(field.name, names)) for field in stored)
+        return pa.struct([f if n is None else repaired(f, target.field(n)) for f, n in places])
     if pa.types.is_list(stored) and pa.types.is_list(target):
         return pa.list_(repaired(stored.value_field, target.value_field))
     if pa.types.is_map(stored) and pa.types.is_map(target):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
+from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS
 from hudi_pyspark.table.meta_columns import (
     DELETED_COLUMN,
@@ -52,8 +53,12 @@ def working_schema(
     meta columns, there is a record key column, to be made from them.
     """
     columns = [table_schema.field(f.name) if f.name in whole else f for f in result]
-    others = [n for n in needed if n in table_schema.names and n not in result.names]
-    columns += [table_schema.field(name) for name in others]
+    names, shown = table_schema.names, set(result.names)
+    wanted = [*result.names, *needed]
+    lower = {name.lower() for name in wanted}
+    # Those that differ in case alone stay together: a file may have one of them.
+    others = dict.fromkeys([*needed, *(name for name in names if name.lower() in lower)])
+    columns += [table_schema.field(n) for n in others if n in names and n not in shown]
     if key_fields:
         columns.append(pa.field(RECORD_KEY_COLUMN, pa.string()))
     return pa.schema(columns)
@@ -101,5 +106,4 @@ def _payload_columns(
 
 def _top_level(name: str, schema: pa.Schema) -> str | None:
     """Return the column that holds a field of that dotted name; None if the schema has none."""
-    candidates = (name, name.partition(".")[0])
-    return next((c for c in candidates if c in schema.names), None)
+    return spelled(name, schema.names) or spelled(name.partition(".")[0], schema.names)

@@ -172,9 +172,8 @@ def partition_scalar(
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
-    prefix = f"{name}="
-    is_hive_style = folder.startswith(prefix)
-    text = folder[len(prefix) :] if is_hive_style else folder
+    text = _without_name(folder, name)
+    is_hive_style = len(text) < len(folder)
     if text == NULL_PARTITION_VALUE:
         return None
     if config.url_encode_partitions or is_hive_style:
@@ -182,6 +181,13 @@ def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
     if config.slash_separated_dates and (match := _DATE_FOLDERS.fullmatch(text)):
         return "-".join(match.groups())
     return text
+
+
+def _without_name(folder: str, name: str) -> str:
+    """Return the value in a folder's name, in Hive's style or not."""
+    # The schema may spell the column in another way than the table's properties and folders.
+    start = len(name) + 1
+    return folder[start:] if folder[:start].lower() == f"{name}=".lower() else folder
 
 
 def partition_scalars(
@@ -324,7 +330,7 @@ class PartitionPruner:
         columns = {}
         for index, name in enumerate(self.config.partition_fields[:depth]):
             if name in decided:
-                texts = pa.array([f[index].removeprefix(f"{name}=") for f in folders], pa.string())
+                texts = pa.array([_without_name(f[index], name) for f in folders], pa.string())
                 data_type = self.schema.field(name).type
                 if pa.types.is_string(data_type):
                     columns[name] = texts

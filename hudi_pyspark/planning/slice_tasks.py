@@ -28,6 +28,7 @@ from hudi_pyspark.planning.partition_values import (
     resolve_partition_values,
 )
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
+from hudi_pyspark.table.config import spelled_config
 from hudi_pyspark.table.file_group import check_readable
 from hudi_pyspark.table.live_blocks import BlockFilter
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
@@ -238,17 +239,18 @@ class SlicePlanner:
         if options.partition_values_from_path and view.config.key_generator == "TIMESTAMP":
             # The folder is a formatted time, not the column's value: the column is text, as in
             # Apache Hudi. With the custom key generator it keeps its type.
-            formatted = view.config.partition_fields
+            formatted = spelled_config(view.config, self.table_schema).partition_fields
             self.table_schema = pa.schema(
                 f.with_type(pa.string()) if f.name in formatted else f for f in self.table_schema
             )
+        self.config = spelled_config(view.config, self.table_schema)
         self.index_notes: Sequence[str] = []  # what indexes did to the slices last planned
         self._mergers = mergers
         self._schema_instant = schema_instant
 
     def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
         """Return the partitions whose rows can pass a filter, by their paths; None for all."""
-        config = self.view.config
+        config = self.config
         if predicate is None or columns_of(predicate).isdisjoint(config.partition_fields):
             return None
         from_path = self.options.partition_values_from_path or config.drop_partition_columns
@@ -265,6 +267,7 @@ class SlicePlanner:
             indexes,
             predicate,
             self.table_schema,
+            self.config.partition_fields,
             admitted_record_keys(predicate, self.context),
             # Earlier versions append to log files: the statistics may be those of one part.
             logs_have_bounds=(
@@ -296,13 +299,13 @@ class SlicePlanner:
         if target is not None and options.schema_on_read is not False:
             by_id = SchemaOnRead(target, internal_schema_versions(view))
         rule = resolve_merge_rule(
-            view.config,
+            self.config,
             options.delete_field,
             options.delete_marker,
             column_defaults(view, self._schema_instant),
         )
         return PlanContext(
-            config=view.config,
+            config=self.config,
             table_schema=self.table_schema,
             rule=rule,
             committed=view.history.committed,

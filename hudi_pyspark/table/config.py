@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, UnsupportedVersionError
+from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.format.properties import parse_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
 
     from hudi_pyspark.storage import Storage
 
@@ -170,6 +173,27 @@ class TableConfig:
                 f"hoodie.table.format is {table_format!r}; only native tables are read"
             )
         return config
+
+
+def spelled_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
+    """Return a table's properties with ordering and partition fields as its schema spells them."""
+
+    # Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``.
+    def spell(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(spelled_path(name, schema) for name in names)
+
+    partition_fields, ordering_fields = (
+        spell(config.partition_fields),
+        spell(config.ordering_fields),
+    )
+    if (partition_fields, ordering_fields) == (config.partition_fields, config.ordering_fields):
+        return config
+    return replace(
+        config,
+        ordering_fields=ordering_fields,
+        partition_fields=partition_fields,
+        timestamp_partition_fields=spell(config.timestamp_partition_fields),
+    )
 
 
 def has_completion_times(version: int) -> bool:

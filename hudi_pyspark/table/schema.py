@@ -13,6 +13,7 @@ from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, StorageError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import MILLISECONDS, arrow_schema, column_type, parse_schema
+from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS
@@ -56,7 +57,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
     schema = _with_meta_columns(shown, view)
     if not view.config.drop_partition_columns:
         return schema
-    dropped = [n for n in view.config.partition_fields if n not in schema.names]
+    dropped = [n for n in view.config.partition_fields if spelled(n, schema.names) is None]
     if dropped and len(dropped) != len(view.config.partition_fields):
         raise CorruptTableError(
             "hoodie.datasource.write.drop.partition.columns is true, but the table schema lacks "

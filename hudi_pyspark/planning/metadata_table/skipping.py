@@ -47,6 +47,7 @@ class IndexQuestion:
     indexes: Collection[Index]  # that may be asked; the table has them
     predicate: Predicate
     schema: pa.Schema  # of the table
+    partition_fields: Collection[str]  # without statistics that hold for rows
     record_keys: Sequence[str] | None  # no others can pass the filter; None for any
     # The statistics of log files hold for all of their records, and merging makes up no values.
     logs_have_bounds: bool
@@ -91,9 +92,7 @@ def _by_record_index(
 def _by_column_stats(
     metadata: MetadataTable, slices: Slices, question: IndexQuestion
 ) -> Slices | None:
-    kinds = columns_with_bounds(
-        question.predicate, question.schema, metadata.table.config.partition_fields
-    )
+    kinds = columns_with_bounds(question.predicate, question.schema, question.partition_fields)
     asked = [s for s in slices if question.logs_have_bounds or is_base_alone(s)]
     if not kinds or not asked:
         return None

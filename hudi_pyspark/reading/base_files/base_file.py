@@ -21,6 +21,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.avro.schema import parse_schema
+from hudi_pyspark.format.column_names import match_columns, with_names
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.data_block import decode_hfile_records
@@ -154,7 +155,9 @@ def read_hfile_file(
         if schema_text is None:
             raise CorruptBaseFileError(place, "expected an Avro schema in its file info")
         schema = parse_schema(str(schema_text, "utf-8"))
-        table = decode_hfile_records(hfile, schema, columns)
+        stored = match_columns(columns, [field.name for field in schema.fields], source=place)
+        table = decode_hfile_records(hfile, schema, [*stored.values()])
+        table = with_names(table.select([*stored.values()]), stored) if stored else table
     except (HFileError, CorruptAvroError, UnicodeDecodeError) as error:
         reason = error.reason() if isinstance(error, CorruptAvroError) else error
         raise CorruptBaseFileError(place, f"not readable as HFile: {reason}") from error
@@ -174,11 +177,12 @@ def read_lance_file(
     with _local_file(storage, path) as local:
         try:
             names = LanceFileReader(str(local)).metadata().schema.names
-            wanted = [name for name in columns if name in names]
+            stored = match_columns(columns, names, source=storage.describe(path))
+            wanted = list(stored.values())
             # The library refuses an empty list.
             reader = LanceFileReader(str(local), columns=wanted or names[:1])
             for batch in reader.read_all(batch_size=batch_rows).to_batches():
-                yield pa.Table.from_batches([batch]).select(wanted)
+                yield with_names(pa.Table.from_batches([batch]).select(wanted), stored)
         except (pa.ArrowInvalid, OSError, RuntimeError, ValueError) as error:
             problem = f"not readable as Lance: {error}"
             raise CorruptBaseFileError(storage.describe(path), problem) from error

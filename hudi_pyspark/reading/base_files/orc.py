@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
+from hudi_pyspark.format.column_names import match_columns, with_names
 from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
 from hudi_pyspark.storage.remote_file import failures_of
 
@@ -35,7 +36,8 @@ def read_orc_file(
     try:
         with storage.open_input(path) as file, failures_of(file):
             source = orc.ORCFile(file)
-            wanted = [name for name in columns if name in source.schema.names]
+            names = match_columns(columns, source.schema.names, source=place)
+            wanted = list(names.values())
             if not wanted:
                 for start in range(0, source.nrows, batch_rows):
                     rows = pa.nulls(min(batch_rows, source.nrows - start))
@@ -48,7 +50,7 @@ def read_orc_file(
                 batch = source.read_stripe(stripe, columns=wanted)
                 row_count += batch.num_rows
                 table = pa.Table.from_batches([batch]).select(wanted)
-                table = clock.to_instants(table, stripe).cast(clock.schema)
+                table = with_names(clock.to_instants(table, stripe).cast(clock.schema), names)
                 for start in range(0, table.num_rows, batch_rows):
                     yield table.slice(start, batch_rows)
             if row_count != source.nrows:

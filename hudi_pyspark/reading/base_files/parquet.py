@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.filter.bounds import keys_array
+from hudi_pyspark.format.column_names import match_columns, with_names
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
@@ -50,9 +51,10 @@ def read_parquet_file(
                 buffer_size=_BUFFER if storage.is_local else 0,
             )
             schema = with_instants(parquet.schema_arrow, parquet.schema)
-            wanted = [name for name in columns if name in schema.names]
+            names = match_columns(columns, schema.names, source=storage.describe(path))
+            wanted = list(names.values())
             calendar = LegacyCalendar.of(parquet, storage.describe(path))
-            groups, keys = row_groups.choose(parquet, is_legacy=calendar is not None)
+            groups, keys = row_groups.choose(parquet, names, is_legacy=calendar is not None)
             _log.debug(
                 "%s: %d of %d row groups, columns %s",
                 path, len(groups), parquet.metadata.num_row_groups, wanted,
@@ -71,7 +73,8 @@ def read_parquet_file(
                 # Rows that were picked from pages have all nested fields, others the chosen ones.
                 target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), table.schema)
                 rows = table.select(wanted).cast(target) if wanted else table
-                yield rows if calendar is None else calendar.to_gregorian(rows)
+                rows = rows if calendar is None else calendar.to_gregorian(rows)
+                yield with_names(rows, names) if wanted else rows
     except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

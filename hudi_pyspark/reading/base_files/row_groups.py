@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 from math import isnan
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -43,11 +44,16 @@ class RowGroupFilter:
     byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
 
     def choose(
-        self, file: pq.ParquetFile, *, is_legacy: bool = False
+        self,
+        file: pq.ParquetFile,
+        names: Mapping[str, str] = MappingProxyType({}),
+        *,
+        is_legacy: bool = False,
     ) -> tuple[list[int], Sequence[str] | None]:
         """Return the row groups to read, in file order, and the wanted keys that may be in them.
 
-        Of a file ``is_legacy``, the footer has bounds in Spark's legacy calendar.
+        ``names`` maps names of columns to those that the file has instead. Of a file ``is_legacy``,
+        the footer has bounds in Spark's legacy calendar.
         """
         metadata = file.metadata
         groups = list(range(metadata.num_row_groups))
@@ -67,7 +73,11 @@ class RowGroupFilter:
 
         def bounds_of(name: str, group: int) -> ColumnBounds | None:
             stored = self._stored_name(name)
-            if stored is None or stored not in columns:
+            if stored is None:
+                return None
+            head, dot, rest = stored.partition(".")
+            stored = names.get(stored, f"{names.get(head, head)}{dot}{rest}")
+            if stored not in columns:
                 return None
             field, wanted = find_field(file.schema_arrow, stored), find_field(types, name)
             # A column that is promoted on the way may have another order afterwards.

@@ -16,6 +16,7 @@ from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
+from hudi_pyspark.format.column_names import match_columns, with_names
 from hudi_pyspark.format.log.data_block import (
     OnlyRows,
     block_schema,
@@ -97,8 +98,14 @@ class LogDecoder:
         instant = block.instant_time or ""
         stored = stored_columns(self.schema_on_read, self.columns, instant)
         wanted = self.wanted_keys
-        only = OnlyRows(RECORD_KEY_COLUMN, wanted) if wanted is not None else None
-        decoded = decode_data_block(block, list(stored.values()), only)
+        in_block = [field.name for field in block_schema(block).fields]
+        names = match_columns(stored.values(), in_block, source=_place(block))
+        only = None
+        if wanted is not None:
+            only = OnlyRows(names.get(RECORD_KEY_COLUMN, RECORD_KEY_COLUMN), wanted)
+        decoded = decode_data_block(block, list(names.values()), only)
+        asked = {name: asked for asked, name in names.items()}
+        decoded = with_names(decoded, (asked[name] for name in decoded.schema.names))
         if self.schema_on_read is not None:
             decoded = self.schema_on_read.rename(decoded, stored, instant)
         in_avro = block.block_type is LogBlockType.AVRO_DATA_BLOCK
@@ -112,7 +119,7 @@ class LogDecoder:
             is_delete=deleting_rows(rows, self.rule),
             has_default_ordering=_default_ordering(rows, self.rule.ordering_fields),
             has_other_class=np.zeros(length, np.bool_),
-            columns=np.full(length, self._column_set(block, stored), np.int32),
+            columns=np.full(length, self._column_set(block, stored, names), np.int32),
             ordering=comparable_ordering(rows, self.rule.ordering_fields),
         )
         positions = self._positions(block, length)
@@ -157,12 +164,13 @@ class LogDecoder:
         is_wanted = is_true(pc.is_in(deleted.keys, value_set=self.wanted_keys))
         return replace(deleted.take(np.flatnonzero(is_wanted)), positions=None)
 
-    def _column_set(self, block: LogBlock, stored: Mapping[str, str]) -> int:
+    def _column_set(
+        self, block: LogBlock, stored: Mapping[str, str], names: Mapping[str, str]
+    ) -> int:
         """Return the number of the set of columns that a block's rows have."""
         # A block of partial updates has the columns of its schema; any other counts as whole.
         if not block.is_partial:
             return ALL_COLUMNS
-        names = {f.name for f in block_schema(block).fields}
         # No update changes the columns that come from the path.
         return self.column_sets.number(frozenset(n for n in stored if stored[n] in names))
 
