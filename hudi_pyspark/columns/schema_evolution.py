@@ -11,28 +11,46 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, repeat
-from hudi_pyspark.columns.text import java_text
+from hudi_pyspark.columns.casts import from_number, from_text
+from hudi_pyspark.columns.text import java_text, widened
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names, spelled
 from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeAlias
 
     from hudi_pyspark.format.timeline.internal_schema import InternalSchema, Part
 
+    _Test: TypeAlias = Callable[[pa.DataType], bool]
+    _Rules: TypeAlias = tuple[tuple[_Test, _Test, Callable[[pa.Array, pa.DataType], Any]], ...]
+
 
 def conform(
-    table: pa.Table, schema: pa.Schema, constants: Mapping[str, pa.Scalar], *, source: str
+    table: pa.Table,
+    schema: pa.Schema,
+    constants: Mapping[str, pa.Scalar],
+    *,
+    source: str,
+    casts: bool = False,
 ) -> pa.Table:
-    """Give a table exactly a schema; columns that the file lacks are null, or their constant."""
+    """Give a table exactly a schema; columns that the file lacks are null, or their constant.
+
+    With ``casts``, types that no evolution leads to are converted as well, as for a column that was
+    dropped and added again; see `casts`.
+
+    Raises:
+        SchemaEvolutionError: a column cannot be converted; ``source`` says where it is.
+    """
     if table.schema.equals(schema):
         return table
+    rules = _SCALAR_RULES + _CASTS if casts else _SCALAR_RULES
     columns = []
     for field in schema:
         index = table.schema.get_field_index(field.name)
         if index >= 0:
-            columns.append(_conform_column(table.column(index), field, source))
+            columns.append(_conform_column(table.column(index), field, source, rules))
         elif field.name in constants:
             columns.append(repeat(constants[field.name].cast(field.type), table.num_rows))
         else:
@@ -42,11 +60,13 @@ def conform(
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _conform_column(column: pa.ChunkedArray, field: pa.Field, source: str) -> pa.ChunkedArray:
+def _conform_column(
+    column: pa.ChunkedArray, field: pa.Field, source: str, rules: _Rules
+) -> pa.ChunkedArray:
     if column.type.equals(field.type):
         return column
     try:
-        chunks = [_promote(chunk, field.type) for chunk in column.chunks]
+        chunks = [_promote(chunk, field.type, rules) for chunk in column.chunks]
     except (
         pa.ArrowInvalid,
         pa.ArrowNotImplementedError,
@@ -55,7 +75,8 @@ def _conform_column(column: pa.ChunkedArray, field: pa.Field, source: str) -> pa
     ) as error:
         raise SchemaEvolutionError(
             f"{source}: column {field.name!r} is stored as {column.type}, which cannot be read as "
-            f"the table's type {field.type} ({error})"
+            f"the table's type {field.type} ({error}). Read the other columns, or write these rows "
+            "again with values of that type"
         ) from error
     return pa.chunked_array(chunks, type=field.type)
 
@@ -64,7 +85,7 @@ class _NoPromotion(TypeError):
     """Raised where no rule leads from one type to the other."""
 
 
-def _promote(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _promote(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
     """Convert an array by Hudi's rules of type promotion."""
     data_type = array.type
     if data_type.equals(target):
@@ -72,43 +93,46 @@ def _promote(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_null(data_type):
         return pa.nulls(len(array), target)
     if pa.types.is_dictionary(data_type):
-        return _promote(array.dictionary_decode(), target)
-    return _promote_nested(array, target)
+        return _promote(array.dictionary_decode(), target, rules)
+    return _promote_nested(array, target, rules)
 
 
-def _promote_nested(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _promote_nested(array: pa.Array, target: pa.DataType, rules: _Rules) -> pa.Array:
     data_type = array.type
     if pa.types.is_struct(target) and pa.types.is_struct(data_type):
-        return _promote_struct(array, target)
+        return _promote_struct(array, target, rules)
     if pa.types.is_map(target) and pa.types.is_map(data_type):
-        return _promote_map(array, target)
+        return _promote_map(array, target, rules)
     if _is_list(target) and _is_list(data_type):
         array = without_offset(array.cast(pa.list_(data_type.value_field)))
-        return _with_items(array, _promote(array.values, target.value_type), target)
-    for is_stored, is_target, convert in _SCALAR_RULES:
+        return _with_items(array, _promote(array.values, target.value_type, rules), target)
+    for is_stored, is_target, convert in rules:
         if is_stored(data_type) and is_target(target):
             return convert(array, target)
     raise _NoPromotion("no rule of schema evolution")
 
 
-def _promote_struct(array: pa.StructArray, target: pa.StructType) -> pa.Array:
+def _promote_struct(array: pa.StructArray, target: pa.StructType, rules: _Rules) -> pa.Array:
     children = []
     stored = [field.name for field in array.type]
     matched = match_names([field.name for field in target], stored)
     for field in target:
         if field.name in matched:
             child = pc.struct_field(array, [stored.index(matched[field.name])])
-            children.append(_promote(child, field.type))
+            children.append(_promote(child, field.type, rules))
         else:
             children.append(pa.nulls(len(array), field.type))
     mask = pc.is_null(array) if array.null_count else None
     return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
 
 
-def _promote_map(array: pa.MapArray, target: pa.MapType) -> pa.Array:
+def _promote_map(array: pa.MapArray, target: pa.MapType, rules: _Rules) -> pa.Array:
     array = without_offset(array)
     entries = pa.StructArray.from_arrays(
-        [_promote(array.keys, target.key_type), _promote(array.items, target.item_type)],
+        [
+            _promote(array.keys, target.key_type, rules),
+            _promote(array.items, target.item_type, rules),
+        ],
         fields=[target.key_field, target.item_field],
     )
     return _with_items(array, entries, target)
@@ -140,13 +164,6 @@ def _timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
 def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     # A direct cast requires digits for every integer of the type; this one only for the values.
     return pc.cast(pc.cast(array, pa.decimal128(20, 0)), target)
-
-
-def _floating(array: pa.Array, target: pa.DataType) -> pa.Array:
-    if array.type.bit_width > target.bit_width:
-        raise _NoPromotion("it would lose digits")
-    # Hudi widens a float through its text: 0.1f becomes 0.1, not 0.10000000149011612.
-    return pc.cast(pc.cast(array, pa.string()), target)
 
 
 _is_bytes = any_of(
@@ -185,7 +202,7 @@ def _is_vector(data_type: pa.DataType) -> bool:
 
 
 # Tests of the stored type and of the target, and the conversion. The first rule that fits is used.
-_SCALAR_RULES = (
+_SCALAR_RULES: _Rules = (
     (_is_bytes, _is_bytes, pc.cast),
     (_is_bytes, _is_vector, _vector),
     (pa.types.is_timestamp, pa.types.is_timestamp, _timestamp),
@@ -195,9 +212,9 @@ _SCALAR_RULES = (
     (_is_local_timestamp, pa.types.is_int64, lambda array, target: array.view(target)),
     (pa.types.is_time, pa.types.is_integer, pc.cast),  # Spark has no type for a time of day
     (pa.types.is_integer, pa.types.is_floating, partial(pc.cast, safe=False)),
-    (pa.types.is_floating, pa.types.is_floating, _floating),
+    (pa.types.is_float32, pa.types.is_float64, lambda array, _: widened(array)),
     (pa.types.is_integer, pa.types.is_decimal, _integer_to_decimal),
-    (pa.types.is_floating, pa.types.is_decimal, pc.cast),  # unsafe, it would turn overflows into 0
+    (pa.types.is_floating, pa.types.is_decimal, from_number),
     (pa.types.is_decimal, pa.types.is_decimal, pc.cast),
     (pa.types.is_date, pa.types.is_date, pc.cast),
     (pa.types.is_integer, pa.types.is_string, pc.cast),
@@ -209,6 +226,20 @@ _SCALAR_RULES = (
         pa.types.is_string,
         lambda array, _: java_text(array),
     ),
+)
+
+_is_number = any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+# Those of a column that was dropped and added again. Where Apache Hudi itself converts values in
+# one way from Parquet and in another from Avro, or by the session's time zone, there is no rule:
+# between times and numbers, and between times, dates and text.
+_CASTS: _Rules = (
+    (
+        any_of(pa.types.is_string, pa.types.is_large_string),
+        any_of(_is_number, pa.types.is_boolean, pa.types.is_date),
+        from_text,
+    ),
+    (pa.types.is_floating, pa.types.is_floating, partial(pc.cast, safe=False)),
+    (any_of(_is_number, pa.types.is_boolean), any_of(_is_number, pa.types.is_boolean), from_number),
 )
 
 

@@ -128,14 +128,69 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
 
 def java_text(array: pa.Array) -> pa.Array:
     """Convert a float64 or float32 array to text, for columns that became text."""
-    is_double = pa.types.is_float64(array.type)
-    values = array.to_pylist()
-    texts = [None if v is None else _java_text(v, is_double=is_double) for v in values]
+    if pa.types.is_float32(array.type):
+        digits = map(repr, widened(array).to_pylist())  # those of the float, which are fewer
+    else:
+        digits = map(_double_digits, array.to_pylist())
+    texts = [
+        None if v is None else _java_text(v, d)
+        for v, d in zip(array.to_pylist(), digits, strict=True)
+    ]
     return pa.array(texts, pa.string())
 
 
-def _java_text(value: float, *, is_double: bool) -> str:
-    """Format the shortest decimal digits that identify a value as Java does."""
+def widened(array: pa.Array) -> pa.Array:
+    """Convert floats to doubles by way of their text, as Java up to 18 prints it.
+
+    So 0.1f becomes 0.1, not 0.10000000149011612. Java 19 and later print the fewest digits that
+    identify a float. Earlier ones, with which Apache Hudi is built and tested, print other digits
+    of the smallest floats and of whole numbers beyond 2**25, which this does too. They also do so
+    for some powers of two and some floats near 10**25, which have the fewest digits here.
+
+    Source: ``Float.toString`` of Java 17, compared for twenty million floats.
+    """
+    shortest = pc.cast(pc.cast(array, pa.string()), pa.float64())
+    floats = np.asarray(pc.fill_null(array, 0)).astype(np.float64)
+    sizes, exponents = np.abs(floats), np.frexp(floats)[1] - 1
+    is_whole = (exponents > _FLOAT_BITS) & (exponents < _LONG_BITS)
+    is_tiny = (sizes > 0) & (sizes < np.finfo(np.float32).tiny)
+    if not (is_whole | is_tiny).any():
+        return shortest
+    values = np.asarray(pc.fill_null(shortest, 0)).copy()
+    steps = [10 ** _lost_digits(e - _FLOAT_BITS - 1) for e in range(_FLOAT_BITS + 1, _LONG_BITS)]
+    step = np.array(steps)[exponents[is_whole] - _FLOAT_BITS - 1]
+    whole = (sizes[is_whole].astype(np.int64) + step // 2) // step * step
+    values[is_whole] = np.copysign(whole, floats[is_whole])
+    nearest = np.array([float(f"{value:.1e}") for value in floats[is_tiny]])
+    is_kept = (nearest.astype(np.float32) != floats[is_tiny]) | (sizes[is_tiny] == _TENTH)
+    values[is_tiny] = np.where(is_kept, values[is_tiny], nearest)
+    return pc.if_else(array.is_valid(), pa.array(values), None)
+
+
+def _lost_digits(exponent: int) -> int:
+    """Return how many digits a power of two has beyond the first."""
+    return int(exponent * math.log10(2))
+
+
+_FLOAT_BITS, _DOUBLE_BITS, _LONG_BITS = 24, 53, 63
+_TENTH = float(np.float32(1e-43))  # Java takes it for a larger number at first
+
+
+def _double_digits(value: float | None) -> str:
+    """Return the digits of a double as Java prints them."""
+    if value is None or not math.isfinite(value):
+        return ""
+    exponent = math.frexp(value)[1] - 1
+    if _DOUBLE_BITS < exponent < _LONG_BITS:
+        step = 10 ** _lost_digits(exponent - _DOUBLE_BITS - 1)
+        return str((abs(int(value)) + step // 2) // step * step)
+    # Java prints two digits at least, and of two digits the nearest: 4.9E-324, Python's 5e-324.
+    nearest = f"{value:.1e}"
+    return nearest if float(nearest) == value else repr(value)
+
+
+def _java_text(value: float, shortest: str) -> str:
+    """Format the decimal digits of a value, which Python has printed, as Java does."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -143,13 +198,6 @@ def _java_text(value: float, *, is_double: bool) -> str:
     if value == 0:
         return "-0.0" if math.copysign(1, value) < 0 else "0.0"
     sign = "-" if value < 0 else ""
-    # Java prints two digits at least, and of two digits the nearest: 4.9E-324, Python's 5e-324.
-    nearest = f"{value:.1e}"
-    if is_double:
-        shortest = nearest if float(nearest) == value else repr(value)
-    else:
-        is_exact = float(np.float32(nearest)) == value
-        shortest = nearest if is_exact else np.format_float_scientific(np.float32(value))
     # Its significant digits, without zeros at the ends, and the exponent of the first of them.
     mantissa, _, exponent_text = shortest.lstrip("-").partition("e")
     whole, _, fraction = mantissa.partition(".")

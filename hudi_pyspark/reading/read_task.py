@@ -113,7 +113,7 @@ def _logged_image(logged: pa.Table, name: str, images: pa.Schema, source: str) -
     stored = as_one_array(logged.column(name))
     target = pa.schema([pa.field("image", pa.struct(list(images)))])
     rows = repair_timestamps(pa.table({"image": stored}), target, in_avro=True)
-    rows = conform(rows, target, {}, source=source)
+    rows = conform(rows, target, {}, source=source, casts=True)
     return as_one_array(rows.column("image"))
 
 

@@ -264,7 +264,7 @@ def read_base_rows(
             table = shared.schema_on_read.rename(stored_table, stored, base.instant_time)
         _check_partition_columns(task, table, base.path)
         table = repair_timestamps(table, repairable)
-        rows = conform(table, task.working, task.partition.constants, source=base.path)
+        rows = conform(table, task.working, task.partition.constants, source=base.path, casts=True)
         if task.file_slice.log_files:
             rows = with_record_key(rows, shared.key_fields)
             if keys is not None:

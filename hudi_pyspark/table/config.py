@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError, UnsupportedVersionError
 from hudi_pyspark.format.column_names import spelled_path
@@ -177,23 +177,13 @@ class TableConfig:
 
 def spelled_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
     """Return a table's properties with ordering and partition fields as its schema spells them."""
-
     # Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``.
-    def spell(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(spelled_path(name, schema) for name in names)
-
-    partition_fields, ordering_fields = (
-        spell(config.partition_fields),
-        spell(config.ordering_fields),
-    )
-    if (partition_fields, ordering_fields) == (config.partition_fields, config.ordering_fields):
-        return config
-    return replace(
-        config,
-        ordering_fields=ordering_fields,
-        partition_fields=partition_fields,
-        timestamp_partition_fields=spell(config.timestamp_partition_fields),
-    )
+    names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
+    spelled: dict[str, Any] = {
+        name: tuple(spelled_path(f, schema) for f in getattr(config, name)) for name in names
+    }
+    is_same = all(getattr(config, name) == fields for name, fields in spelled.items())
+    return config if is_same else replace(config, **spelled)
 
 
 def has_completion_times(version: int) -> bool:

@@ -8,7 +8,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, StorageError, UnsupportedTableError
@@ -18,6 +17,7 @@ from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS
 from hudi_pyspark.format.log.log_file import frame_log_file
+from hudi_pyspark.format.parquet.checked_file import open_parquet
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.storage.remote_file import failures_of
 from hudi_pyspark.table.config import METADATA_FOLDER
@@ -176,7 +176,7 @@ def _history_files(view: TableView) -> list[str]:
 
 _AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
 _FOOTER_READERS: Mapping[str, Callable[[Any], pa.Schema]] = {
-    ".parquet": pq.read_schema,
+    ".parquet": lambda file: open_parquet(file, verify_checksums=False).schema_arrow,
     ".orc": lambda file: orc.ORCFile(file).schema,
 }
 

@@ -4,16 +4,27 @@ pyarrow finds columns by the names in the schema and does not compare them with 
 chunks, so a damaged name is a column that the file lacks. It passes over pages of a type that it
 does not know, and ends with the shortest column. It ends the process where it is asked for the
 statistics of a chunk whose type contradicts the schema.
+
+Types are those of the Parquet schema. Writers on Arrow put their own types into the footer, too,
+such as views, durations and extensions, which Apache Hudi does not look at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from inspect import signature
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+_ARROW_SCHEMA = b"ARROW:schema"
+_NOT_ARROW_SCHEMA = _ARROW_SCHEMA.lower()  # of the same length
+_TYPE_OPTIONS = (
+    {"arrow_extensions_enabled": False}  # pyarrow before 21 knows no extensions of Parquet's own
+    if "arrow_extensions_enabled" in signature(pq.ParquetFile).parameters
+    else {}
+)
 # What follows the path of a column in Thrift's compact protocol: an int32, GZIP, then an int64.
 _GZIP_CODEC = b"\x15\x04\x16"
 
@@ -24,7 +35,10 @@ def open_parquet(
     """Open a file so that a changed byte in a page or a name is an error."""
     # Pages of GZIP are not compared with Parquet's checksums: decompression has its own. Raises
     # pyarrow.ArrowInvalid, OSError or UnicodeDecodeError where the footer contradicts itself.
+    options = {**_TYPE_OPTIONS, **options}
     file = pq.ParquetFile(source, **options)
+    if _ARROW_SCHEMA in (file.metadata.metadata or {}):
+        file = pq.ParquetFile(source, metadata=_without_arrow_schema(file.metadata), **options)
     if file.num_row_groups:
         schema, row_group = file.schema, file.metadata.row_group(0)
         if row_group.num_columns != len(schema):
@@ -41,6 +55,25 @@ def open_parquet(
     return pq.ParquetFile(
         source, metadata=file.metadata, page_checksum_verification=True, **options
     )
+
+
+def _without_arrow_schema(metadata: pq.FileMetaData) -> pq.FileMetaData:
+    """Return a footer in which pyarrow does not find its own types."""
+    value = metadata.metadata[_ARROW_SCHEMA]
+    footer = _serialized(metadata)
+    # Values of the file may be the same bytes, but no value follows the key in this way.
+    entry = footer.rindex(value, 0)
+    key = footer.rindex(_ARROW_SCHEMA, 0, entry)
+    return pq.read_metadata(
+        pa.BufferReader(footer[:key] + _NOT_ARROW_SCHEMA + footer[key + len(_ARROW_SCHEMA) :])
+    )
+
+
+def _serialized(metadata: pq.FileMetaData) -> bytes:
+    sink = pa.BufferOutputStream()
+    metadata.write_metadata_file(sink)
+    footer: bytes = sink.getvalue().to_pybytes()
+    return footer
 
 
 def read_columns(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
@@ -68,9 +101,7 @@ def _is_gzip(metadata: pq.FileMetaData) -> bool:
     """Decide whether all column chunks are compressed with GZIP."""
     # pyarrow 26 ends the process where its property of the codec finds an unknown one. So the
     # codecs are looked up in the bytes of the footer: each follows the path of its column.
-    sink = pa.BufferOutputStream()
-    metadata.write_metadata_file(sink)
-    footer, position = sink.getvalue().to_pybytes(), 0
+    footer, position = _serialized(metadata), 0
     names = [metadata.schema.column(leaf).name.encode() for leaf in range(metadata.num_columns)]
     for name in names * metadata.num_row_groups:
         position = footer.find(name + _GZIP_CODEC, position) + 1

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import is_true
-from hudi_pyspark.format.parquet.checked_file import check_row_count
+from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
 from hudi_pyspark.storage.remote_file import RemoteFile, coalesce, prefetch
@@ -32,7 +32,6 @@ _FEWEST_BYTES = 1 << 16  # uncompressed, of a column on average: smaller ones ha
 _ROWS_OF_PAGE = 20_000  # at most, by parquet-mr's default: how many pages some rows may be in
 _MOST_PAGES = 0.7  # of all pages, or of their bytes; above that, reading them all is as fast
 _BATCH_ROWS = 1 << 14
-_ARROW_SCHEMA = b"ARROW:schema"  # types of pyarrow's own, for all columns together
 
 
 def read_keyed_rows(
@@ -49,7 +48,6 @@ def read_keyed_rows(
         not others
         or 1 - (1 - share_of_page) ** len(keys) > _MOST_PAGES  # keys may be anywhere
         or row_group.total_byte_size < _FEWEST_BYTES * metadata.num_columns
-        or _ARROW_SCHEMA in (metadata.metadata or {})
     ):
         return None
     file.prefetch([group], [RECORD_KEY_COLUMN])
@@ -119,7 +117,9 @@ def _choose_pages(leaves: Sequence[ColumnPages], rows: Rows) -> list[Mask]:
 
 
 def _read_column(small_file: bytes, rows: int) -> pa.ChunkedArray:
-    with pq.ParquetFile(pa.BufferReader(small_file), coerce_int96_timestamp_unit="us") as parquet:
+    with open_parquet(
+        pa.BufferReader(small_file), verify_checksums=False, coerce_int96_timestamp_unit="us"
+    ) as parquet:
         column = parquet.read(use_threads=False).column(0)
     if len(column) != rows:
         raise ParquetPagesError(f"pages of {rows} rows have {len(column)}")

@@ -110,7 +110,7 @@ class LogDecoder:
             decoded = self.schema_on_read.rename(decoded, stored, instant)
         in_avro = block.block_type is LogBlockType.AVRO_DATA_BLOCK
         decoded = repair_timestamps(decoded, self._repairable, in_avro=in_avro)
-        rows = conform(decoded, self.schema, self.constants, source=_place(block))
+        rows = conform(decoded, self.schema, self.constants, source=_place(block), casts=True)
         rows = with_record_key(rows, self.key_fields)
         if wanted is not None:
             rows = rows.filter(pc.is_in(rows.column(RECORD_KEY_COLUMN), value_set=wanted))
