@@ -27,7 +27,7 @@ from hudi_pyspark.reading.slice_reader import log_decoder
 from hudi_pyspark.table.live_blocks import scan_blocks
 from hudi_pyspark.table.merge_mode import resolve_merge_rule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.table.schema import in_microseconds
+from hudi_pyspark.table.schema import as_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -126,7 +126,7 @@ def _record_columns(view: TableView, files: Sequence[SalvagedLog]) -> pa.Schema:
     fields = {} if is_cdc else {field.name: field for field in known_schema(view)}
     for block in data_blocks:
         for field in block.rows.schema if block.rows is not None else ():
-            fields.setdefault(field.name, in_microseconds(field))
+            fields.setdefault(field.name, as_shown(field))
     return pa.schema(list(fields.values()))
 
 

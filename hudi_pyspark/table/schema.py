@@ -11,7 +11,13 @@ import pyarrow as pa
 from pyarrow import orc
 
 from hudi_pyspark.errors import CorruptTableError, HudiError, StorageError, UnsupportedTableError
-from hudi_pyspark.format.avro.schema import MILLISECONDS, arrow_schema, column_type, parse_schema
+from hudi_pyspark.format.avro.schema import (
+    MILLISECONDS,
+    VARIANT,
+    arrow_schema,
+    column_type,
+    parse_schema,
+)
 from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
@@ -53,7 +59,7 @@ def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
             f"{view.storage.describe('')} has no schema yet: no commit has completed and "
             "hoodie.table.create.schema is not set. Write to the table first"
         )
-    shown = pa.schema([in_microseconds(field) for field in schema])
+    shown = pa.schema([as_shown(field) for field in schema])
     schema = _with_meta_columns(shown, view)
     if not view.config.drop_partition_columns:
         return schema
@@ -80,17 +86,21 @@ def _table_columns(text: str) -> pa.Schema:
     )
 
 
-def in_microseconds(field: pa.Field) -> pa.Field:
-    """Return a column with its timestamps in Spark's unit, marked where they are milliseconds."""
-    data_type = field.type
+def as_shown(field: pa.Field) -> pa.Field:
+    """Return a column as a table shows it: it may be null, and so may all fields in it.
+
+    Timestamps have Spark's unit, and are marked where the table's schema counts milliseconds. A
+    writer may declare a column that older rows lack as not null.
+    """
+    field, data_type = field.with_nullable(True), field.type  # noqa: FBT003
     if pa.types.is_timestamp(data_type) and data_type.unit == "ms":
         return field.with_type(pa.timestamp("us", data_type.tz)).with_metadata(MILLISECONDS)
-    if pa.types.is_struct(data_type):
-        return field.with_type(pa.struct([in_microseconds(part) for part in data_type]))
+    if pa.types.is_struct(data_type) and data_type != VARIANT:
+        return field.with_type(pa.struct([as_shown(part) for part in data_type]))
     if pa.types.is_list(data_type):
-        return field.with_type(pa.list_(in_microseconds(data_type.value_field)))
+        return field.with_type(pa.list_(as_shown(data_type.value_field)))
     if pa.types.is_map(data_type):
-        return field.with_type(pa.map_(data_type.key_field, in_microseconds(data_type.item_field)))
+        return field.with_type(pa.map_(data_type.key_field, as_shown(data_type.item_field)))
     return field
 
 

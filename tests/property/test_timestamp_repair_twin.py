@@ -16,7 +16,7 @@ from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
 from hudi_pyspark.format.avro.decoder import decode_records
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
-from hudi_pyspark.table.schema import in_microseconds
+from hudi_pyspark.table.schema import as_shown
 
 # Leaf types by the type in the file: those that the table may have, and how a stored number becomes
 # microseconds (T1, T2, T3 in their order); None for a column that is not of timestamps.
@@ -147,9 +147,7 @@ def test_columns_are_read_as_the_twin_reads_each_value(data):
     stored = decode_records(
         parse_schema(json.dumps(of_file)), b"".join(encoded), starts.astype(np.int64), ends
     )
-    wanted = pa.schema(
-        [in_microseconds(f) for f in arrow_schema(parse_schema(json.dumps(of_table)))]
-    )
+    wanted = pa.schema([as_shown(f) for f in arrow_schema(parse_schema(json.dumps(of_table)))])
     in_parquet = through_parquet(stored)
     for table, factors in ((stored, FACTORS_IN_AVRO), (in_parquet, FACTORS)):
         in_avro = factors is FACTORS_IN_AVRO
