@@ -3,7 +3,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from hudi_pyspark.columns.text import java_text
+from hudi_pyspark.columns.text import java_text, widened
 
 # As the documentation of java.lang.Double and java.lang.Float has them, or follows from its rules:
 # shortest digits that identify the value, at least one after the point, "E" outside [10^-3, 10^7).
@@ -56,6 +56,21 @@ FLOATS = [
     (math.nan, "NaN"),
 ]
 
+# Floats whose digits Java 17 prints in another way than the fewest that identify them, and the
+# doubles that it parses these digits as: Double.valueOf(Float.toString(f)).
+OF_JAVA_17 = [
+    (1.401298464324817e-45, 1.4e-45),
+    (2.802596928649634e-45, 2.8e-45),
+    (9.809089250273719e-45, 9.8e-45),
+    (9.949219096706201e-44, 1e-43),
+    (33554436.0, 33554436.0),
+    (-3998896896.0, -3998896900.0),
+    (11385061376.0, 11385061400.0),
+    (-2461119545344.0, -2461119550000.0),
+    (138429610000000000.0, 138429613000000000.0),
+    (9.2233714871e18, 9.2233715e18),
+]
+
 
 @pytest.mark.parametrize(("value", "text"), DOUBLES, ids=[text for _, text in DOUBLES])
 def test_double_reads_as_in_java(value, text):
@@ -65,6 +80,20 @@ def test_double_reads_as_in_java(value, text):
 @pytest.mark.parametrize(("value", "text"), FLOATS, ids=[text for _, text in FLOATS])
 def test_float_reads_as_in_java(value, text):
     assert java_text(pa.array([value, None], pa.float32())).to_pylist() == [text, None]
+
+
+@pytest.mark.parametrize(("value", "double"), OF_JAVA_17)
+def test_float_becomes_the_double_of_its_digits_in_java(value, double):
+    floats = pa.array([value, None, 0.1, -value], pa.float32())
+    assert widened(floats).to_pylist() == [double, None, 0.1, -double]
+    assert float(java_text(floats)[0].as_py()) == double
+
+
+def test_float_that_is_not_finite_or_zero_keeps_its_sign():
+    found = widened(pa.array([math.inf, -math.inf, -0.0, math.nan], pa.float32())).to_pylist()
+    assert found[:3] == [math.inf, -math.inf, 0.0]
+    assert math.copysign(1, found[2]) == -1
+    assert math.isnan(found[3])
 
 
 def test_nothing_stays_nothing():
