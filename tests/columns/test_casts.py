@@ -20,7 +20,7 @@ TEXTS = ["1", "-7", " 42 ", "1.5", "abc", "", "99999999999", "1e3", "NaN", "2024
          "2024-2-9", "1.5f", "0.005", "t", "-0.995", "Infinity",
          "1969-12-31T23:59:59", None]  # fmt: skip
 DECIMAL, LONG_DECIMAL = pa.decimal128(10, 2), pa.decimal128(24, 8)
-OF_TEXTS: dict[pa.DataType, dict[str, Any]] = {
+OF_TEXTS: dict[pa.DataType, dict[str | None, Any]] = {
     pa.bool_(): {"1": True, "true": True, "t": True},
     pa.int32(): {"1": 1, "-7": -7, " 42 ": 42, "1.5": 1, "+5": 5, "0.005": 0, "-0.995": 0},
     pa.int64(): {
