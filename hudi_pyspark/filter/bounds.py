@@ -24,7 +24,6 @@ from hudi_pyspark.filter.predicate import (
     columns_of,
     conjuncts,
 )
-from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ def wanted_record_keys(
     fields = config.record_key_fields
     if not fields or config.key_generator not in _KEYS_OF_FIELDS:
         return None
-    texts = [_listed_texts(parts, spelled_path(name, schema), schema) for name in fields]
+    texts = [_listed_texts(parts, name, schema) for name in fields]
     known = [text for text in texts if text is not None]
     if len(known) < len(fields) or prod(map(len, known)) > _MOST_KEYS:
         return None
