@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.format.column_names import spelled_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,11 +21,7 @@ if TYPE_CHECKING:
 
 
 def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array:
-    """Return a column, or a nested field by its dotted name, as one array.
-
-    Names match without case where they do not match exactly.
-    """
-    name = name if name in table.schema.names else spelled_path(name, table.schema)
+    """Return a column, or a nested field by its dotted name, as one array."""
     head, *path = name.split(".")
     if name in table.schema.names:
         head, path = name, []

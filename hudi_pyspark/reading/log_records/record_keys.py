@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import as_one_array, field_array
 from hudi_pyspark.columns.text import java_text
 from hudi_pyspark.errors import CorruptTableError
+from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
     """Return the record key of each row, as Hudi's key generators make it."""
     # The key of one field is its text. Several fields are ``field:text`` joined by commas, with
     # null and empty text spelt out. CorruptTableError: all of a row are null or empty.
-    texts = [_java_text(field_array(table, name, role="record key field")) for name in key_fields]
+    texts = [
+        _java_text(field_array(table, spelled_path(name, table.schema), role="record key field"))
+        for name in key_fields
+    ]
     if len(texts) == 1:
         _check_named(pc.is_null(texts[0]), key_fields)
         return texts[0]

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_true
 from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -300,7 +301,7 @@ def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValue
 
 def ordering_field(table: pa.Table, name: str) -> pa.Array:
     """Return the values of an ordering field as they are in the table."""
-    return field_array(table, name, role="ordering field")
+    return field_array(table, spelled_path(name, table.schema), role="ordering field")
 
 
 def comparable(values: pa.Array, name: str) -> pa.Array:
