@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import SchemaEvolutionError
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
@@ -48,21 +46,6 @@ def _by_lower_case(names: Iterable[str]) -> dict[str, list[str]]:
     for name in names:
         found.setdefault(name.lower(), []).append(name)
     return found
-
-
-def match_columns(wanted: Iterable[str], stored: Collection[str], *, source: str) -> dict[str, str]:
-    """Map wanted columns to those of a file; see `match_names`.
-
-    Raises:
-        SchemaEvolutionError: the file has a wanted column under several names.
-    """
-    try:
-        return match_names(wanted, stored)
-    except AmbiguousNamesError as error:
-        raise SchemaEvolutionError(
-            f"{source}: column {error}. Apache Hudi cannot read such a file either: write it again "
-            "with one of the columns, or rename one of them in the table"
-        ) from error
 
 
 def spelled(name: str, names: Collection[str]) -> str | None:

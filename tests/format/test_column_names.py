@@ -1,8 +1,9 @@
 import pyarrow as pa
 import pytest
 
+from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.errors import SchemaEvolutionError
-from hudi_pyspark.format.column_names import match_columns, match_names, spelled_path
+from hudi_pyspark.format.column_names import match_names, spelled_path
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.errors import (
     CorruptAvroError,
     CorruptBaseFileError,
@@ -21,7 +22,7 @@ from hudi_pyspark.errors import (
     UnsupportedTableError,
 )
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.column_names import match_columns, with_names
+from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.data_block import decode_hfile_records

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
+from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
-from hudi_pyspark.format.column_names import match_columns, with_names
+from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
 from hudi_pyspark.storage.remote_file import failures_of
 

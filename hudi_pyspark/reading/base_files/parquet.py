@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.filter.bounds import keys_array
-from hudi_pyspark.format.column_names import match_columns, with_names
+from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows

@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_true
+from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
-from hudi_pyspark.format.column_names import match_columns, with_names
+from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.log.data_block import (
     OnlyRows,
     block_schema,
