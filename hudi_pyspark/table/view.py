@@ -38,6 +38,7 @@ class TableView:
 
     history: CommitHistory  # the table's commits, archived ones included
     listing: FileListing
+    _unlisted: TableView | None = None  # the same state, which keeps what no listing changes
 
     @property
     def storage(self) -> Storage:
@@ -61,7 +62,7 @@ class TableView:
 
     def with_listing(self, listing: FileListing) -> TableView:
         """Return the same state of the table with another source of its files."""
-        return replace(self, listing=listing)
+        return replace(self, listing=listing, _unlisted=self._unlisted or self)
 
     @property
     def commits(self) -> tuple[Instant, ...]:
@@ -91,6 +92,8 @@ class TableView:
     @cached_property
     def data_file_schema(self) -> pa.Schema | None:
         """Schema of the newest data file that can be read, meta columns included."""
+        if self._unlisted is not None:
+            return self._unlisted.data_file_schema
         return newest_data_file_schema(self.storage, self.commit_metadata)
 
 
