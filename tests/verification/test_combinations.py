@@ -13,7 +13,6 @@ from verification.index_combinations.combinations import (
     try_combinations,
 )
 
-
 # As Apache Hudi logs it, for a range whose begin is archived.
 pytestmark = pytest.mark.filterwarnings("ignore:incremental query of:UserWarning")
 
