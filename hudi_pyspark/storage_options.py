@@ -181,12 +181,12 @@ def _parse(name: str, value: Value, argument: str) -> Value:
         try:
             number = float(value)
         except ValueError:
-            raise InvalidOptionError(f"storage option {name} is {value!r}; give a number") from None
+            raise InvalidOptionError(f"storage option {name}: give a number") from None
         return int(number) if number.is_integer() else number
     if argument in _SWITCHES:
         text = str(value).strip().lower()
         if text not in ("true", "false"):
-            raise InvalidOptionError(f"storage option {name} is {value!r}; give true or false")
+            raise InvalidOptionError(f"storage option {name}: give true or false")
         return (text == "true") != (name.lower() == _OPPOSITE)
     return str(value)
 

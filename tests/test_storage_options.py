@@ -115,8 +115,8 @@ def test_storage_options_are_told_from_read_options():
             "unknown storage option 'acess_key' for s3; did you mean access_key",
         ),
         ({"aws_access_key_id": "a"}, "did you mean fs.s3.awsaccesskeyid"),
-        ({"anonymous": "perhaps"}, "anonymous is 'perhaps'; give true or false"),
-        ({"connect_timeout": "soon"}, "connect_timeout is 'soon'; give a number"),
+        ({"anonymous": "perhaps"}, "option anonymous: give true or false"),
+        ({"connect_timeout": "soon"}, "option connect_timeout: give a number"),
         ({"access_key": "very-secret", "fs.s3a.access.key": "other"}, "contradicts"),
     ],
 )

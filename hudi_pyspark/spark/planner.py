@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 
 
-@dataclass
+@dataclass(repr=False)  # the options may contain secrets
 class _InspectionReader(DataSourceReader):
     """A reader of one inspection table, on an executor: files may be too large for the driver."""
 

@@ -14,6 +14,7 @@ from hudi_pyspark.errors import StorageError
 from hudi_pyspark.storage.protocol import FileInfo
 
 _T = TypeVar("_T")
+_MARK = 0xA7  # of bytes that have not come
 
 
 class OpenFile(Protocol):
@@ -71,8 +72,42 @@ class ArrowFileSystem(FileSystem):
         ]
 
     def open(self, path: str) -> OpenFile:
-        file: OpenFile = self._arrow.open_input_file(path)
-        return file
+        file = self._arrow.open_input_file(path)
+        opened: OpenFile = file if self._arrow.type_name != "s3" else S3File(file)
+        return opened
+
+
+class S3File(OpenFile):
+    """A file of S3, of which pyarrow passes on as many bytes as were asked for, came they or not.
+
+    What an answer lacks is whatever the memory held, so the last byte shows whether it came.
+    """
+
+    def __init__(self, file: Any) -> None:  # noqa: ANN401  (pyarrow has no types)
+        self._file = file
+
+    def size(self) -> int:
+        size: int = self._file.size()
+        return size
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Read bytes of the file; ConnectionError where the answer is shorter."""
+        nbytes = min(nbytes, self.size() - offset)
+        content = self._marked(nbytes, offset, _MARK)
+        if nbytes > 0 and content[-1] == _MARK:  # one byte of 256 is that, indeed
+            last = self._marked(1, offset + nbytes - 1, _MARK ^ 0xFF)
+            if last[0] != _MARK:
+                raise ConnectionError(f"fewer than {nbytes} bytes came from {offset} on")
+        return bytes(content)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _marked(self, nbytes: int, offset: int, mark: int) -> bytearray:
+        content = bytearray(max(nbytes, 0))
+        content[-1:] = bytes([mark]) if nbytes > 0 else b""
+        count = self._file.get_stream(offset, nbytes).readinto(content) if nbytes > 0 else 0
+        return content[:count]
 
 
 class FsspecFileSystem(FileSystem):

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import MissingFileError
+from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
+from hudi_pyspark.table.config import METADATA_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.storage import FileInfo, Storage
     from hudi_pyspark.table.config import TableConfig
 
 # Actions whose completion makes data visible. A pending clustering is among them. A pending
@@ -136,7 +137,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
 
 def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
     instants = []
-    for file in storage.list_directory(config.timeline_folder):
+    for file in _timeline_entries(storage, config):
         if file.is_directory:
             continue
         try:
@@ -145,6 +146,23 @@ def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
             continue
         instants.append(instant)
     return instants
+
+
+def _timeline_entries(storage: Storage, config: TableConfig) -> list[FileInfo]:
+    """List the timeline's folder; StorageError where a store lists nothing that must be there.
+
+    A store, or a proxy before it, may answer without a list, which looks like an empty folder.
+    """
+    folder = config.timeline_folder
+    entries = storage.list_directory(folder)
+    if entries or storage.is_local:
+        return entries
+    entries = storage.list_directory(folder)
+    # A new table on a store has an empty timeline, or none, but its properties.
+    if not entries and not storage.list_directory(METADATA_FOLDER):
+        problem = "the store lists nothing here, twice, although hoodie.properties is there"
+        raise StorageError(storage.describe(folder), problem, 2)
+    return entries
 
 
 def instant_path(instant: Instant, config: TableConfig) -> str:

@@ -103,15 +103,23 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if fault == "delay":
             time.sleep(LONG)
-        self._pass_on(is_cut=fault == "cut")
+        if fault == "empty" and "list-type" in self.path:
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self._pass_on(is_cut=fault == "cut", is_short=fault == "short")
 
-    def _pass_on(self, *, is_cut: bool) -> None:
+    def _pass_on(self, *, is_cut: bool, is_short: bool) -> None:
         with closing(http.client.HTTPConnection(self.server.target)) as connection:
             # The signature holds for the name under which the client knows the server: its checks
             # are those of the target.
             connection.request(self.command, self.path, headers=dict(self.headers))
             answer = connection.getresponse()
             body = answer.read()
+        if is_short and self.command == "GET":  # and says so
+            body = body[: len(body) // 2]
+            answer.headers.replace_header("Content-Length", str(len(body)))
         self.send_response(answer.status)
         for name in self.passed_on:
             if answer.headers.get(name):

@@ -226,3 +226,42 @@ def test_files_come_in_order_and_the_missing_one_is_named(s3):
 )
 def test_neighbours_are_one_request(spans, most, ranges):
     assert coalesce(spans, hole=5, most=most) == ranges
+
+
+def test_answers_that_are_shorter_than_asked_are_asked_for_again(s3):
+    def two_of_five(request, is_file):
+        return "short" if is_file and request % 5 < 2 else NONE
+
+    with fail_between(s3.endpoint, two_of_five) as proxy:
+        assert table(proxy, attempts=12).scan().count() == ROWS
+    assert "short" in proxy.failed
+
+
+def test_answers_that_are_always_too_short_are_an_error_of_the_storage(s3):
+    with fail_between(s3.endpoint, always("short", only_files=True)) as proxy:
+        storage = ArrowStorage.parse(f"s3://lake/{MOR}", options(proxy.endpoint, attempts=2))
+        with pytest.raises(StorageError, match=r"fewer than \d+ bytes came.*2 attempts"):
+            storage.read_bytes(".hoodie/hoodie.properties")
+
+
+@pytest.mark.parametrize("last", [0xA6, 0xA7, 0xA8])
+def test_last_byte_of_a_file_may_be_any(tmp_path, last):
+    content = b"0123456789" + bytes([last])
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t/f").write_bytes(content)
+    with serve(tmp_path) as server:
+        storage = ArrowStorage.parse("s3://lake/t", options(server.endpoint))
+        assert storage.read_bytes("f") == content
+
+
+def test_empty_answer_to_a_listing_of_the_timeline_is_no_empty_table(s3):
+    def first_listing(request, is_file):
+        return NONE if is_file or request != 3 else "empty"
+
+    with fail_between(s3.endpoint, first_listing) as proxy:
+        assert table(proxy).scan().count() == ROWS
+    with (
+        fail_between(s3.endpoint, always("empty")) as proxy,
+        pytest.raises(StorageError, match="the store lists nothing here"),
+    ):
+        table(proxy)
