@@ -68,9 +68,30 @@ def _quoted(texts: pa.Array) -> pa.Array:
 
 def _timestamp(values: pa.Array) -> pa.Array:
     zone = "Z" if values.type.tz else ""
-    plain = values.cast(pa.timestamp("us"))
-    text = pc.replace_substring(plain.cast(pa.string()), " ", "T")
+    text = pc.replace_substring(_time(values), " ", "T")
     return pc.binary_join_element_wise('"', text, zone, '"', "")
+
+
+def _time(values: pa.Array) -> pa.Array:
+    """Print dates, or timestamps in UTC with microseconds, of any year."""
+    is_date = pa.types.is_date(values.type)
+    plain = values.cast(pa.date32() if is_date else pa.timestamp("us"))
+    texts = plain.cast(pa.string())
+    if pc.any(pc.starts_with(texts, "<")).as_py():  # a year that Arrow does not print
+        times = np.asarray(plain.fill_null(0).view(pa.int32() if is_date else pa.int64()))
+        shown = np.datetime_as_string(times.astype(f"datetime64[{'D' if is_date else 'us'}]"))
+        spaced = pc.replace_substring(pa.array(shown, pa.string()), "T", " ")
+        texts = pc.if_else(plain.is_valid(), spaced, None)
+    return texts
+
+
+def scalar_text(value: pa.Scalar) -> str:
+    """Print a value as `str` prints its Python value, which a year beyond 9999 does not have."""
+    data_type = value.type
+    if not pa.types.is_date(data_type) and not pa.types.is_timestamp(data_type):
+        return str(value.as_py())
+    zone = "+00:00" if getattr(data_type, "tz", None) else ""
+    return str(_time(pa.repeat(value, 1))[0]).removesuffix(".000000") + zone
 
 
 def _binary(values: pa.Array) -> pa.Array:
@@ -117,7 +138,7 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
     (pa.types.is_floating, _number),
     (pa.types.is_decimal, _decimal),
     (pa.types.is_string, _string),
-    (pa.types.is_date, lambda values: _quoted(values.cast(pa.string()))),
+    (pa.types.is_date, lambda values: _quoted(_time(values))),
     (pa.types.is_timestamp, _timestamp),
     (pa.types.is_binary, _binary),
     (pa.types.is_struct, _struct),

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, field_array
+from hudi_pyspark.columns.text import scalar_text
 from hudi_pyspark.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.columns.arrays import Mask
 
-    Literal: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime
+    Literal: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | pa.Scalar
     _Convert: TypeAlias = Callable[[pa.DataType, Literal], pa.Scalar]
 
 _MAX_DECIMAL_DIGITS = 38
@@ -34,6 +35,8 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII
 )
+_DAYS_OF_CYCLE = 146_097  # after 400 years the calendar repeats
+_MICROS_OF_DAY = 86_400_000_000
 
 
 class Operator(enum.Enum):
@@ -93,8 +96,16 @@ class Comparison:
             result = pc.or_kleene(result, pc.is_nan(values))
         return result
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # pyarrow pickles a scalar as a value of Python, which has no years beyond 9999.
+        return _unpickled, (self.column, self.operator, pa.repeat(self.value, 1))
+
     def __str__(self) -> str:
         return f"{self.column} {self.operator.value} {_text(self.value)}"
+
+
+def _unpickled(column: str, operator: Operator, values: pa.Array) -> Comparison:
+    return Comparison(column, operator, values[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +292,8 @@ def is_in(column: str, data_type: pa.DataType, literals: Sequence[Literal]) -> I
         raise InvalidOptionError(f"column {column!r}: the list of values is empty")
     scalars = [_scalar(column, data_type, literal) for literal in literals]
     common = reduce(_common, (scalar.type for scalar in scalars))
-    values = pa.array([_fitting(s.as_py(), common) for s in scalars], common)
+    is_one = all(scalar.type == common for scalar in scalars)
+    values = pa.array(scalars if is_one else [_fitting(s.as_py(), common) for s in scalars], common)
     if pa.types.is_floating(common):
         values = pc.add(values, pa.scalar(0, common))  # -0.0 equals 0.0
     return IsIn(column, values.unique())
@@ -295,9 +307,9 @@ def _scalar(column: str, data_type: pa.DataType, literal: Literal) -> pa.Scalar:
                 return convert(data_type, literal)
             except (TypeError, ValueError, OverflowError, pa.ArrowInvalid) as error:
                 reason = f": {error}" if str(error) else ""
+                shown = _text(literal) if isinstance(literal, pa.Scalar) else repr(literal)
                 raise InvalidOptionError(
-                    f"column {column!r} of type {data_type} cannot be compared with "
-                    f"{literal!r}{reason}"
+                    f"column {column!r} of type {data_type} cannot be compared with {shown}{reason}"
                 ) from None
     raise InvalidOptionError(
         f"column {column!r} of type {data_type} can only be compared with IS NULL and IS NOT NULL"
@@ -352,36 +364,57 @@ def _instance_of(python: type, data_type: pa.DataType, expected: str) -> _Conver
 
 
 def _date(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
-    if isinstance(literal, datetime) or not isinstance(literal, date | str):
+    literal = parse_date(literal) if isinstance(literal, str) else literal
+    if isinstance(literal, date) and not isinstance(literal, datetime):
+        literal = pa.scalar(literal, data_type)
+    if not isinstance(literal, pa.Scalar) or not pa.types.is_date(literal.type):
         raise TypeError("expected a date such as '2024-01-31'")
-    value = parse_date(literal) if isinstance(literal, str) else literal
-    return pa.scalar(value, data_type)
+    return literal.cast(data_type)
 
 
-def parse_date(text: str) -> date:
-    """Parse a date like 2024-01-31; ValueError for other forms of ISO 8601, as in Spark."""
-    if not _DATE.fullmatch(text):
+def parse_date(text: str) -> pa.Scalar:
+    """Parse a date like 2024-01-31, of any year; ValueError for other forms, as in Spark."""
+    plain, cycles = _within_python(text)
+    if not _DATE.fullmatch(plain):
         raise ValueError("expected a date such as '2024-01-31'")
-    return date.fromisoformat(text)
+    days = (date.fromisoformat(plain) - date(1970, 1, 1)).days
+    return pa.scalar(days + cycles * _DAYS_OF_CYCLE, pa.int32()).cast(pa.date32())
 
 
-def parse_time(text: str) -> datetime:
-    """Parse a time like 2024-01-31 12:00:00.123456+01:00; ValueError for other forms."""
-    if not _TIME.fullmatch(text):
+def parse_time(text: str) -> pa.Scalar:
+    """Parse a time like 2024-01-31 12:00:00.123456+01:00, of any year; ValueError otherwise."""
+    plain, cycles = _within_python(text)
+    if not _TIME.fullmatch(plain):
         raise ValueError("expected a time such as '2024-01-31 12:00:00'")
-    return datetime.fromisoformat(text.removesuffix("Z") + ("+00:00" if text[-1:] == "Z" else ""))
+    zoned = plain.removesuffix("Z") + ("+00:00" if plain[-1:] == "Z" else "")
+    value = datetime.fromisoformat(zoned)
+    kind = pa.timestamp("us", "UTC" if value.tzinfo is not None else None)
+    micros = pa.scalar(value, kind).value + cycles * _DAYS_OF_CYCLE * _MICROS_OF_DAY
+    return pa.scalar(micros, pa.int64()).cast(kind)
+
+
+def _within_python(text: str) -> tuple[str, int]:
+    """Return a text with a year that Python has, and how many times 400 years were taken off."""
+    match = re.fullmatch(r"([+-]?\d{4,6})(-.*)", text, re.ASCII | re.DOTALL)
+    if match is None or date.min.year < int(match[1]) < date.max.year:
+        return text, 0
+    cycles, year = divmod(int(match[1]) - 2000, 400)
+    return f"{2000 + year}{match[2]}", cycles
 
 
 def _timestamp(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
     if isinstance(literal, str):
         literal = parse_time(literal)
-    if not isinstance(literal, datetime):
+    if isinstance(literal, datetime):
+        zone = "UTC" if literal.tzinfo is not None else None
+        literal = pa.scalar(literal, pa.timestamp("us", zone))
+    if not isinstance(literal, pa.Scalar) or not pa.types.is_timestamp(literal.type):
         raise TypeError("expected a time such as '2024-01-31 12:00:00'")
-    if data_type.tz and literal.tzinfo is None:
+    if data_type.tz and literal.type.tz is None:
         raise TypeError("name the zone: '2024-01-31 12:00:00+00:00'")
-    if not data_type.tz and literal.tzinfo is not None:
+    if not data_type.tz and literal.type.tz is not None:
         raise TypeError("the column holds wall-clock times: leave out the zone")
-    return pa.scalar(literal, data_type)
+    return literal.cast(data_type)
 
 
 def _is_whole(literal: Literal) -> bool:
@@ -399,8 +432,8 @@ _SAME_TYPE: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Literal], bool]
     (pa.types.is_floating, _one_of(float, Decimal)),
     (pa.types.is_string, _one_of(str)),
     (pa.types.is_boolean, _one_of(bool)),
-    (pa.types.is_date, _one_of(date)),
-    (pa.types.is_timestamp, _one_of(datetime)),
+    (pa.types.is_date, _one_of(date, pa.Date32Scalar)),
+    (pa.types.is_timestamp, _one_of(datetime, pa.TimestampScalar)),
     (pa.types.is_binary, _one_of(bytes)),
 )
 _LITERALS: tuple[tuple[Callable[[pa.DataType], bool], _Convert], ...] = (
@@ -464,8 +497,8 @@ def _bracketed(part: Predicate) -> str:
 
 
 def _text(value: pa.Scalar) -> str:
-    shown = value.as_py()
-    return f"'{shown}'" if isinstance(shown, str | date) else str(shown)
+    is_quoted = any_of(pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)(value.type)
+    return f"'{scalar_text(value)}'" if is_quoted else scalar_text(value)
 
 
 def find_field(schema: pa.Schema, name: str) -> pa.Field | None:

@@ -264,7 +264,7 @@ class _Parser:
             text = _unquoted(self._take().text)
             try:
                 return convert(text)
-            except ValueError as error:
+            except (ValueError, OverflowError) as error:
                 raise InvalidOptionError(f"filter {self._text!r}: {text!r}: {error}") from None
         if self._accept("TRUE"):
             return True

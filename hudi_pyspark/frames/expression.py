@@ -189,7 +189,9 @@ def _literals(values: pa.Array, kind: pa.DataType) -> list[PythonLiteral] | None
             values = values.cast(kind)  # fails where it would lose a part of a second
         elif pa.types.is_floating(kind) and not values.cast(kind).cast(other).equals(values):
             return None
-        literals: list[PythonLiteral] = values.to_pylist()
+        # Not of Python, which has no years beyond 9999.
+        is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+        literals: list[PythonLiteral] = list(values) if is_time else values.to_pylist()
     except (ValueError, OverflowError):
         return None
     return literals

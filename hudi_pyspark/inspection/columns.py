@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hudi_pyspark.columns.text import scalar_text
 from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
-from hudi_pyspark.format.parquet.checked_file import chunk_statistics, open_parquet
+from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics, open_parquet
 from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.inspection.files import file_slices
 from hudi_pyspark.planning.metadata_table.column_stats import bound_value
@@ -93,11 +94,12 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
             s is not None and (s.has_min_max or (s.has_null_count and s.num_values == 0))
             for s in known
         )
-        bounds = bounded if is_whole else []
+        bounds = [chunk_bounds(s) for s in bounded if s.physical_type != "INT96"]
+        lows, highs = zip(*bounds, strict=True) if is_whole and bounds else ((), ())
         yield {
             "column": metadata.schema.column(number).path,
-            "min": _text(min((s.min for s in bounds), default=None)),
-            "max": _text(max((s.max for s in bounds), default=None)),
+            "min": _text(min(lows, key=_order, default=None)),
+            "max": _text(max(highs, key=_order, default=None)),
             "values": sum(chunk.num_values for chunk in chunks),
             "nulls": nulls,
             "bytes": sum(chunk.total_compressed_size for chunk in chunks),
@@ -106,9 +108,15 @@ def _footer_rows(storage: Storage, path: str) -> Iterator[dict[str, object]]:
         }
 
 
-def _text(value: object) -> str | None:
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, bool):
-        return str(value).lower()
-    return None if value is None else str(value)
+def _order(value: pa.Scalar) -> Any:  # noqa: ANN401  (a number, a text or bytes)
+    is_time = pa.types.is_date(value.type) or pa.types.is_timestamp(value.type)
+    return value.value if is_time else value.as_py()
+
+
+def _text(value: pa.Scalar | None) -> str | None:
+    if value is None:
+        return None
+    if pa.types.is_binary(value.type) or pa.types.is_fixed_size_binary(value.type):
+        return str(value.as_py().hex())
+    text = scalar_text(value)
+    return text.lower() if pa.types.is_boolean(value.type) else text

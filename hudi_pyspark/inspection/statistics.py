@@ -175,9 +175,7 @@ def _value_types(view: TableView) -> dict[str, pa.DataType]:
 def _values(path: str, view: TableView, types: dict[str, pa.DataType]) -> dict[str, Any] | None:
     """Return the values of the partition columns; None if the path does not fit them."""
     try:
-        return {
-            name: value.as_py()
-            for name, value in partition_scalars(path, view.config, types).items()
-        }
+        # Not as values of Python, which has no years beyond 9999.
+        return partition_scalars(path, view.config, types)
     except CorruptTableError:
         return None

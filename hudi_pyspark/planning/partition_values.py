@@ -348,4 +348,4 @@ class PartitionPruner:
             value = partition_scalar(name, folder, data_type, self.config)
         except CorruptTableError:
             return None
-        return self._bounds_below(pa.array([value.as_py()], data_type)) if value.is_valid else None
+        return self._bounds_below(repeat(value, 1)) if value.is_valid else None

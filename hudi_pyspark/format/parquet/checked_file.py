@@ -11,6 +11,7 @@ such as views, durations and extensions, which Apache Hudi does not look at.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from inspect import signature
 from typing import IO
@@ -95,6 +96,35 @@ def chunk_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Sta
     chunk = metadata.row_group(group).column(leaf)
     is_typed = chunk.physical_type == metadata.schema.column(leaf).physical_type
     return chunk.statistics if is_typed else None
+
+
+def chunk_bounds(
+    statistics: pq.Statistics, data_type: pa.DataType | None = None
+) -> tuple[pa.Scalar, pa.Scalar]:
+    """Return minimum and maximum of a column chunk that has both; raises pyarrow.ArrowException.
+
+    ``data_type`` is that of the column as Arrow reads it; without one, dates and timestamps get
+    that of the file, and other values one that fits.
+    """
+    data_type = _time_type(statistics) if data_type is None else data_type
+    number = {"INT32": pa.int32(), "INT64": pa.int64()}.get(statistics.physical_type)
+    if data_type is None or not (pa.types.is_date(data_type) or pa.types.is_timestamp(data_type)):
+        return pa.scalar(statistics.min, data_type), pa.scalar(statistics.max, data_type)
+    if number is None:
+        raise pa.ArrowInvalid("INT96 has no order")
+    # As a date of Python's, a year below 1 or beyond 9999 would be an error.
+    ends = (pa.scalar(end, number) for end in (statistics.min_raw, statistics.max_raw))
+    low, high = (end.cast(data_type) for end in ends)
+    return low, high
+
+
+def _time_type(statistics: pq.Statistics) -> pa.DataType | None:
+    """Return the type of a column of dates or timestamps; None for other types."""
+    logical = json.loads(statistics.logical_type.to_json())
+    if logical["Type"] == "Timestamp":
+        unit = {"milliseconds": "ms", "microseconds": "us"}.get(logical["timeUnit"], "ns")
+        return pa.timestamp(unit, "UTC" if logical["isAdjustedToUTC"] else None)
+    return pa.date32() if logical["Type"] == "Date" else None
 
 
 def _is_gzip(metadata: pq.FileMetaData) -> bool:

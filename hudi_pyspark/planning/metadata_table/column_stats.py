@@ -294,13 +294,13 @@ def _are_zero(branches: Sequence[pa.Array], count: int) -> npt.NDArray[np.bool_]
     return found
 
 
-def bound_value(statistics: Mapping[str, Any], bound: str) -> Any:  # noqa: ANN401  (of any type)
-    """Return a minimum or maximum of a column as a Python value; None if there is none."""
+def bound_value(statistics: Mapping[str, Any], bound: str) -> pa.Scalar | None:
+    """Return a minimum or maximum of a column; None if there is none."""
     if statistics[bound] is None:
         return None
     kind = statistics.get("valueType") or {}
     value, info = pa.array([statistics[bound]["value"]]), pa.array([kind.get("additionalInfo")])
-    return _logical(value, kind.get("typeOrdinal", 0), info)[0].as_py()
+    return _logical(value, kind.get("typeOrdinal", 0), info)[0]
 
 
 def _decimal(unscaled: bytes, info: str | None) -> Decimal:

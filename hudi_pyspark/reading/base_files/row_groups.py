@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
@@ -16,7 +17,7 @@ from hudi_pyspark.columns.timestamp_repair import is_as_declared
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
-from hudi_pyspark.format.parquet.checked_file import chunk_statistics
+from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics
 from hudi_pyspark.format.parquet.legacy_calendar import widened
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _BLOOM_FILTER = b"org.apache.hudi.bloomfilter"
 _BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"
-_NUMBERS = {"INT32": pa.int32(), "INT64": pa.int64()}
 _FIRST_KEY, _LAST_KEY = b"hoodie_min_record_key", b"hoodie_max_record_key"
 
 
@@ -138,17 +138,8 @@ def _bounds(statistics: pq.Statistics, rows: int, data_type: pa.DataType) -> Col
     nulls = statistics.null_count if statistics.has_null_count else None
     low = high = None
     if statistics.has_min_max:
-        is_time = pa.types.is_date32(data_type) or pa.types.is_timestamp(data_type)
-        try:
-            if is_time and statistics.physical_type in _NUMBERS:
-                # As a date of Python's, a year below 1 or beyond 9999 would be an error.
-                number = _NUMBERS[statistics.physical_type]
-                ends = (pa.scalar(v, number) for v in (statistics.min_raw, statistics.max_raw))
-                low, high = (end.cast(data_type) for end in ends)
-            elif not is_time:
-                low, high = (pa.scalar(v, data_type) for v in (statistics.min, statistics.max))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            low = high = None
+        with suppress(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            low, high = chunk_bounds(statistics, data_type)
     is_float = pa.types.is_floating(data_type)
     if is_float and low is not None and high is not None and isnan(low.as_py() + high.as_py()):
         low = high = None  # parquet-mr marks a NaN like this

@@ -1,0 +1,101 @@
+"""Times that neither Python nor Java's old classes hold, in Spark: classic, registered, Connect."""
+
+import json
+
+import pytest
+
+from tests.practice.test_legacy_calendar import BORN, SEEN
+from tests.spark.conftest import ruled
+from tests.spark.deployment import client
+from tests.spark.frames import load
+
+pytestmark = pytest.mark.spark
+__all__ = ["ruled"]  # a fixture
+
+QUERIES: dict[str, dict[str, list[str] | list[int]]] = {
+    "legacy": {
+        **{
+            f"born = DATE '{day}'": sorted(k for k in BORN if BORN[k] == day)
+            for day in BORN.values()
+        },
+        **{
+            f"seen = TIMESTAMP '{time.replace('T', ' ')}Z'": sorted(
+                k for k in SEEN if SEEN[k] == time
+            )
+            for time in SEEN.values()
+        },
+        "s.d < DATE '1582-10-05'": ["p0", "p1", "q1"],
+    },
+    "far": {
+        "dt = DATE '2024-01-05'": [2],
+        "dt IS NULL": [4],
+        "s = 'a' AND dt IS NOT NULL": [1],
+        "dt > DATE '+10000-01-01'": [3],
+        "unix_micros(t) = 9223372036854775807": [3],
+        "t >= TIMESTAMP '+10000-01-01 00:00:00Z'": [1, 3],
+    },
+}
+CLIENT = """
+import json, sys
+from pyspark.sql import SparkSession
+
+port, queries, *paths = sys.argv[1:]
+spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+spark.conf.set("spark.sql.session.timeZone", "UTC")
+import hudi_pyspark
+hudi_pyspark.register(spark)
+answers = {}
+for (name, conditions), path in zip(json.loads(queries).items(), paths):
+    frame = spark.read.format("hudi-py").load(path)
+    answers[name] = {c: sorted(r.id for r in frame.where(c).select("id").collect())
+                     for c in conditions}
+from pyspark.sql import functions as sf
+far = spark.read.format("hudi-py").load(paths[1])
+day = sf.date_from_unix_date(sf.lit(2932897))
+answers["column"] = [r.id for r in far.where(sf.col("dt") == day).select("id").collect()]
+print("ANSWERS", json.dumps(answers))
+spark.stop()
+"""
+
+
+@pytest.fixture
+def paths(practice_table):
+    return {
+        "legacy": practice_table("legacy_calendar/legacy_mor"),
+        "far": practice_table("year_10000/far"),
+    }
+
+
+def found(frame, condition):
+    narrow = frame.where(condition)
+    ids = sorted(row.id for row in narrow.select("id").collect())
+    assert narrow.count() == len(ids)
+    return ids
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_classic_sessions_find_the_rows(spark, paths, name):
+    frame = load(spark, paths[name])
+    assert {c: found(frame, c) for c in QUERIES[name]} == QUERIES[name]
+
+
+def test_registered_sessions_find_the_rows_of_far_years(ruled, paths):
+    frame = load(ruled, paths["far"])
+    assert {c: found(frame, c) for c in QUERIES["far"]} == QUERIES["far"]
+
+
+@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
+def test_values_in_the_legacy_calendar_are_those_that_were_written(
+    spark, request, paths, is_registered
+):
+    session = request.getfixturevalue("ruled") if is_registered else spark
+    frame = load(session, paths["legacy"]).where("born IS NOT NULL")
+    rows = frame.selectExpr("id", "CAST(born AS string)", "CAST(seen AS string)").collect()
+    assert {row.id: row.born for row in rows} == BORN
+    assert {row.id: row.seen for row in rows} == {k: v.replace("T", " ") for k, v in SEEN.items()}
+
+
+def test_connect_sessions_find_the_rows(connect_port, paths):
+    answers = client(CLIENT, connect_port, json.dumps(QUERIES), *map(str, paths.values()))
+    assert answers.pop("column") == [1]
+    assert answers == QUERIES
