@@ -79,9 +79,10 @@ def test_classic_sessions_find_the_rows(spark, paths, name):
     assert {c: found(frame, c) for c in QUERIES[name]} == QUERIES[name]
 
 
-def test_registered_sessions_find_the_rows_of_far_years(ruled, paths):
-    frame = load(ruled, paths["far"])
-    assert {c: found(frame, c) for c in QUERIES["far"]} == QUERIES["far"]
+@pytest.mark.parametrize("name", QUERIES)
+def test_registered_sessions_find_the_rows(ruled, paths, name):
+    frame = load(ruled, paths[name])
+    assert {c: found(frame, c) for c in QUERIES[name]} == QUERIES[name]
 
 
 @pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
