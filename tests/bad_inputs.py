@@ -173,7 +173,13 @@ BAD_INPUTS = (
             (f"hoodie.table.version is '{text}'", "reads versions 0 to 10", "need a later release"),
             harm=_version(text),
         )
-        for text in ("11", "42", "x")
+        for text in ("11", "42")
+    ),
+    BadInput(
+        "version-x",
+        errors.UnsupportedVersionError,
+        ("hoodie.table.version is 'x', which is not a number", "Restore .hoodie/hoodie"),
+        harm=_version("x"),
     ),
     BadInput(
         "no-version",

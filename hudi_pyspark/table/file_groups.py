@@ -136,7 +136,7 @@ class FileGroups:
                 # What a listing has recorded itself is not in ``committed``. No writer hides files.
                 if file is None and name[0] not in "._":
                     file = self.committed_files.get(partition, {}).get(name)
-                if file is not None:
+                if file is not None and (file.rows or file.size):
                     raise UnsupportedTableError(
                         f"commit {file.committed_by} wrote {_path_of(partition, name)}, {problem}. "
                         f"{FOREIGN_NAME_ADVICE}"
