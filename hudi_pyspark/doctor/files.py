@@ -15,7 +15,7 @@ from hudi_pyspark.format.file_name import BaseFileName, LogFileName, is_partitio
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.inspection.files import files, stored_files
 from hudi_pyspark.table.bootstrap import is_skeleton, load_bootstrap_sources
-from hudi_pyspark.table.file_groups import FOREIGN_NAME_ADVICE
+from hudi_pyspark.table.file_groups import FOREIGN_NAME_ADVICE, may_lose_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,9 +53,13 @@ def check_files(
     view: TableView, committed: TimelineFiles, stored: StoredFiles
 ) -> Iterator[Finding]:
     """Find committed files that are missing, and files that no commit names."""
-    if committed.unreadable:  # no query of the table is answered
-        for path, problem in sorted(committed.unreadable.items()):
-            message = f"committed by {committed.written[path].committed_by}, {problem}"
+    unreadable = {
+        path: f"committed by {committed.written[path].committed_by}, {problem}"
+        for path, problem in committed.unreadable.items()
+        if may_lose_rows(problem, committed.written[path], stored.sizes.get(path, 0))
+    }
+    if unreadable:  # no query of the table is answered
+        for path, message in sorted(unreadable.items()):
             yield Finding(Severity.PROBLEM, FILES, path, message, FOREIGN_NAME_ADVICE)
         return
     findings = [*_missing(view, committed, stored), *_missing_sources(view)]

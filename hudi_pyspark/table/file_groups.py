@@ -109,7 +109,7 @@ class FileGroups:
             base_files, log_files, others = data_files(
                 partition, listed, known, self.config, recorded
             )
-            self._check_others(partition, others, known)
+            self._check_others(partition, others, known, files)
             if repeated := _repeated_instants(base_files):
                 known = {**self._recorded(repeated, partition, listed), **known}
                 base_files, log_files, _ = data_files(
@@ -127,7 +127,11 @@ class FileGroups:
             )
 
     def _check_others(
-        self, partition: str, names: Iterable[str], committed: Mapping[str, CommittedFile]
+        self,
+        partition: str,
+        names: Iterable[str],
+        committed: Mapping[str, CommittedFile],
+        listed: Iterable[FileInfo],
     ) -> None:
         """Refuse files that belong to no slice, although a commit wrote rows into them."""
         for name in names:
@@ -136,7 +140,8 @@ class FileGroups:
                 # What a listing has recorded itself is not in ``committed``. No writer hides files.
                 if file is None and name[0] not in "._":
                     file = self.committed_files.get(partition, {}).get(name)
-                if file is not None and (file.rows or file.size):
+                size = next((found.size for found in listed if found.name == name), 0)
+                if file is not None and may_lose_rows(problem, file, size):
                     raise UnsupportedTableError(
                         f"commit {file.committed_by} wrote {_path_of(partition, name)}, {problem}. "
                         f"{FOREIGN_NAME_ADVICE}"
@@ -239,13 +244,16 @@ def _path_of(partition: str, name: str) -> str:
     return name[1:] if name.startswith("/") else path_in(partition, name)
 
 
+_OUTSIDE = "which is not in the folder of its partition"
+
+
 def problem_of_name(name: str, config: TableConfig) -> str:
     """Return why a file that a commit names cannot be read; "" if it can, or is to be ignored.
 
     The name is that of `committed_files`.
     """
     if name.startswith("/"):
-        return "which is not in the folder of its partition"
+        return _OUTSIDE
     parsed = parse_data_file_name(name)
     if isinstance(parsed, LogFileName) or is_partition_marker(name):
         return ""
@@ -254,6 +262,15 @@ def problem_of_name(name: str, config: TableConfig) -> str:
     if _slice_file_name(name, _extensions(config)) is None:
         return f"but hoodie.table.base.file.format is {config.base_file_format}"
     return ""
+
+
+def may_lose_rows(problem: str, file: CommittedFile, size: int) -> bool:
+    """Return whether a file that no slice can have, for a `problem_of_name`, may have rows.
+
+    ``size`` is that on the storage, 0 if it is not there. The storage is not asked for files
+    outside of the folder of their partition: these count as if they had rows.
+    """
+    return problem == _OUTSIDE or file.rows > 0 or max(file.size, size) > 0
 
 
 def unreadable_files(

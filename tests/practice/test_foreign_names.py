@@ -51,6 +51,28 @@ def test_committed_file_of_another_format_is_refused(path):
     assert not problem_of_name("f-0_0-1-0_20261125085127000.parquet", config)
 
 
+def forget_what_was_written(path):
+    """Take rows and bytes of the file out of its commit, and return the file."""
+    (commit,) = (path / ".hoodie").glob("*.commit")
+    metadata = json.loads(commit.read_text())
+    (stat,) = metadata["partitionToWriteStats"][""]
+    kept = {"fileId": stat["fileId"], "path": stat["path"]}
+    commit.write_text(json.dumps({**metadata, "partitionToWriteStats": {"": [kept]}}))
+    return path / stat["path"]
+
+
+def test_file_on_the_storage_is_refused_though_its_commit_does_not_say_what_it_has(path):
+    forget_what_was_written(path)
+    with pytest.raises(UnsupportedTableError, match=r"wrote part-00000-.*\.parquet"):
+        HudiTable(path).scan().count()
+    assert any("committed by" in found.message for found in HudiTable(path).doctor())
+
+
+def test_doctor_passes_over_a_file_that_was_never_written_as_reads_do(path):
+    forget_what_was_written(path).unlink()
+    assert not any("whose name is not" in found.message for found in HudiTable(path).doctor())
+
+
 def test_doctor_finds_the_file(path):
     (found,) = (f for f in HudiTable(path).doctor() if f.severity.value == "problem")
     assert found.subject.startswith("part-00000-")
