@@ -220,7 +220,11 @@ class HudiTable:
         Args:
             columns: names of the columns to read, in this order; all by default.
             filter: rows to read, as in a WHERE clause, e.g. ``"city = 'sf' AND fare > 10"``; all by
-                default. It may name columns that are not read.
+                default. It may name columns that are not read. Columns are compared with literals
+                (``= <=> != < <= > >=``, ``IN``, ``BETWEEN``, ``LIKE``, ``IS NULL``) by Spark's
+                rules with ``spark.sql.ansi.enabled``, joined by ``AND``, ``OR`` and ``NOT``. Dates
+                are ``'2024-01-31'``, times ``'2024-01-31 12:00:00+00:00'``, without the zone if
+                the column has none.
             as_of: instant of a time-travel query, inclusive: ``yyyyMMddHHmmssSSS``,
                 ``yyyyMMddHHmmss``, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or ``yyyy-MM-dd``; or a date or
                 datetime, with a zone if the timeline is in UTC.
@@ -233,7 +237,8 @@ class HudiTable:
             options: any other read option by its alias, e.g. ``batch_rows=10_000``.
 
         Raises:
-            InvalidOptionError: an option or a column that does not exist, or a bad limit.
+            InvalidOptionError: an option or a column that does not exist, a bad limit, or a filter
+                that is no such condition or compares what cannot be compared.
             TimeTravelError: the state at that instant cannot be answered.
         """
         if query_type is None and (begin is not None or end is not None):

@@ -65,13 +65,15 @@ def parse_filter(text: str, schema: pa.Schema, *, is_exact: bool = False) -> Pre
     a date or a time is parsed like such a literal, as Spark does with ``spark.sql.ansi.enabled``.
 
     Args:
-        text: the condition; as many terms and brackets as you like.
+        text: the condition, with any number of terms and brackets.
         schema: of the rows.
         is_exact: refuse each literal of another type than its column's, which Spark would convert
             by rules of its session. Numbers without a fraction may stand beside other numbers.
 
     Raises:
-        InvalidOptionError: the text is something else, or compares what cannot be compared.
+        InvalidOptionError: the text is something else, compares what cannot be compared, or has
+            more than a hundred levels of AND and OR in turn; brackets that change nothing make no
+            level.
     """
     try:
         predicate = _Parser(text, schema, is_exact=is_exact).parse()

@@ -100,6 +100,7 @@ public class NarrowScans extends Rule {
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
   private static final String EXPLAINED = "\0hudi-py\0";
+  private static final long DAYS_1900 = -25_566; // since the epoch: 1900-01-02
   private static final int MOST_SCANS = 100; // that are kept for each DataFrame
   private static final int MOST_KEYS = 10000; // of a join, which filter a scan
   private static final String[] COMPARISONS = {
@@ -763,7 +764,8 @@ public class NarrowScans extends Rule {
       if (part == null) {
         return null;
       }
-      text.append(text.length() == 0 ? "(" : " " + kind.toUpperCase() + " (").append(part).append(")");
+      text.append(text.length() == 0 ? "" : " " + kind.toUpperCase() + " ");
+      text.append("(").append(part).append(")");
     }
     return text.toString();
   }
@@ -783,8 +785,6 @@ public class NarrowScans extends Rule {
   private static String name(Object attribute) {
     return "`" + ((String) attribute).replace("`", "``") + "`";
   }
-
-  private static final long DAYS_1900 = -25_566; // 1900-01-02
 
   /** A literal as the filter's grammar has it; null for a type that it does not have. */
   private static String literal(Object value) {
@@ -814,23 +814,21 @@ public class NarrowScans extends Rule {
       value = micros < DAYS_1900 * 86_400_000_000L ? null : instant;
     }
     if (value instanceof java.time.LocalDate) {
-      return isInCalendar((java.time.LocalDate) value) ? "DATE '" + value + "'" : null;
+      return inCalendar("DATE", value, (java.time.LocalDate) value);
     }
     if (value instanceof java.time.LocalDateTime) {
-      java.time.LocalDate day = ((java.time.LocalDateTime) value).toLocalDate();
-      return isInCalendar(day) ? "TIMESTAMP '" + value + "'" : null;
+      return inCalendar("TIMESTAMP", value, ((java.time.LocalDateTime) value).toLocalDate());
     }
     if (value instanceof java.time.Instant) {
-      java.time.Instant instant = (java.time.Instant) value;
-      java.time.LocalDate day = instant.atOffset(java.time.ZoneOffset.UTC).toLocalDate();
-      return isInCalendar(day) ? "TIMESTAMP '" + instant + "'" : null;
+      java.time.ZoneOffset utc = java.time.ZoneOffset.UTC;
+      return inCalendar("TIMESTAMP", value, ((java.time.Instant) value).atOffset(utc).toLocalDate());
     }
     return null;
   }
 
-  /** Whether the grammar of filters can write a day: with four digits of the year. */
-  private static boolean isInCalendar(java.time.LocalDate day) {
-    return day.getYear() >= 1 && day.getYear() <= 9999;
+  /** A date or a time as a literal; null outside of the years that have four digits. */
+  private static String inCalendar(String kind, Object value, java.time.LocalDate day) {
+    return day.getYear() < 1 || day.getYear() > 9999 ? null : kind + " '" + value + "'";
   }
 
   private static String pattern(String text) {

@@ -46,6 +46,11 @@ def test_ten_thousand_terms_are_answered():
         ("a = 1 OR a = 2 AND b = 'y'", [True, True, False, False]),
         ("(a = 1 OR a = 2) AND b = 'y'", [False, True, False, False]),
         ("a BETWEEN 1 AND 2 AND NOT (b = 'x')", [False, True, False, False]),
+        # A null equals nothing, is different from each value by <=>, and is in no list.
+        ("NOT (a <=> 1)", [False, True, True, True]),
+        ("NOT a <=> 1 AND b = 'z'", [False, False, True, False]),
+        ("NOT (a IN (1) AND a IN (2))", [True, True, False, True]),
+        ("NOT (b IS NULL OR b LIKE 'x%')", [False, True, True, False]),
     ],
 )
 def test_operators_bind_as_in_sql(text, expected):

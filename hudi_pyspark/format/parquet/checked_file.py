@@ -63,7 +63,7 @@ def _without_arrow_schema(metadata: pq.FileMetaData) -> pq.FileMetaData:
     value = metadata.metadata[_ARROW_SCHEMA]
     footer = _serialized(metadata)
     # Values of the file may be the same bytes, but no value follows the key in this way.
-    entry = footer.rindex(value, 0)
+    entry = footer.rindex(value)
     key = footer.rindex(_ARROW_SCHEMA, 0, entry)
     return pq.read_metadata(
         pa.BufferReader(footer[:key] + _NOT_ARROW_SCHEMA + footer[key + len(_ARROW_SCHEMA) :])
