@@ -27,17 +27,21 @@ def code_of(page: Path) -> str:
     return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
 
 
-def run(page: Path) -> dict[str, Any]:
+def run(page: Path, folder: Path) -> dict[str, Any]:
+    """Run the code of a page in the checkout, with a folder of the test's for `build`.
+
+    Pages unpack the same tables, and tests run at the same time.
+    """
+    code = re.sub(r"(?<![\w./-])build(?=[/\"'])", str(folder), code_of(page))
+    shutil.unpack_archive("examples/data/orders.zip", folder)  # by an earlier page
     names: dict[str, Any] = {}
-    exec(compile(code_of(page), page.name, "exec"), names)
+    exec(compile(code, page.name, "exec"), names)
     return names
 
 
 @pytest.fixture(autouse=True)
 def in_the_checkout(monkeypatch):
     monkeypatch.chdir(PROJECT)
-    if not Path("build/orders").exists():  # the first page unpacks it, but each test runs alone
-        shutil.unpack_archive("examples/data/orders.zip", "build")
 
 
 @pytest.mark.spark
@@ -47,8 +51,8 @@ def in_the_checkout(monkeypatch):
     ids=lambda page: page.name,
 )
 @pytest.mark.usefixtures("spark")
-def test_page_with_spark_runs(page):
-    run(page)
+def test_page_with_spark_runs(page, tmp_path):
+    run(page, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -56,14 +60,14 @@ def test_page_with_spark_runs(page):
     [page for page in PAGES if code_of(page) and "SparkSession" not in code_of(page)],
     ids=lambda page: page.name,
 )
-def test_page_without_spark_runs(page):
-    run(page)
+def test_page_without_spark_runs(page, tmp_path):
+    run(page, tmp_path)
 
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-def test_readme_shows_the_rows_that_hudi_reads(capsys):
-    names = run(PROJECT / "README.md")
+def test_readme_shows_the_rows_that_hudi_reads(capsys, tmp_path):
+    names = run(PROJECT / "README.md", tmp_path)
     # The answers of Apache Hudi 1.2.0 (golden case v9_mor_part_basic).
     shown = re.findall(r"^\|\s*\w+\|\s*(\d+)\|$", capsys.readouterr().out, re.MULTILINE)
     assert sum(map(int, shown)) == 47
