@@ -88,7 +88,7 @@ _OPPOSITE = "fs.s3a.path.style.access"  # the opposite of its argument
 CREDENTIALS_PROVIDER = "credentials_provider"
 _ATTEMPTS = "attempts"
 _COMMON = {CREDENTIALS_PROVIDER: "", _ATTEMPTS: "fs.s3a.attempts.maximum"}
-_SECRET_NAME = re.compile(r"secret|token|password|account_key|account-key|\Akey\Z")
+_SECRET_NAME = re.compile(r"secret|token|password|account.?key|\Akey\Z")
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -147,13 +147,18 @@ def common_settings(
         values |= _arguments(known, by_name, "any storage")
     attempts = values.get(_ATTEMPTS, 0)
     if not isinstance(attempts, int) or attempts < (_ATTEMPTS in values):
-        raise InvalidOptionError(f"storage option {_ATTEMPTS} is {attempts}; give 1 or more")
+        raise InvalidOptionError(f"storage option {_ATTEMPTS}: give a whole number, 1 or more")
     return str(values.get(CREDENTIALS_PROVIDER, "")), attempts
 
 
 def secret_values(settings: Mapping[str, Value]) -> list[str]:
-    """Return the values among settings that nobody should see."""
-    return [str(v) for name, v in settings.items() if v and _SECRET_NAME.search(name.lower())]
+    """Return the values among settings that nobody should see, and passwords in URIs."""
+    secrets = [str(v) for name, v in settings.items() if v and _SECRET_NAME.search(name.lower())]
+    for value in map(str, settings.values()):
+        user, _, _ = value.rpartition("@")
+        _, _, password = user.rpartition("//")[2].partition(":")
+        secrets += [password] if password else []
+    return secrets
 
 
 def _by_name(settings: Mapping[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings, import_client, split_name
 from hudi_pyspark.errors import CatalogError
+from hudi_pyspark.storage.masking import mask
 
 
 def find_in_glue(name: str, settings: Settings) -> CatalogTable:
@@ -46,4 +47,4 @@ def _glue(settings: Settings, subject: str) -> Iterator[Any]:
             config=config.Config(retries={"mode": "standard", "max_attempts": 5}),
         )
     except (errors.ClientError, errors.BotoCoreError) as error:
-        raise CatalogError(f"Glue, {subject}: {error}") from error
+        raise CatalogError(f"Glue, {subject}: {mask(str(error))}") from None

@@ -14,6 +14,7 @@ from hudi_pyspark.catalogs.catalog_table import (
     uri_of,
 )
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
+from hudi_pyspark.storage.masking import mask
 
 _PORT = 9083
 _TIMEOUT = 30_000  # milliseconds
@@ -25,7 +26,7 @@ def find_in_hive(name: str, settings: Settings) -> CatalogTable:
     place = _place(catalog, database)
     found = _ask(settings, lambda client: client.get_table(place, table))
     if found is None:
-        raise CatalogError(f"the metastore at {settings['uri']} does not have {name}")
+        raise CatalogError(f"the metastore at {mask(settings['uri'])} does not have {name}")
     serde = found.sd.serdeInfo if found.sd else None
     return CatalogTable.of_serde(
         name, found.sd.location if found.sd else None, serde.parameters if serde else None
@@ -53,7 +54,7 @@ def _ask(settings: Settings, question: Callable[[Any], Any]) -> Any:  # noqa: AN
         try:
             found = _ask_one(uri.strip(), question)
         except (thrift_error, OSError) as error:
-            failures.append(f"{uri.strip()}: {error}")
+            failures.append(mask(f"{uri.strip()}: {error}"))
             continue
         return found
     raise CatalogError(f"no Hive Metastore answers: {'; '.join(failures)}")
@@ -66,7 +67,7 @@ def _ask_one(uri: str, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
     protocols = import_client("thrift.protocol.TBinaryProtocol", "hive")
     parts = urlsplit(uri)
     if parts.scheme != "thrift" or not parts.hostname:
-        raise InvalidOptionError(f"catalog.uri is {uri!r}; give thrift://host:{_PORT}")
+        raise InvalidOptionError(f"catalog.uri is {mask(uri)!r}; give thrift://host:{_PORT}")
     socket = sockets.TSocket(parts.hostname, parts.port or _PORT)
     socket.setTimeout(_TIMEOUT)
     transport = transports.TBufferedTransport(socket)

@@ -18,6 +18,7 @@ from hudi_pyspark.catalogs.catalog_table import (
 from hudi_pyspark.errors import CatalogError, StorageError
 from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.credentials import EXPIRES_AT, CredentialsProvider
+from hudi_pyspark.storage.masking import mask
 
 _TIMEOUTS = (5, 30)  # seconds to connect, and between bytes
 _UNITY = "api/2.1/unity-catalog"
@@ -203,6 +204,6 @@ def _call(
     try:
         return Attempts(secrets=[s for s in (token, *secrets) if s]).run(ask, url)
     except FileNotFoundError:
-        raise CatalogError(f"the catalog does not have {url}") from None
+        raise CatalogError(f"the catalog does not have {mask(url)}") from None
     except StorageError as error:
-        raise CatalogError(f"the catalog at {url}: {error.problem}") from None
+        raise CatalogError(f"the catalog at {mask(url)}: {error.problem}") from None

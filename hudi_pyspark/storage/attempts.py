@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from hudi_pyspark.errors import HudiError, StorageAccessError, StorageError
+from hudi_pyspark.storage.masking import mask, masked_error
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -33,8 +34,6 @@ _GONE = re.compile(
 )
 # Named by the storage although their status is 400: worth another attempt.
 _TRANSIENT = re.compile(r"request.?timeout|RequestTimeTooSkewed|slow.?down", re.IGNORECASE)
-# WebHDFS has them in its URLs, tokens that a name node issued among them.
-_IN_URLS = re.compile(r"\b(delegation|user\.name|doas)=[^&\s'\")]+")
 _NOT_REPEATED = (IsADirectoryError, NotADirectoryError, NotImplementedError, ImportError, HudiError)
 
 
@@ -55,18 +54,16 @@ class Attempts:
         for attempt in range(1, self.most + 1):
             try:
                 return request()
+            except _NOT_REPEATED as error:
+                raise masked_error(error, self.secrets, place) from None
             except FileNotFoundError as error:
-                if place in str(error):
-                    raise
-                raise FileNotFoundError(errno.ENOENT, str(error), place) from None
-            except _NOT_REPEATED:
-                raise
+                known = masked_error(error, self.secrets, place)
+                if place in str(known):
+                    raise known from None
+                raise FileNotFoundError(errno.ENOENT, str(known), place) from None
             # The implementations of fsspec raise errors of their SDKs, without a common base.
             except Exception as error:  # noqa: BLE001
-                problem = str(error) or type(error).__name__
-                for secret in self.secrets:
-                    problem = problem.replace(secret, "***")
-                problem = _IN_URLS.sub(r"\1=***", problem)
+                problem = mask(str(error), self.secrets, place) or type(error).__name__
                 if _GONE.search(problem):
                     raise FileNotFoundError(errno.ENOENT, problem, place) from None
                 is_refused = isinstance(error, PermissionError) or (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessError
 from hudi_pyspark.imported_function import import_function
+from hudi_pyspark.storage.masking import mask
 from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER
 
 if TYPE_CHECKING:
@@ -49,9 +50,11 @@ class NamedProvider(CredentialsProvider):
             options = supply(location)
         except HudiError:
             raise
-        except Exception as error:  # it is the user's function
+        except Exception as error:  # noqa: BLE001  (it is the user's function)
             problem = f"{CREDENTIALS_PROVIDER} {self.reference} raised {type(error).__name__}"
-            raise StorageAccessError(location, f"{problem}: {error}") from error
+            # Its frames help, and its text may have secrets; a chain of errors would show both.
+            refusal = StorageAccessError(location, f"{problem}: {mask(str(error))}")
+            raise refusal.with_traceback(error.__traceback__) from None
         if not hasattr(options, "items"):
             raise InvalidOptionError(
                 f"{CREDENTIALS_PROVIDER} {self.reference} must return a dict of storage options; "
@@ -90,7 +93,7 @@ def _seconds(value: object) -> float:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InvalidOptionError(
-            f"{EXPIRES_AT} of {CREDENTIALS_PROVIDER} is {value!r}; give seconds since the epoch, "
+            f"{EXPIRES_AT} of {CREDENTIALS_PROVIDER}: give seconds since the epoch, "
             "text in ISO 8601 or a datetime"
         ) from None
 

@@ -113,7 +113,7 @@ def test_credentials_are_renewed_before_they_expire(end):
 
 
 def test_end_that_is_not_a_time_is_refused():
-    with pytest.raises(InvalidOptionError, match="expires_at of credentials_provider is 'soon'"):
+    with pytest.raises(InvalidOptionError, match="of credentials_provider: give seconds"):
         Credentials.of({"expires_at": "soon"}, now=0)
 
 

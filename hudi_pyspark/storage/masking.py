@@ -1,0 +1,69 @@
+"""Secrets are cut out of texts that other libraries wrote: by their values, and by their form."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+from urllib.parse import quote, quote_plus, unquote
+
+from hudi_pyspark.errors import HudiError
+
+_HIDDEN: Final = "***"
+_LONG: Final = 8  # characters; a shorter secret may be part of an ordinary word
+# Clients sign, encode and sort the parameters of a URL, so that no value is found in what they
+# show. The first ones are of WebHDFS, whose name node issues tokens of its own.
+_PARAMETERS = re.compile(
+    r"\b(delegation|user\.name|doas|sig|signature|x-amz-signature|x-amz-security-token|"
+    r"x-goog-signature|access_?token|refresh_?token|client_?secret|account_?key|"
+    r"secret_?access_?key|password)(=|%3D|[\"']\s?:\s?[\"'])[^&\s'\"<>),;]+",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\b(Bearer|Basic) [\w.~+/=-]+")
+_USERS = re.compile(r"(?<=://)[^/\s'\"@]*:[^/\s'\"]*@")  # user:password@
+_SIGNATURE = re.compile(r"\bsig=([^&]+)")
+
+
+def mask(text: str, secrets: Iterable[str] = (), place: str = "") -> str:
+    """Return a text without secrets, each of which is replaced by ``***``.
+
+    Args:
+        text: of another library.
+        secrets: values that the text must not have, as they are and as URLs spell them.
+        place: the file or folder, which is shown anyway; a short secret that is part of it stays.
+    """
+    for secret in sorted({s for one in secrets for s in _spellings(one)}, key=len, reverse=True):
+        if len(secret) >= _LONG:
+            text = text.replace(secret, _HIDDEN)
+        elif secret not in place:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", _HIDDEN, text)
+    text = _PARAMETERS.sub(rf"\1\2{_HIDDEN}", text)
+    text = _BEARER.sub(rf"\1 {_HIDDEN}", text)
+    return _USERS.sub(f"{_HIDDEN}@", text)
+
+
+def masked_error(error: Exception, secrets: Iterable[str] = (), place: str = "") -> Exception:
+    """Return an error whose text has no secrets: itself, or another one of its class."""
+    secrets = list(secrets)
+
+    def masked(part: object) -> object:
+        return mask(part, secrets, place) if isinstance(part, str) else part
+
+    text = masked(str(error))
+    if text == str(error):
+        return error
+    if isinstance(error, HudiError):  # its arguments are all that it keeps
+        return type(error)(*map(masked, error.args))
+    if isinstance(error, OSError):
+        parts = (masked(error.strerror or str(error)), masked(error.filename or place))
+        return type(error)(error.errno or errno.EIO, *parts)
+    kept = type(error) if isinstance(error, ImportError | NotImplementedError) else OSError
+    return kept(text)
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    """Yield what a text may have instead of a secret, or of the signature that is part of it."""
+    for part in (secret, *_SIGNATURE.findall(secret)):
+        for value in (part, part.strip(), unquote(part)):
+            yield from (text for text in (value, quote(value, safe=""), quote_plus(value)) if text)
