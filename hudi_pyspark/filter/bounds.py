@@ -13,16 +13,15 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import is_null, is_true, repeat
 from hudi_pyspark.filter.predicate import (
-    And,
     Comparison,
     IsIn,
     IsNull,
     Like,
     Operator,
-    Or,
     cast_to,
     columns_of,
     conjuncts,
+    fold,
 )
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hudi_pyspark.columns.arrays import Mask, Rows
-    from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.filter.predicate import Leaf, Predicate
     from hudi_pyspark.table.config import TableConfig
 
 
@@ -70,21 +69,20 @@ def may_match_merged(
     predicate: Predicate, columns: Mapping[str, ColumnBounds], files: Rows, count: int
 ) -> Mask:
     """Decide for which sets of files the predicate can be true for rows merged from a set."""
+
     # Each value of such a row is that of a record in one of the files; values of different columns
     # may come from different files. ``files`` has the ordinal of each file's set, ``columns`` an
     # item for each file.
-    if isinstance(predicate, And | Or):
-        parts = [may_match_merged(part, columns, files, count) for part in predicate.parts]
-        combine = np.logical_and if isinstance(predicate, And) else np.logical_or
-        found: Mask = combine.reduce(parts)
-        return found
-    if predicate.column not in columns:
-        return np.ones(count, np.bool_)
-    fits = _leaf_may_match(predicate, columns[predicate.column])
-    return np.bincount(files[fits], minlength=count) > 0
+    def of_leaf(leaf: Leaf) -> Mask:
+        if leaf.column not in columns:
+            return np.ones(count, np.bool_)
+        fits = _leaf_may_match(leaf, columns[leaf.column])
+        return np.bincount(files[fits], minlength=count) > 0
+
+    return fold(predicate, of_leaf, np.logical_and, np.logical_or)
 
 
-def _leaf_may_match(predicate: Comparison | IsIn | IsNull | Like, bounds: ColumnBounds) -> Mask:
+def _leaf_may_match(predicate: Leaf, bounds: ColumnBounds) -> Mask:
     if isinstance(predicate, IsNull):
         return bounds.may_have_value if predicate.is_negated else bounds.may_be_null
     low, high = bounds.low, bounds.high

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Literal: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | pa.Scalar
     _Convert: TypeAlias = Callable[[pa.DataType, Literal], pa.Scalar]
 
+_Value = TypeVar("_Value")
 _MAX_DECIMAL_DIGITS = 38
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIME = re.compile(
@@ -177,40 +178,126 @@ class Like:
         return f"{self.column} {'NOT ' * self.is_negated}LIKE '{self.pattern}'"
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Joined:
+    """What And and Or have in common: no method recurses, since conditions may be very deep."""
+
+    parts: tuple[Predicate, ...]
+
+    def negate(self) -> Predicate:
+        swapped: dict[type[Joined], type[Joined]] = {And: Or, Or: And}
+        steps = _steps(self)
+        return _built(*(swapped[s] if isinstance(s, type) else s.negate() for s in steps))
+
+    def evaluate(self, rows: pa.Table) -> pa.Array:
+        return fold(self, lambda leaf: leaf.evaluate(rows), pc.and_kleene, pc.or_kleene)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _built, tuple(_steps(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Joined) and _steps(self) == _steps(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(_steps(self)))
+
+    def __str__(self) -> str:
+        pieces, waiting = [], _spelled(self)[::-1]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, Joined):
+                waiting += [")", *_spelled(part)[::-1], "("]
+            else:
+                pieces.append(str(part))
+        return "".join(pieces)
+
+
+class And(Joined):
     """Predicate that is true if all parts are."""
 
-    parts: tuple[Predicate, ...]
-
-    def negate(self) -> Or:
-        return Or(tuple(part.negate() for part in self.parts))
-
-    def evaluate(self, rows: pa.Table) -> pa.Array:
-        return reduce(pc.and_kleene, (part.evaluate(rows) for part in self.parts))
-
-    def __str__(self) -> str:
-        return " AND ".join(_bracketed(part) for part in self.parts)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Joined):
     """Predicate that is true if at least one part is."""
 
-    parts: tuple[Predicate, ...]
-
-    def negate(self) -> And:
-        return And(tuple(part.negate() for part in self.parts))
-
-    def evaluate(self, rows: pa.Table) -> pa.Array:
-        return reduce(pc.or_kleene, (part.evaluate(rows) for part in self.parts))
-
-    def __str__(self) -> str:
-        return " OR ".join(_bracketed(part) for part in self.parts)
+    __slots__ = ()
 
 
 # Each negates itself, and evaluates itself on rows: CorruptTableError if they lack the column.
-Predicate: TypeAlias = Comparison | IsIn | IsNull | Like | And | Or
+Leaf: TypeAlias = Comparison | IsIn | IsNull | Like
+Predicate: TypeAlias = Leaf | Joined
+_Step: TypeAlias = Leaf | type[Joined]
+
+
+def fold(
+    predicate: Predicate,
+    of_leaf: Callable[[Leaf], _Value],
+    join_and: Callable[[_Value, _Value], _Value],
+    join_or: Callable[[_Value, _Value], _Value],
+) -> _Value:
+    """Compute a value of a predicate from those of its leaves, two at a time."""
+    values: list[_Value] = []
+    for step in _steps(predicate, deepest_first=True):
+        if isinstance(step, type):
+            right, left = values.pop(), values.pop()
+            values.append((join_and if step is And else join_or)(left, right))
+        else:
+            values.append(of_leaf(step))
+    return values.pop()
+
+
+def _steps(predicate: Predicate, *, deepest_first: bool = False) -> list[_Step]:
+    """Return the leaves, and after each two values that are joined how this is done.
+
+    Where the deepest parts come first, few values wait to be joined.
+    """
+    steps: list[_Step] = []
+    waiting: list[Predicate | type[Joined]] = [predicate]
+    while waiting:
+        step = waiting.pop()
+        if not isinstance(step, Joined):
+            steps.append(step)
+            continue
+        parts = step.parts
+        if deepest_first:
+            parts = tuple(sorted(parts, key=lambda part: not isinstance(part, Joined)))
+        waiting.append(parts[0])
+        for part in parts[1:]:
+            waiting += (part, type(step))
+    return steps[::-1]
+
+
+def _built(*steps: _Step) -> Predicate:
+    """Return the predicate of `_steps`."""
+    # What is joined is a list here, of And or Or and the parts, so that a long one grows in place.
+    values: list[Leaf | list[Any]] = []
+    for step in steps:
+        if not isinstance(step, type):
+            values.append(step)
+            continue
+        right, left = _closed(values.pop()), values.pop()
+        if not isinstance(left, list) or left[0] is not step:
+            left = [step, _closed(left)]
+        left.append(right)
+        values.append(left)
+    return _closed(values.pop())
+
+
+def _closed(value: Leaf | list[Any]) -> Predicate:
+    if not isinstance(value, list):
+        return value
+    joined: Predicate = value[0](tuple(value[1:]))
+    return joined
+
+
+def _spelled(joined: Joined) -> list[Predicate | str]:
+    """Return the parts with the operator between them."""
+    operator = " AND " if isinstance(joined, And) else " OR "
+    spelled: list[Predicate | str] = [joined.parts[0]]
+    for part in joined.parts[1:]:
+        spelled += (operator, part)
+    return spelled
 
 
 def holds(predicate: Predicate, rows: pa.Table) -> Mask:
@@ -231,9 +318,14 @@ def conjuncts(predicate: Predicate | None) -> tuple[Predicate, ...]:
     """Split a predicate into parts that must all be true, none of them an And; () for None."""
     if predicate is None:
         return ()
-    if isinstance(predicate, And):
-        return tuple(part for p in predicate.parts for part in conjuncts(p))
-    return (predicate,)
+    parts, waiting = [], [predicate]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, And):
+            waiting += part.parts[::-1]
+        else:
+            parts.append(part)
+    return tuple(parts)
 
 
 def conjunction(parts: Sequence[Predicate]) -> Predicate | None:
@@ -245,24 +337,13 @@ def conjunction(parts: Sequence[Predicate]) -> Predicate | None:
 
 def columns_of(predicate: Predicate) -> set[str]:
     """Return the dotted names of the columns that a predicate compares."""
-    if isinstance(predicate, And | Or):
-        return set().union(*map(columns_of, predicate.parts))
-    return {predicate.column}
+    return {step.column for step in _steps(predicate) if not isinstance(step, type)}
 
 
 def top_level_columns(predicate: Predicate | None, schema: pa.Schema) -> list[str]:
     """Return the names of the schema's columns that a predicate needs."""
     names = columns_of(predicate) if predicate is not None else set()
     return sorted({name if name in schema.names else name.partition(".")[0] for name in names})
-
-
-def depth(predicate: Predicate) -> int:
-    """Count the levels of a predicate, one for a comparison alone."""
-    level, levels = [predicate], 0
-    while level:
-        levels += 1
-        level = [part for p in level if isinstance(p, And | Or) for part in p.parts]
-    return levels
 
 
 def check_same_type(column: str, data_type: pa.DataType, literal: Literal) -> None:
@@ -490,10 +571,6 @@ def _regex(pattern: str) -> str:
 def _quoted(character: str) -> str:
     is_plain = character.isalnum() or not character.isascii()
     return character if is_plain else rf"\x{{{ord(character):x}}}"
-
-
-def _bracketed(part: Predicate) -> str:
-    return f"({part})" if isinstance(part, And | Or) else str(part)
 
 
 def _text(value: pa.Scalar) -> str:

@@ -13,13 +13,13 @@ from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.filter.predicate import (
     And,
     IsNull,
+    Joined,
     Like,
     Operator,
     Or,
     Predicate,
     check_same_type,
     compare,
-    depth,
     find_field,
     is_in,
     parse_date,
@@ -50,7 +50,6 @@ _SIGNS = {
     ">": Operator.GREATER,
     ">=": Operator.GREATER_OR_EQUAL,
 }
-_DEEPEST = 100  # levels of AND and OR in turn: whatever walks a predicate recurses
 _KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "LIKE", "TRUE", "FALSE"})
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a"}
 
@@ -65,25 +64,15 @@ def parse_filter(text: str, schema: pa.Schema, *, is_exact: bool = False) -> Pre
     a date or a time is parsed like such a literal, as Spark does with ``spark.sql.ansi.enabled``.
 
     Args:
-        text: the condition, with any number of terms and brackets.
+        text: the condition, with any number of terms, and AND and OR nested to any depth.
         schema: of the rows.
         is_exact: refuse each literal of another type than its column's, which Spark would convert
             by rules of its session. Numbers without a fraction may stand beside other numbers.
 
     Raises:
-        InvalidOptionError: the text is something else, compares what cannot be compared, or has
-            more than a hundred levels of AND and OR in turn; brackets that change nothing make no
-            level.
+        InvalidOptionError: the text is something else, or compares what cannot be compared.
     """
-    try:
-        predicate = _Parser(text, schema, is_exact=is_exact).parse()
-    except RecursionError:
-        predicate = None
-    if predicate is None or depth(predicate) > _DEEPEST:
-        raise InvalidOptionError(
-            f"the filter nests AND and OR more than {_DEEPEST} deep; write it with fewer levels"
-        )
-    return predicate
+    return _Parser(text, schema, is_exact=is_exact).parse()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +88,15 @@ class _Token:
 class _Level:
     """The conditions between two brackets: alternatives, each of which has parts."""
 
-    def __init__(self, is_negated: bool = False) -> None:  # noqa: FBT001, FBT002
-        self._is_negated = is_negated
+    def __init__(self, *, is_negated: bool) -> None:
+        self.is_negated = is_negated  # by this bracket and those around it: its parts are, too
+        self._within: type[Joined] = Or if is_negated else And
+        self._between: type[Joined] = And if is_negated else Or
         self._alternatives: list[list[Predicate]] = [[]]
 
     def add(self, part: Predicate) -> None:
         # Brackets that change nothing leave no level behind.
-        self._alternatives[-1] += part.parts if isinstance(part, And) else [part]
+        self._alternatives[-1] += part.parts if isinstance(part, self._within) else [part]
 
     def begin_alternative(self) -> None:
         self._alternatives.append([])
@@ -113,10 +104,9 @@ class _Level:
     def close(self) -> Predicate:
         parts: list[Predicate] = []
         for alternative in self._alternatives:
-            one = alternative[0] if len(alternative) == 1 else And(tuple(alternative))
-            parts += one.parts if isinstance(one, Or) else [one]
-        whole = parts[0] if len(parts) == 1 else Or(tuple(parts))
-        return whole.negate() if self._is_negated else whole
+            one = alternative[0] if len(alternative) == 1 else self._within(tuple(alternative))
+            parts += one.parts if isinstance(one, self._between) else [one]
+        return parts[0] if len(parts) == 1 else self._between(tuple(parts))
 
 
 class _Parser:
@@ -149,13 +139,13 @@ class _Parser:
         return [*tokens, _Token("end", "", end)]
 
     def _condition(self) -> Predicate:
-        levels = [_Level()]
+        levels = [_Level(is_negated=False)]
         while True:
-            is_negated = False
+            is_negated = levels[-1].is_negated
             while self._accept("NOT") or self._accept("!"):
                 is_negated = not is_negated
             if self._accept("("):
-                levels.append(_Level(is_negated))
+                levels.append(_Level(is_negated=is_negated))
                 continue
             operand = self._comparison()
             levels[-1].add(operand.negate() if is_negated else operand)

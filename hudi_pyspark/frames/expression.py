@@ -7,6 +7,7 @@ lost for which a condition is true; what is not understood leaves out nothing.
 from __future__ import annotations
 
 import ctypes
+import logging
 import re
 import sys
 from dataclasses import dataclass, field
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import any_of
-from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.filter.predicate import (
     IsNull,
     Like,
@@ -50,6 +50,7 @@ _COMPARED_ALIKE = (
     (pa.types.is_floating, pa.types.is_floating),
 )
 _MOST_LISTED = 10_000
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,13 @@ Expression: TypeAlias = Field | Literal | Call
 
 def fields_of(expression: Expression) -> Iterator[Field]:
     """Yield all fields that an expression looks at."""
-    if isinstance(expression, Field):
-        yield expression
-    elif isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from fields_of(argument)
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Field):
+            yield part
+        elif isinstance(part, Call):
+            waiting += reversed(part.arguments)
 
 
 def pruning(expression: Expression, schema: pa.Schema, *, when: bool = True) -> Predicate | None:
@@ -92,21 +95,44 @@ def pruning(expression: Expression, schema: pa.Schema, *, when: bool = True) -> 
 
     The condition has the meaning that pyarrow or polars gives it, on columns of the schema.
     """
-    match expression:
-        case Call("invert", [inner]):
-            return pruning(inner, schema, when=not when)
-        case Call("and" | "and_kleene" | "or" | "or_kleene" as name, arguments):
-            parts = [pruning(argument, schema, when=when) for argument in arguments]
-            known = [part for part in parts if part is not None]
-            if name.startswith("and") is when:
-                return conjunction(known)
-            return Or(tuple(known)) if len(known) == len(parts) else None
-    columns = [_resolved(column, schema) for column in fields_of(expression)]
+    # Calls before their arguments; from the end, the values of the arguments are there already.
+    order: list[tuple[Expression, bool]] = []
+    waiting = [(expression, when)]
+    while waiting:
+        part, is_wanted = waiting.pop()
+        match part:
+            case Call("invert", [inner]):
+                waiting.append((inner, not is_wanted))
+                continue
+            case Call("and" | "and_kleene" | "or" | "or_kleene", arguments):
+                waiting += [(argument, is_wanted) for argument in arguments]
+        order.append((part, is_wanted))
+    found: list[Predicate | None] = []
+    for part, is_wanted in reversed(order):
+        match part:
+            case Call("and" | "and_kleene" | "or" | "or_kleene" as name, arguments):
+                first = len(found) - len(arguments)
+                known = [each for each in found[first:] if each is not None]
+                is_known = len(known) == len(arguments)
+                del found[first:]
+                if name.startswith("and") is is_wanted:
+                    found.append(conjunction(known))
+                else:
+                    found.append(Or(tuple(known)) if is_known else None)
+            case _:
+                found.append(_of_one_column(part, schema, when=is_wanted))
+    return found.pop()
+
+
+def _of_one_column(condition: Expression, schema: pa.Schema, *, when: bool) -> Predicate | None:
+    """Return what holds of the only column of a condition; see `pruning`."""
+    columns = [_resolved(column, schema) for column in fields_of(condition)]
     if len(columns) != 1 or columns[0] is None:
         return None
     try:
-        return _of_column(*columns[0], expression, when=when)
-    except (InvalidOptionError, RecursionError):
+        return _of_column(*columns[0], condition, when=when)
+    except Exception as error:  # noqa: BLE001  (the engine evaluates it)
+        _log.info("a condition does not reach the scan: %.300s", error)
         return None
 
 
@@ -206,7 +232,8 @@ def parse_expression(expression: pc.Expression) -> Expression | None:
         file = pa.ipc.open_file(written)
         columns = [column[0] for column in file.get_batch(0).columns]
         return _parse(_metadata(file.schema), columns)
-    except (pa.ArrowException, LookupError, ValueError, TypeError):
+    except Exception as error:  # noqa: BLE001  (the engine evaluates it)
+        _log.info("a condition does not reach the scan: %.300s", error)
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,9 +14,11 @@ from hudi_pyspark.frames.expression import Call, Field, Literal, pruning
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.frames.dataset import Source
     from hudi_pyspark.frames.expression import Expression
 
+_log = logging.getLogger(__name__)
 # How each function is written in polars; an expression is one of them if polars finds both equal.
 _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
     "equal": pl.Expr.__eq__,
@@ -51,7 +54,7 @@ def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
     ) -> Iterator[pl.DataFrame]:
         wanted = source if columns is None else source.select(columns)
         if predicate is not None and rows is None:  # rows are counted before they are filtered
-            implied = pruning(parse_expression(predicate), source.schema)
+            implied = _implied(predicate, source.schema)
             wanted = wanted if implied is None else wanted.where(implied)
         for batch in wanted.to_batches(None if rows is None else 1):
             frame = pl.DataFrame(batch).slice(0, rows)
@@ -65,6 +68,15 @@ def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
     return register_io_source(
         read, schema=empty.schema, is_pure=True, explain_name="Hudi", explain_detail=name
     )
+
+
+def _implied(condition: pl.Expr, schema: pa.Schema) -> Predicate | None:
+    """Return what holds wherever a condition is true; None for nothing that is known."""
+    try:
+        return pruning(parse_expression(condition), schema)
+    except Exception as error:  # noqa: BLE001  (polars evaluates it; one may be too deep to parse)
+        _log.info("a condition does not reach the scan: %.300s", error)
+        return None
 
 
 def parse_expression(expression: pl.Expr) -> Expression:

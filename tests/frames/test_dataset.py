@@ -381,3 +381,26 @@ def test_row_limit_opens_one_file_slice(engine, opened):
     frame = hudi_pyspark.scan_polars(table).head(2)
     assert len(frame.collect() if engine == "polars" else table.dataset().head(2)) == 2
     assert len(file_groups(read())) == 1
+
+
+@pytest.mark.parametrize(("engine", "depth"), [("arrow", 1_000), ("polars", 600)])
+def test_deep_condition_never_fails(engine, depth, golden_table):
+    table = HudiTable(str(golden_table(MOR)))
+    wanted = set()
+    for row in snapshot(MOR, table.scan(["ts"]).schema).to_pylist():
+        truth = row["ts"] > 5
+        for number in range(depth):
+            other = row["ts"] >= number % 7 if number % 2 else row["ts"] == number % 7
+            truth = truth and other if number % 2 else truth or other
+        wanted |= {row["ts"]} if truth else set()
+    ts: Any = FIELD("ts") if engine == "arrow" else pl.col("ts")
+    condition = ts > 5
+    for number in range(depth):
+        bound = number % 7
+        condition = condition & (ts >= bound) if number % 2 else condition | (ts == bound)
+    if engine == "arrow":
+        found = table.dataset().to_table(columns=["ts"], filter=condition).column("ts").to_pylist()
+    else:
+        frame = hudi_pyspark.scan_polars(str(golden_table(MOR)))
+        found = frame.filter(condition).collect().get_column("ts").to_list()
+    assert set(found) == wanted

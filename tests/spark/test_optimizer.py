@@ -419,3 +419,18 @@ def test_schema_without_hints_has_none(ruled, golden_table):
     schema = load(ruled, golden_table(MOR)).schema
     hints = read_hints(schema)
     assert (hints.columns, hints.filters, hints.limit) == (schema, (), None)
+
+
+def test_deep_condition_reaches_the_scan_or_is_left_out(ruled, golden_table):
+    rows = load_case(GOLDEN / MOR).queries[0].expected_rows()
+    plain = ruled.createDataFrame(rows.select(["id", "ts"]).to_pandas())
+    condition = sf.col("ts") > 5
+    for number in range(150):
+        if number % 2:
+            condition = condition & (sf.col("ts") >= number % 7)
+        else:
+            condition = condition | (sf.col("ts") == number % 7)
+    frame = load(ruled, golden_table(MOR)).where(condition)
+    assert sorted(r.id for r in frame.select("id").collect()) == sorted(
+        r.id for r in plain.where(condition).select("id").collect()
+    )

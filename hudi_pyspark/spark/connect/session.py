@@ -122,7 +122,7 @@ class NarrowPlans:
             self.narrow(changed.plan)
             return changed if changed.ByteSize() < _MAX_MESSAGE else request
         except Exception as error:  # noqa: BLE001  (a query must not fail for the sake of speed)
-            _log.debug("a plan is sent as it is: %s: %s", type(error).__name__, error)
+            _log.info("a plan is sent as it is: %s: %.300s", type(error).__name__, error)
             return request
 
     def narrow(self, plan: Any) -> list[Any]:  # noqa: ANN401
