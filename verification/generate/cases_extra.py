@@ -1310,6 +1310,117 @@ for _n, _format in (("avro", {}), ("parquet", {"hoodie.logfile.data.block.format
         t.incr("incr_c2", first.comp, second.comp, "log records of the first schema alone")
 
 
+# ------------------------------------------------------------------ Spark's legacy calendar
+REBASE = {"spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY", "spark.sql.parquet.int96RebaseModeInWrite": "LEGACY",
+          "spark.sql.avro.datetimeRebaseModeInWrite": "LEGACY"}
+ANCIENT = [dt.datetime(2, 1, 1), dt.datetime(1001, 1, 1, 1, 2, 3), dt.datetime(1500, 3, 1, 12), dt.datetime(1582, 10, 4, 23, 59, 59, 999000),
+           dt.datetime(1582, 10, 15), dt.datetime(1799, 5, 6, 7, 8, 9, 123000), dt.datetime(1969, 12, 31, 23, 59, 59), dt.datetime(2020, 2, 29, 1, 1, 1)]
+SPARK_RECORDS = {"hoodie.write.record.merge.custom.implementation.classes": "org.apache.hudi.DefaultSparkRecordMerger",
+                 "hoodie.datasource.write.record.merger.impls": "org.apache.hudi.HoodieSparkRecordMerger"}      # up to 0.15
+OUTPUTS = ("TIMESTAMP_MICROS", "INT96", "TIMESTAMP_MILLIS")
+
+
+def ancient(t, writer, regions="abc", ts=100, shift=0):
+    """Rows of every ancient moment in each region."""
+    def row(n, region):
+        at = ANCIENT[n] + dt.timedelta(days=shift)
+        born = at.date() if n else dt.date(1, 1, 1)     # Python cannot collect a timestamp of the year 1
+        return (f"{region}{n}", writer, born, at, (at.date(), at), [at, None], {"k": at.date()}, ts, region)
+    return [row(n, region) for region in regions for n in range(len(ANCIENT))]
+
+
+for _n, _format in (("avro", {}), ("parquet", {"hoodie.logfile.data.block.format": "parquet", **SPARK_RECORDS})):
+    @case("ty_legacy_" + _n, "MOR", ("1.2.0:9", "0.15.0:6"), ["legacy calendar", "INT96", "timestamp-millis", "dates", f"{_n.title()} log blocks"],
+          f"dates and timestamps from the year 1 on in Spark's legacy calendar, nested too; base files with microseconds, with INT96 and milliseconds up to 0.15; {_n.title()} log blocks, a compaction from version 8 on, a log in the new calendar")
+    def _legacy(t, form=_format):
+        t.ddl = "id string, v string, born date, seen timestamp, s struct<d:date,t:timestamp>, l array<timestamp>, m map<string,date>, ts bigint, region string"
+        t.part = "region"
+        t.opts = {**event_time(t), **NO_MDT, **form}
+        t.setconf("spark.sql.avro.datetimeRebaseModeInRead", "CORRECTED")
+        t.setconf("spark.sql.parquet.enableVectorizedReader", "false")
+        t.new_lists()
+        for k, v in REBASE.items():
+            t.spark.conf.set(k, v)
+        t.notes.append("written with " + ", ".join(f"{k}={v}" for k, v in REBASE.items()) + ", but for the last commit")
+        for region, output in zip("abc", OUTPUTS):
+            t.write(ancient(t, output.lower(), region), "bulk_insert", opts={"hoodie.parquet.outputtimestamptype": output})
+        t.write([r for r in ancient(t, "log", ts=110, shift=1) if r[0][1] in "1357"])
+        if not t.v6:        # 0.15.0 cannot compact INT96
+            compact(t, conf=form)
+        for k in REBASE:
+            t.setconf(k, "CORRECTED")
+        t.write([r for r in ancient(t, "corrected", ts=120, shift=2) if r[0][1] in "37"])
+        std(t, asof=9)
+
+
+# ------------------------------------------------------------------ names in another case, other types
+ADAPT = {"hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true"}
+PARQUET_LOGS = {"hoodie.logfile.data.block.format": "parquet"}
+for _n, _format in (("avro", {}), ("parquet", PARQUET_LOGS)):
+    @case("evo_case_" + _n, "MOR", ("1.2.0:9", "0.15.0:6"), ["schema evolution on write", "column names in another case", f"{_n.title()} log blocks"],
+          f"a column and a nested field change from State and s.City to state and s.city; base files and {_n.title()} log blocks of both, a compaction, more logs")
+    def _evo_case(t, form=_format):
+        t.part = "region"
+        _evo(t)
+        t.opts |= {**ADAPT, **form, "hoodie.write.set.null.for.missing.columns": None}
+        old = "id string, State string, s struct<City:string,n:int>, ts bigint, region string"
+        row = lambda i, v, ts: (f"k{i}", f"{v}{i}", (f"c{v}{i}", i), ts, "ab"[i % 2])
+        t.write([row(i, "st", 100) for i in range(8)], "insert", ddl=old)
+        t.write([row(i, "log", 110) for i in (0, 1, 2)], ddl=old)
+        t.write([row(i, "new", 120) for i in (8, 9)], "insert", ddl=old.lower())
+        t.write([row(i, "low", 130) for i in (1, 3, 9)], ddl=old.lower())
+        std(t, asof=9)
+
+
+@case("evo_case_mixed", "MOR", ("1.2.0:9",), ["schema evolution on write", "column names in another case", "compaction"],
+      "as evo_case_avro, with a key, an ordering and a partition column in another case; a compaction between the logs")
+def evo_case_mixed(t):
+    t.key, t.order, t.part = "id", "ts", "region"
+    _evo(t)
+    t.opts |= {**ADAPT, "hoodie.write.set.null.for.missing.columns": None}
+    old = "id string, State string, Amount double, ts bigint, region string"
+    row = lambda i, v, ts: (f"k{i}", f"{v}{i}", i / 4, ts, "ab"[i % 2])
+    t.write([row(i, "st", 100) for i in range(8)], "insert", ddl=old)
+    t.write([row(i, "new", 120) for i in (8, 9, 0)], ddl=old.lower())
+    compact(t, conf={"spark.sql.parquet.enableVectorizedReader": "false"})
+    t.write([row(i, "low", 130) for i in (1, 3, 9)], ddl=old.lower())
+    std(t, asof=9)
+
+
+@case("evo_retyped", "MOR", ("1.2.0:9",), ["schema evolution on write", "dropped and added again with another type"],
+      "columns of text, numbers and booleans are dropped and added again: text as int, double, boolean and date, numbers as text, as another number and as boolean, boolean as int")
+def evo_retyped(t):
+    _evo(t)
+    t.opts |= ADAPT
+    old = "id int, a string, b string, c string, d string, e bigint, f double, g int, h boolean, j decimal(8,2), ts bigint"
+    new = "id int, a int, b double, c boolean, d date, e string, f int, g boolean, h int, j string, ts bigint"
+    A = ["1", " 42 ", "-7", "1.5", "abc", "", None, "2147483647"]
+    B = ["1.5", "1e3", " 2 ", "NaN", "x", "", None, "-0"]
+    C = ["true", "FALSE", "t", "1", "yes", "maybe", None, "0"]
+    E = ["2024-01-31", "2024-1-1", "1970-01-01 10:00:00", "x", "", "2024-02-30", None, "0001-01-01"]
+    rows = [(i, A[i], B[i], C[i], E[i], 10**10 + i, i + 0.75, i % 2, i % 2 == 0, D(i * 125).scaleb(-2), 100) for i in range(8)]
+    t.write(rows, "insert", ddl=old)
+    t.write([(i, 100 + i) for i in (7,)], ddl="id int, ts bigint")
+    t.write([(6, 66, 6.5, True, dt.date(2020, 6, 6), "text", 6, False, 6, "j", 120), (20, 1, 1.0, False, dt.date(2020, 1, 1), "x", 1, True, 1, "y", 120)], ddl=new)
+    std(t, asof=9)
+
+
+for _n, _null in (("not_null", None), ("nullable", 0)):
+    @case(f"evo_{_n}_added", "MOR", ("1.2.0:9",), ["schema evolution on write", "added column"],
+          "a column that the writer declares without nulls is added to a table that has rows: Apache Hudi cannot read it any more" if _null is None
+          else "the rows of evo_not_null_added, with a column that may have nulls")
+    def _evo_added(t, impossible=_null):
+        from pyspark.sql import functions as F
+        _evo(t)
+        t.opts |= {"hoodie.datasource.write.reconcile.schema": "true"}
+        t.ddl = "id int, v string, ts bigint"
+        t.write([(i, f"v{i}", 100) for i in range(6)], "insert")
+        t.write([(i, "log", 110) for i in (0, 1)])
+        tip = F.lit(1.5) if impossible is None else F.when(F.col("id") != impossible, 1.5)
+        t.write(None, df=t.df([(1, "tip", 120), (2, "tip", 120), (9, "tip", 120)]).withColumn("tip", tip))
+        std(t, asof=9)
+
+
 # ------------------------------------------------------------------ indexes of the metadata table
 IX_DDL = "id string, city string, n int, x double, d date, m decimal(8,2), t timestamp, ts int, region string"
 IX_TARGETS = ("1.2.0:9", "1.0.2:8")
