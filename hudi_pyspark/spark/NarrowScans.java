@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,7 @@ import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.UnaryOperator;
 import org.apache.spark.JobArtifactSet;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker$;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
@@ -67,6 +69,7 @@ import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Function1;
@@ -96,6 +99,7 @@ public class NarrowScans extends Rule {
   public static final String LIMIT = "hudi-py.limit";
   public static final String PLACEHOLDER = "hudi-py.placeholder";
   public static final String PINNED = "hudi-py.pinned";
+  public static final String STATE = "hudi-py.state";
 
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
@@ -113,6 +117,12 @@ public class NarrowScans extends Rule {
 
   /** Narrowed scans by data source and schema, so that a second action does not plan again. */
   private final Map known = new WeakHashMap();
+
+  /** Sources with the newest known state of their table, by the source of a DataFrame or a view. */
+  private final Map newest = new WeakHashMap();
+
+  /** The sources that a query reads: all its scans of a table read one state. */
+  private final Map queries = new WeakHashMap();
 
   /** Gives a batch columnar readers; null where this Spark, or its executors, cannot have them. */
   public UnaryOperator columnar;
@@ -276,8 +286,11 @@ public class NarrowScans extends Rule {
     ArrayList fields = new ArrayList();
     choose(CollectionConverters.asJava(relation.output()), stored, needed, attributes, fields);
     String filters = filtersOf(conditions);
-    // Scans of one DataFrame are planned apart, so all of them read the table as it was loaded.
-    fields.set(0, marked((StructField) fields.get(0), PINNED, "true"));
+    boolean isFirst = plannedOf(relation.scan()) == null;
+    PythonDataSourceV2 source = isFirst ? sourceOf(scan) : (PythonDataSourceV2) get(scan, "ds");
+    if (isFirst ? source != null : stored.apply(0).metadata().contains(PINNED)) {
+      fields.set(0, marked((StructField) fields.get(0), PINNED, "true"));
+    }
     if (!filters.isEmpty()) {
       fields.set(0, marked((StructField) fields.get(0), FILTERS, filters));
     }
@@ -289,7 +302,7 @@ public class NarrowScans extends Rule {
       // A new relation does not remember that Spark's own rule could not filter this scan.
       return copy(relation, 1, relation.scan(), -1, null);
     }
-    return copy(relation, 1, narrowed(relation.scan(), schema), 2, seq(attributes));
+    return copy(relation, 1, narrowed(relation.scan(), source, schema), 2, seq(attributes));
   }
 
   /** The relation of a batch; its stream stays, since it counts rows and knows the offsets. */
@@ -400,10 +413,78 @@ public class NarrowScans extends Rule {
     return best;
   }
 
-  private synchronized Scan narrowed(Scan scan, StructType schema) throws Exception {
+  /**
+   * The source with the state that this query reads: the newest one, and the same for all its scans
+   * of a table. Null if that cannot be found out: then planning does, and raises what is wrong.
+   */
+  private synchronized PythonDataSourceV2 sourceOf(PythonScan scan) throws Exception {
+    PythonDataSourceV2 loaded = (PythonDataSourceV2) get(scan, "ds");
+    // Of a subquery, too, which is optimized by itself.
+    Option tracker = QueryPlanningTracker$.MODULE$.get();
+    Map sources = tracker.isDefined() ? (Map) queries.get(tracker.get()) : null;
+    if (sources == null) {
+      sources = new HashMap();
+      if (tracker.isDefined()) {
+        queries.put(tracker.get(), sources);
+      }
+    }
+    PythonDataSourceV2 chosen = (PythonDataSourceV2) sources.get(loaded);
+    if (chosen == null) {
+      CaseInsensitiveStringMap options = (CaseInsensitiveStringMap) get(scan, "options");
+      String path = String.valueOf(options.get("path"));
+      try {
+        chosen = newest(loaded, scan, options, (PythonDataSourceV2) sources.get(path));
+      } catch (Throwable error) {
+        LOG.info("the newest state of a table is unknown: " + error);
+        return null;
+      }
+      sources.put(loaded, chosen);
+      if (!sources.containsKey(path)) {
+        sources.put(path, chosen);
+      }
+    }
+    return chosen;
+  }
+
+  /** Asks the source for the newest state of its table, or gives it that of another one. */
+  private PythonDataSourceV2 newest(
+      PythonDataSourceV2 loaded,
+      PythonScan scan,
+      CaseInsensitiveStringMap options,
+      PythonDataSourceV2 shared)
+      throws Exception {
+    loaded.getOrCreateDataSourceInPython(SOURCE, options, Option.apply(scan.readSchema()));
+    PythonDataSourceV2 last = (PythonDataSourceV2) newest.get(loaded);
+    last = last == null ? loaded : last;
+    String state = shared == null ? "" : Base64.getEncoder().encodeToString(bytesOf(shared));
+    StructField[] question = {marked(scan.readSchema().apply(0), STATE, state)};
+    PythonScan asked = planAnew(scan, last, new StructType(question));
+    String answer = explained(asked.toBatch())[0];
+    if (answer.isEmpty()) {
+      return last; // with the scans that are planned already
+    }
+    Object before = get(last, "dataSourceInPython");
+    PythonDataSourceV2 fresh = copy(last);
+    Object schema = before.getClass().getMethod("schema").invoke(before);
+    set(
+        fresh,
+        "dataSourceInPython",
+        before.getClass().getConstructors()[0].newInstance(Base64.getDecoder().decode(answer), schema));
+    newest.put(loaded, fresh);
+    return fresh;
+  }
+
+  private static byte[] bytesOf(PythonDataSourceV2 source) throws Exception {
+    Object inPython = get(source, "dataSourceInPython");
+    return (byte[]) inPython.getClass().getMethod("dataSource").invoke(inPython);
+  }
+
+  private synchronized Scan narrowed(Scan scan, PythonDataSourceV2 current, StructType schema)
+      throws Exception {
     Planned before = plannedOf(scan);
     PythonScan python = pythonScan(scan);
-    PythonDataSourceV2 source = (PythonDataSourceV2) get(python, "ds");
+    PythonDataSourceV2 source =
+        current == null ? copy((PythonDataSourceV2) get(python, "ds")) : current;
     Map scans = (Map) known.get(source);
     if (scans == null) {
       scans = new HashMap();
@@ -418,7 +499,7 @@ public class NarrowScans extends Rule {
     Planned found = (Planned) scans.get(key);
     if (found == null) {
       int width = before == null ? scan.readSchema().defaultSize() : before.width;
-      found = new Planned(python, schema, width, isColumnar ? columnar : null);
+      found = new Planned(python, source, schema, width, isColumnar ? columnar : null);
       if (scans.size() == MOST_SCANS) {
         scans.clear(); // of a DataFrame that is asked for many keys, one after the other
       }
@@ -454,9 +535,14 @@ public class NarrowScans extends Rule {
     private Batch batch;
     private String[] explained;
 
-    Planned(PythonScan scan, StructType schema, int width, UnaryOperator columnar)
+    Planned(
+        PythonScan scan,
+        PythonDataSourceV2 source,
+        StructType schema,
+        int width,
+        UnaryOperator columnar)
         throws Exception {
-      this.scan = planAnew(scan, (PythonDataSourceV2) get(scan, "ds"), schema);
+      this.scan = planAnew(scan, source, schema);
       this.width = width;
       this.columnar = columnar;
     }
@@ -475,18 +561,13 @@ public class NarrowScans extends Rule {
       boolean isFirst = !fields[0].metadata().contains(FILTERS);
       String before = isFirst ? "" : fields[0].metadata().getString(FILTERS) + "\n";
       fields[0] = marked(fields[0], FILTERS, before + filter);
-      return new Planned(scan, new StructType(fields), width, columnar);
+      PythonDataSourceV2 source = (PythonDataSourceV2) get(scan, "ds");
+      return new Planned(scan, source, new StructType(fields), width, columnar);
     }
 
     /** The bytes of the rows, and the explanation, which the first partition carries. */
     synchronized String[] explained() throws Exception {
-      if (explained == null) {
-        Object first = batch().planInputPartitions()[0];
-        String pickle =
-            new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
-        int begin = pickle.indexOf(EXPLAINED) + EXPLAINED.length();
-        explained = pickle.substring(begin).split("\0", 3);
-      }
+      explained = explained == null ? NarrowScans.explained(batch()) : explained;
       return explained;
     }
 
@@ -633,6 +714,15 @@ public class NarrowScans extends Rule {
     public int hashCode() {
       return planned.hashCode();
     }
+  }
+
+  /** The texts that the first partition carries. */
+  private static String[] explained(Batch batch) {
+    Object first = batch.planInputPartitions()[0];
+    String pickle =
+        new String(((PythonInputPartition) first).pickedPartition(), StandardCharsets.UTF_8);
+    int begin = pickle.indexOf(EXPLAINED) + EXPLAINED.length();
+    return pickle.substring(begin).split("\0", 3);
   }
 
   /** A source that has not planned yet, and no reader. */

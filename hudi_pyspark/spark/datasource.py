@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.spark.planner import Planner
+    from hudi_pyspark.spark.planner import OpenedTable, Planner
     from hudi_pyspark.spark.stream import HudiStreamReader
 
 _ONLY_READS = "this source only reads: write tables with Apache Hudi, format('hudi')"
@@ -43,7 +43,8 @@ class HudiDataSource(DataSource):
         return self._get_planner().schema()
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return self._get_planner().reader(schema, self.payload_mergers)
+        planner = self._get_planner()
+        return planner.state_reader(self, schema) or planner.reader(schema, self.payload_mergers)
 
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
         return self._get_planner().stream_reader(schema, self.payload_mergers)
@@ -57,6 +58,10 @@ class HudiDataSource(DataSource):
         overwrite: bool,  # noqa: FBT001, ARG002
     ) -> DataSourceStreamWriter:
         raise UnsupportedQueryError(_ONLY_READS)
+
+    def opened(self) -> OpenedTable:
+        """Return the table as this source knows it; not a method of Spark's."""
+        return self._get_planner().opened()
 
     # Spark sends a source to a process of the stream. The files of ``addArtifacts`` and
     # ``--py-files`` are on its machine, but it looks for them in a folder that does not exist.

@@ -19,10 +19,14 @@ from hudi_pyspark.format.avro.schema import VARIANT
 Path: TypeAlias = tuple[str, ...]  # names of a column and of nested fields, maybe after an alias
 
 OPTION = "hudi-py.hints"
+# A server of Spark Connect keeps the plans of a session, and in them the state of a table, as long
+# as a read looks the same. The name of a request makes its reads look new.
+REQUEST = "hudi-py.request"
 _FILTERS = "hudi-py.filters"
 _LIMIT = "hudi-py.limit"
 _PLACEHOLDER = "hudi-py.placeholder"
 _PINNED = "hudi-py.pinned"
+_STATE = "hudi-py.state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,12 @@ class Hints:
     columns: StructType  # those whose values matter
     filters: tuple[str, ...]  # texts of conditions that Spark applies above the scan, too
     limit: int | None  # rows after which Spark stops; None for all
-    # The table is read as it was when the DataFrame was loaded: its scans are planned one by one,
-    # and must agree.
+    # The source has the state that the query reads: its scans are planned one by one, and must
+    # agree. Otherwise the newest state is read.
     is_pinned: bool
+    # Instead of rows, the rule asks for the newest state of the table: "" if no other scan of the
+    # query has one, else the source whose state this one has to share. None where rows are read.
+    state: str | None
 
 
 def read_hints(schema: StructType) -> Hints:
@@ -47,6 +54,7 @@ def read_hints(schema: StructType) -> Hints:
         filters=tuple(text.split("\n")) if text else (),
         limit=int(limit) if limit is not None else None,
         is_pinned=_PINNED in first,
+        state=first.get(_STATE),
     )
 
 

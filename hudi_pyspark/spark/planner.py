@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import logging
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.hudi_table import HudiTable
-from hudi_pyspark.options.read_options import INSPECT, GivenOptions, StreamOptions
+from hudi_pyspark.options.option import options_of
+from hudi_pyspark.options.read_options import (
+    BY_NAME,
+    INSPECT,
+    GivenOptions,
+    StreamOptions,
+    TableOptions,
+    key_of,
+)
 from hudi_pyspark.planning.stream_offsets import LAST_OFFSET, schema_options
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.hints import OPTION, ClientHints, read_hints
-from hudi_pyspark.spark.reader import HudiReader
+from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, read_hints
+from hudi_pyspark.spark.reader import EXPLAINED, HudiPartition, HudiReader
 from hudi_pyspark.spark.schema import (
     arrow_schema_of,
     comparable,
@@ -31,12 +41,14 @@ from hudi_pyspark.spark.stream import HudiStreamReader
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pyspark.sql.datasource import DataSource
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.inspection import InspectionCall
 
 _log = logging.getLogger(__name__)
+_PICKLER: Any = CloudPickleSerializer()  # type: ignore[no-untyped-call]  # as Spark's
 _NO_CATALOG_TABLES = "Spark does not pass the path of a catalog table to a Python data source"
 
 
@@ -63,6 +75,32 @@ class _InspectionReader(DataSourceReader):
         yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
 
 
+@dataclass(repr=False)  # the settings may contain secrets
+class OpenedTable:
+    """A table with a state that was listed, and the options that decide how it was opened."""
+
+    settings: Mapping[str, str]
+    table: HudiTable | None  # None if nothing has asked for it
+
+
+@dataclass
+class _StateReader(DataSourceReader):
+    """A reader without rows, whose partition carries the newest state of a table to the rule.
+
+    Its text is "" where the table has not changed, else the source with the opened table.
+    """
+
+    text: str
+
+    def partitions(self) -> list[InputPartition]:
+        partition = HudiPartition(b"")
+        partition.explained = f"{EXPLAINED}{self.text}\0"
+        return [partition]
+
+    def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return iter(())
+
+
 class Planner:
     """The reads of one table with given options.
 
@@ -71,7 +109,9 @@ class Planner:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._options = {key: value for key, value in options.items() if key != OPTION}
+        self._options = {
+            key: value for key, value in options.items() if key not in (OPTION, REQUEST)
+        }
         self._client = ClientHints.from_option(options.get(OPTION, ""))
         self._opened: HudiTable | None = None
 
@@ -83,6 +123,38 @@ class Planner:
         # depend on it.
         schema = self._table().scan_with(schema_options(self._options)).schema
         return spark_schema(self._client.narrow(schema))
+
+    def state_reader(
+        self, source: DataSource, schema: StructType | pa.Schema
+    ) -> DataSourceReader | None:
+        """Return the reader of the table's newest state; None if the schema asks for rows.
+
+        Args:
+            source: the data source that has this planner, with which the state travels.
+            schema: what Spark's optimizer asks for, with its hints.
+        """
+        state = None if isinstance(schema, pa.Schema) else read_hints(schema).state
+        if state is None:
+            return None
+        before = self._opened
+        other = _opened_by(state)
+        if other.table is None or other.settings != self.opened().settings:
+            self._table()
+        elif before is None or before.view.timeline != other.table.view.timeline:
+            self._opened = other.table
+        if self._opened is before:
+            return _StateReader("")
+        return _StateReader(b64encode(_PICKLER.dumps(source)).decode())
+
+    def opened(self) -> OpenedTable:
+        """Return the table as this planner knows it, for other scans of the same query."""
+        of_table = {key_of(name) for name in options_of(TableOptions)}
+        settings = {
+            name.lower(): value
+            for name, value in self._options.items()
+            if name.lower() not in BY_NAME or BY_NAME[name.lower()].key in of_table
+        }
+        return OpenedTable(settings, self._opened)
 
     def reader(
         self, schema: StructType | pa.Schema, mergers: Mapping[str, PayloadMerger]
@@ -178,3 +250,8 @@ class Planner:
                 f"temporary view; {_NO_CATALOG_TABLES}"
             )
         return path
+
+
+def _opened_by(state: str) -> OpenedTable:
+    """Return what another source of the query has opened; "" for none."""
+    return _PICKLER.loads(b64decode(state)).opened() if state else OpenedTable({}, None)

@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.
 _COLLECTS_LOGS = "PYSPARK_SPARK_SESSION_UUID"
 # Before the bytes of the rows and an explanation, which end with \0; as in NarrowScans.java.
-_EXPLAINED = "\0hudi-py\0"
+EXPLAINED = "\0hudi-py\0"
 _FIRST_BATCH = 256  # rows; few, for queries that stop after some rows
 _ALL_COLUMNS = (
     "hudi-py: this scan reads all columns and files, whatever the query needs. Call "
@@ -93,7 +93,7 @@ class HudiPartition(InputPartition):
     ) -> None:
         super().__init__(tasks)
         self.shared = shared
-        self.explained = f"{_EXPLAINED}{explained}\0" if explained else ""
+        self.explained = f"{EXPLAINED}{explained}\0" if explained else ""
 
 
 def read_partition(

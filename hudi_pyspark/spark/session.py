@@ -14,17 +14,22 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.options.option import as_text
+from hudi_pyspark.options.read_options import GivenOptions
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.hints import OPTION, ClientHints, read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
     from pyspark.sql import DataFrame, SparkSession
 
+_NEWEST = "the newest one at each action"
+_AS_LOADED = (
+    "the one in which it was loaded; after hudi_pyspark.register(spark) actions read the newest one"
+)
 _NOTHING = f"no scan of {SHORT_NAME} is known: a view of another session reads what it was made of"
 
 
@@ -113,7 +118,9 @@ def explain(df: DataFrame) -> str:
     return "\n".join(scans) or _NOTHING
 
 
-def _scan_text(path: str, columns: StructType, filters: Sequence[str], limit: int | None) -> str:
+def _scan_text(
+    path: str, columns: StructType, filters: Sequence[str], limit: int | None, state: str
+) -> str:
     fields = [
         f"{field.name} {field.dataType.simpleString()}"
         if isinstance(field.dataType, StructType | ArrayType | MapType)
@@ -123,7 +130,15 @@ def _scan_text(path: str, columns: StructType, filters: Sequence[str], limit: in
     lines = [f"{SHORT_NAME} {path}", f"  columns: {', '.join(fields) or 'none'}"]
     lines += [f"  condition: {text}" for text in filters]
     lines += [f"  limit: {limit}"] if limit is not None else []
-    return "\n".join(lines)
+    return "\n".join([*lines, f"  state: {state}"])
+
+
+def _state_of(options: Mapping[str, str], *, is_newest: bool) -> str:
+    """Say which state of a table the actions of a DataFrame read."""
+    given = GivenOptions.of(options)
+    if given.has("as_of"):
+        return f"as of {given.value('as_of')}"
+    return _NEWEST if is_newest else _AS_LOADED
 
 
 def _classic_scans(df: DataFrame) -> Iterator[str]:
@@ -136,8 +151,10 @@ def _classic_scans(df: DataFrame) -> Iterator[str]:
             continue
         schema = StructType.fromJson(json.loads(leaf.scan().readSchema().json()))
         hints = read_hints(schema)
+        options = dict(leaf.relation().options().asCaseSensitiveMap())
+        state = _state_of(options, is_newest=hints.is_pinned)
         path = leaf.relation().options().get("path")
-        yield _scan_text(path, hints.columns, hints.filters, hints.limit)
+        yield _scan_text(path, hints.columns, hints.filters, hints.limit, state)
 
 
 def _connect_scans(df: DataFrame) -> Iterator[str]:
@@ -148,4 +165,5 @@ def _connect_scans(df: DataFrame) -> Iterator[str]:
         hints = ClientHints.from_option(source.options.get(OPTION, ""))
         path = ", ".join(source.paths) or source.options["path"]
         columns = hints.without_placeholder(schema_of(client, source))
-        yield _scan_text(path, columns, hints.filters, hints.limit)
+        state = _state_of(source.options, is_newest=hints.is_given)
+        yield _scan_text(path, columns, hints.filters, hints.limit, state)

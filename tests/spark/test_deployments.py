@@ -142,7 +142,7 @@ def test_connect_server_reads_batches_and_streams_with_a_package_that_was_sent(
     answers = answers_over_connect("local[2]", bare_python, golden_table, spark_zip, tmp_path)
     assert "No module named 'hudi_pyspark'" in answers["too early"]
     assert answers["batch"] == answers["stream"] == answers["sql"] == expected_keys()
-    assert answers["narrow"].endswith("  columns: id, ts\n  condition: ts > 100")
+    assert "  columns: id, ts\n  condition: ts > 100\n" in answers["narrow"]
     assert answers["function"] == ["COMPLETED"]
     assert "[HUDI_PATH_NOT_FOUND]" in answers["relative"]
     assert "'orders' is a relative path" in answers["relative"]

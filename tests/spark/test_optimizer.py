@@ -21,9 +21,7 @@ from hudi_pyspark.spark.reader import warn_of_all_columns
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.filters import filters_of
-from tests.growing_table import table_at
 from tests.spark.frames import assert_same_rows, hudi_rows, load
-from tests.test_growing_table import BEFORE_COMPACTION, differs_from
 
 pytestmark = pytest.mark.spark
 
@@ -93,6 +91,7 @@ def test_explain_of_a_frame_names_columns_and_conditions_of_its_scans(ruled, gol
         "  columns: id, region",
         "  condition: `region` IS NOT NULL",
         "  condition: `region` = 'emea'",
+        "  state: the newest one at each action",
     ]
     assert explain(ruled.range(3)).startswith("no scan of hudi-py is known")
 
@@ -325,18 +324,6 @@ def test_logs_are_complete_where_spark_collects_them(monkeypatch):
     monkeypatch.setenv("PYSPARK_SPARK_SESSION_UUID", "some")
     reader_module.let_spark_collect_logs()
     assert logger.level == logging.DEBUG
-
-
-def test_all_queries_of_a_data_frame_read_the_table_as_it_was_loaded(ruled, tmp_path):
-    case, instant, query = BEFORE_COMPACTION
-    growing = table_at(case, instant, tmp_path)
-    frame = load(ruled, growing.path)
-    growing.grow()
-    assert differs_from(frame.toArrow(), case, query) == []
-    assert differs_from(frame.filter("id IS NOT NULL").toArrow(), case, query) == []
-    assert frame.select("id").count() == frame.count() == frame.toArrow().num_rows
-    again = load(ruled, growing.path)
-    assert differs_from(again.toArrow(), case, "snapshot") == []
 
 
 def reader_of(path, **options):

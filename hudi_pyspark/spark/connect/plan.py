@@ -20,7 +20,7 @@ from hudi_pyspark.spark.connect.expressions import (
     split_name,
 )
 from hudi_pyspark.spark.connect.sql_text import UnclearError, scan_sql
-from hudi_pyspark.spark.hints import OPTION, ClientHints
+from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -107,6 +107,7 @@ class Walk:
 
     views: Mapping[str, Any]  # what the temporary views of the session read, by name
     pinned: Collection[bytes]  # keys of reads that may be cached, whose plans stay as they are
+    request: str = ""  # names the request whose reads see the newest state; "" for none
     reads: list[Any] = field(default_factory=list)  # data sources of this package on the way
 
     def visit(self, relation: Any, needs: Needs) -> None:  # noqa: ANN401  (protobuf)
@@ -143,6 +144,8 @@ class Walk:
         if not read.is_streaming:
             hints = replace(hints, filters=needs.conditions, limit=needs.limit)
         source.options[OPTION] = hints.to_option()
+        if self.request:
+            source.options[REQUEST] = self.request
 
     def _named(self, relation: Any, needs: Needs) -> None:  # noqa: ANN401
         """Put what a view reads in its place."""

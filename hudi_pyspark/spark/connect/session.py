@@ -6,6 +6,7 @@ import logging
 import re
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from pyspark.sql.connect.proto import base_pb2, relations_pb2
 
@@ -112,6 +113,7 @@ class NarrowPlans:
         self._forever: set[bytes] = set()  # the same of what SQL has cached
         self.views: dict[str, Any] = {}  # what temporary views read, by name in lower case
         self.is_on = True  # whether plans are changed
+        self._request = ""  # a name of the request that is sent
 
     def on_execute_plan(self, request: Any) -> Any:  # noqa: ANN401  (protobuf)
         """Return the request to send; without hints if anything is unexpected."""
@@ -119,11 +121,14 @@ class NarrowPlans:
             return request  # of another session, with which PySpark shares the hooks of this one
         try:
             changed = deepcopy(request)
+            self._request = uuid4().hex
             self.narrow(changed.plan)
             return changed if changed.ByteSize() < _MAX_MESSAGE else request
         except Exception as error:  # noqa: BLE001  (a query must not fail for the sake of speed)
             _log.info("a plan is sent as it is: %s: %.300s", type(error).__name__, error)
             return request
+        finally:
+            self._request = ""
 
     def narrow(self, plan: Any) -> list[Any]:  # noqa: ANN401
         """Change a plan, and return the data sources of this package in it."""
@@ -137,13 +142,15 @@ class NarrowPlans:
     def _narrow_relation(self, relation: Any) -> list[Any]:  # noqa: ANN401
         if relation.WhichOneof("rel_type") == "catalog":
             self._look_at_catalog(relation.catalog)
-        walk = Walk(dict(self.views), {*self._cached, *self._forever})
+        walk = Walk(dict(self.views), {*self._cached, *self._forever}, self._request)
         walk.visit(relation, Needs())
         return walk.reads
 
     def _narrow_command(self, command: Any) -> list[Any]:  # noqa: ANN401
         kind = command.WhichOneof("command_type")
         if kind in _INPUTS:
+            if kind == "create_dataframe_view":
+                self._request = ""  # others read the view later
             reads = self._narrow_relation(getattr(getattr(command, kind), _INPUTS[kind]))
             for source in reads if kind == "create_dataframe_view" else ():
                 if source.options.get(OPTION) == ClientHints().to_option():

@@ -249,7 +249,8 @@ def test_what_is_cached_is_not_changed(answers):
 
 def test_fields_of_structs_are_read_alone(answers):
     text, _ = answers[EXPLAINED]
-    assert text.endswith("columns: c_int, c_struct struct<f1:int>\n  condition: c_int > 5")
+    assert "columns: c_int, c_struct struct<f1:int>\n  condition: c_int > 5\n" in text
+    assert text.endswith("state: the newest one at each action")
     _, ((paths, *_),) = answers[NESTED]
     assert paths == [["c_arr_s", "b"], ["c_struct", "f1"], ["c_struct", "f3", "g2"]]
 
