@@ -178,16 +178,39 @@ mutants: COUNT = 480
 
 check: lint types test-fast ## everything that must pass before a commit
 
-lint: $(VENV)/.group-dev ## check style and formatting
+# The script of reports and the Java sources. Without npm, or without Maven and a JDK, they are left
+# out, and a line says so; public CI has both, and fails there.
+BIOME := build/biome/node_modules/.bin/biome
+BIOME_FILES := hudi_pyspark/report/assets/report.js hudi_pyspark/report/assets/report.css
+JAVA_FORMAT := build/java-format/google-java-format-1.28.0-all-deps.jar
+JAVA_FILES := $(wildcard hudi_pyspark/spark/*.java tests/format/hfiles/generate/*.java verification/histories/flink/*.java)
+FORMAT_JAVA := home=$$($(PYTHON) .ci/java.py) && "$$home/bin/java" -jar $(JAVA_FORMAT)
+
+$(BIOME):
+	@if command -v npm >/dev/null; then \
+		npm install --silent --no-audit --no-fund --prefix build/biome @biomejs/biome@2.6.8; \
+	else echo "npm is not installed: report.js and report.css are not checked"; test -z "$$CI"; fi
+
+$(JAVA_FORMAT):
+	@if command -v mvn >/dev/null && command -v javac >/dev/null; then \
+		mvn --quiet --batch-mode dependency:copy -DoutputDirectory=$(CURDIR)/$(@D) \
+			-Dartifact=com.google.googlejavaformat:google-java-format:1.28.0:jar:all-deps; \
+	else echo "Maven or a JDK is not installed: the Java sources are not checked"; test -z "$$CI"; fi
+
+lint: $(VENV)/.group-dev $(BIOME) $(JAVA_FORMAT) ## check style and formatting, of JavaScript and Java where npm and Maven are
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
+	@if test -x $(BIOME); then $(BIOME) check --config-path=.ci/biome.json $(BIOME_FILES); fi
+	@if test -f $(JAVA_FORMAT); then $(FORMAT_JAVA) --dry-run --set-exit-if-changed $(JAVA_FILES); fi
 
 types: $(VENV)/.group-dev ## check types
 	@$(VENV)/bin/mypy
 
-format: $(VENV)/.group-dev ## format the code and apply the safe fixes
+format: $(VENV)/.group-dev $(BIOME) $(JAVA_FORMAT) ## format the code and apply the safe fixes
 	@$(VENV)/bin/ruff check --fix --quiet .
 	@$(VENV)/bin/ruff format .
+	@if test -x $(BIOME); then $(BIOME) check --write --config-path=.ci/biome.json $(BIOME_FILES); fi
+	@if test -f $(JAVA_FORMAT); then $(FORMAT_JAVA) --replace $(JAVA_FILES); fi
 
 BENCH := $(VENV)/.group-test $(VENV)/.group-bench
 BENCH_ARGS ?=

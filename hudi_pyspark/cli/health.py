@@ -1,6 +1,7 @@
 """Commands that check a table and this machine, and one that shows a demo table."""
 
 import os
+import shlex
 import tempfile
 import zipfile
 from dataclasses import asdict, fields
@@ -116,7 +117,7 @@ def _show_demo(context: typer.Context, folder: Path) -> None:
     for line in _DEMO_COMMANDS:
         name, *others = line.split()
         say("")
-        say(Text(" ".join(["$ hudi-py", name, path, *others]), style="bold"))
+        say(Text(" ".join(["$ hudi-py", name, shlex.quote(path), *others]), style="bold"))
         command = hudi_py.commands[name]
         with command.make_context(name, [path, *others], parent=context) as arguments:
             command.invoke(arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -167,7 +168,9 @@ def _unchecked(facts: Facts) -> Finding:
     if not facts.is_listed:
         what += ", nor whether they are on the storage: the metadata table lists them"
     path = facts.view.storage.describe("")
-    return Finding(Severity.NOTE, "doctor", "", what, f"hudi-py doctor '{path}' checks them")
+    return Finding(
+        Severity.NOTE, "doctor", "", what, f"hudi-py doctor {shlex.quote(path)} checks them"
+    )
 
 
 def _compare_instants(view: TableView, earlier: str, later: str, now: datetime) -> dict[str, Any]:

@@ -357,7 +357,7 @@ def reading_section(table: HudiTable, facts: Facts) -> dict[str, Any]:
     instants = [row[column] for row in commits if row[column]]
     begin = instants[-2] if len(instants) > 1 else "earliest"
     load = f'spark.read.format("{SHORT_NAME}")'
-    quoted = json.dumps(path)  # signs that a page might turn around are escapes there
+    quoted = ascii(path)  # of Python; signs that a page might turn around are escapes there
     opened = f"table = HudiTable({quoted})"
     end = f".load({quoted})"
     queries: dict[str, Callable[[], object]] = {

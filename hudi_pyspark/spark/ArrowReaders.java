@@ -113,7 +113,9 @@ public class ArrowReaders implements UnaryOperator {
     }
   }
 
-  /** Runs the Python function as Spark's own reader does, and takes the columns out of its struct. */
+  /**
+   * Runs the Python function as Spark's own reader does, and takes the columns out of its struct.
+   */
   private static class Reader implements PartitionReader {
     private final UserDefinedPythonDataSource source;
     private final Map metrics = PythonCustomMetric.pythonMetrics();

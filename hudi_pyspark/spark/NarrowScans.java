@@ -52,14 +52,14 @@ import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
-import org.apache.spark.sql.execution.dynamicpruning.CleanupDynamicPruningFilters$;
-import org.apache.spark.sql.execution.dynamicpruning.PartitionPruning$;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
+import org.apache.spark.sql.execution.dynamicpruning.CleanupDynamicPruningFilters$;
+import org.apache.spark.sql.execution.dynamicpruning.PartitionPruning$;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.connector.PredicateUtils;
 import org.apache.spark.sql.types.AtomicType;
@@ -79,16 +79,16 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * Gives each scan of this data source only the columns that the query needs above it, and of structs
- * only the fields.
+ * Gives each scan of this data source only the columns that the query needs above it, and of
+ * structs only the fields.
  *
  * <p>Spark asks a Python data source for every column. This rule replaces the scan by one of a
  * narrower schema, as if the user had called .schema(...). A stream keeps its scan, which knows the
  * offsets, but the readers of its batches get the narrower schema. Conditions and limits above the
  * scan are written into the metadata of the schema's first field, where the planning process reads
- * them: they are hints, and Spark still applies both. For joins, a scan knows the bytes of its rows,
- * and the keys of a broadcast side become one more condition of the other. Where possible the scan
- * has columnar readers; see ArrowReaders. Whatever is unexpected leaves the plan as it was.
+ * them: they are hints, and Spark still applies both. For joins, a scan knows the bytes of its
+ * rows, and the keys of a broadcast side become one more condition of the other. Where possible the
+ * scan has columnar readers; see ArrowReaders. Whatever is unexpected leaves the plan as it was.
  *
  * <p>Compiled in the driver's JVM by Janino, which knows no lambdas and no generic inference.
  */
@@ -145,8 +145,8 @@ public class NarrowScans extends Rule {
   }
 
   /**
-   * Has Spark filter a scan by the keys of what it is joined with, once these are broadcast. Its own
-   * rule for that runs before the scans here can be filtered.
+   * Has Spark filter a scan by the keys of what it is joined with, once these are broadcast. Its
+   * own rule for that runs before the scans here can be filtered.
    */
   private static LogicalPlan withRuntimeFilters(LogicalPlan plan) {
     if (plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) {
@@ -275,11 +275,11 @@ public class NarrowScans extends Rule {
   }
 
   private LogicalPlan narrow(
-      DataSourceV2ScanRelation relation, List needed, List conditions, int limit)
-      throws Exception {
+      DataSourceV2ScanRelation relation, List needed, List conditions, int limit) throws Exception {
     PythonScan scan = pythonScan(relation.scan());
     if (scan == null || !SOURCE.equals(get(scan, "shortName")) || hasPushedFilters(scan)) {
-      return relation; // of pushed filters Spark may have dropped the conditions: plan no second time
+      // Spark may have dropped the conditions of pushed filters: it must not plan a second time.
+      return relation;
     }
     StructType stored = scan.readSchema();
     ArrayList attributes = new ArrayList();
@@ -895,7 +895,8 @@ public class NarrowScans extends Rule {
     if (value instanceof Number || value instanceof Boolean) {
       return value.toString();
     }
-    // Old classes of Java count in the calendar of Julius Caesar before 1582, and in local mean time
+    // Old classes of Java count in the calendar of Julius Caesar before 1582, and in local mean
+    // time
     // before 1900: there the days and microseconds that Spark compares are not always known.
     if (value instanceof java.sql.Date) {
       int days = DateTimeUtils.fromJavaDate((java.sql.Date) value);
@@ -915,7 +916,8 @@ public class NarrowScans extends Rule {
     }
     if (value instanceof java.time.Instant) {
       java.time.ZoneOffset utc = java.time.ZoneOffset.UTC;
-      return inCalendar("TIMESTAMP", value, ((java.time.Instant) value).atOffset(utc).toLocalDate());
+      return inCalendar(
+          "TIMESTAMP", value, ((java.time.Instant) value).atOffset(utc).toLocalDate());
     }
     return null;
   }

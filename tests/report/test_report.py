@@ -1,7 +1,10 @@
+import ast
 import json
+import shlex
 from datetime import datetime, timezone
 from decimal import Decimal
 from html.parser import HTMLParser
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -129,6 +132,21 @@ def test_text_of_a_table_never_becomes_markup(tmp_path):
     for text in (NAME, PARTITION, COMMENT):
         assert text in elements.text  # as it is, and nowhere as markup
         assert text not in page
+
+
+def test_lines_to_copy_name_the_table_whatever_its_path_contains(tmp_path):
+    place = tmp_path / 'it\'s $HOME; "x" \\ \N{GRINNING FACE}\u202e'
+    place.mkdir()
+    table = unpack(BASIC, place)
+    content = HudiTable(table).report().content
+    advice = next(f["advice"] for f in content["findings"] if f["check"] == "doctor")
+    assert shlex.split(advice)[:3] == ["hudi-py", "doctor", str(table)]
+    names: dict[str, Any] = {}
+    exec(content["reading"]["python"]["open"], names)
+    assert names["table"].schema == HudiTable(table).schema
+    call = ast.parse(content["reading"]["spark"]["snapshot"], mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert ast.literal_eval(call.args[0]) == str(table)
 
 
 def test_json_is_the_content_and_can_be_compared_later(report, tmp_path):

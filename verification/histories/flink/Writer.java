@@ -106,9 +106,7 @@ public final class Writer {
     StreamTableEnvironment tables =
         StreamTableEnvironment.create(
             environment,
-            isBatch
-                ? EnvironmentSettings.inBatchMode()
-                : EnvironmentSettings.inStreamingMode());
+            isBatch ? EnvironmentSettings.inBatchMode() : EnvironmentSettings.inStreamingMode());
     tables.getConfig().set("table.exec.sink.upsert-materialize", "NONE");
     tables.getConfig().set("table.local-time-zone", "UTC");
     tables.executeSql(job.get("ddl").asText());
