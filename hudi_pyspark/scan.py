@@ -101,6 +101,21 @@ class Scan:
         return self._query.title
 
     @property
+    def end(self) -> str:
+        """Where the read ends: the ``begin`` with which an incremental query goes on.
+
+        A query that begins there misses no commit, whatever has completed in between. It repeats
+        none, except, before table version 8, commits that are later than a pending one. The value
+        of a CDC query is one for CDC queries, which compare requested times on every table
+        version; those of all other scans are for incremental queries and streams. A range without
+        commits ends at its begin.
+
+        Raises:
+            UnsupportedQueryError: a read-optimized query lacks the records of log files.
+        """
+        return self._query.end
+
+    @property
     def storage(self) -> Storage:
         """Where the tasks read from; picklable."""
         return self._planner.view.storage

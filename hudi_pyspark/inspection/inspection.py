@@ -16,6 +16,7 @@ from hudi_pyspark.inspection.files import FILES, file_slices, files
 from hudi_pyspark.inspection.log_blocks import log_blocks
 from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
+from hudi_pyspark.inspection.ranges import commit_range
 from hudi_pyspark.inspection.registry import inspection_table
 from hudi_pyspark.inspection.services import (
     cleans,
@@ -277,6 +278,27 @@ class Inspection:
             saved_by; comments; partition_paths; files (their number).
         """
         return savepoints(self.view)
+
+    @inspection_table(commit_range.schema)
+    def commit_range(
+        self, begin: str = "earliest", end: str = "", *, cdc: bool = False
+    ) -> pa.Table:
+        """Return where an incremental query would end: the begin of the next one.
+
+        Args:
+            begin: of the query, exclusive.
+            end: of the query, inclusive; "" for the latest commit.
+            cdc: whether it is a CDC query, which compares requested times.
+
+        Returns:
+            begin (in digits); end (as `Scan.end`; a query with this end reads the same commits
+            whatever is written in between); is_empty (no commit lies in the range).
+
+        Raises:
+            InvalidInstantError: `begin` or `end` is not an instant, or they are in the wrong order.
+            IncrementalRangeError: the range cannot be answered.
+        """
+        return commit_range(self.view, begin, end, cdc=cdc)
 
     @inspection_table(column_statistics.schema)
     def column_statistics(self) -> pa.Table:

@@ -350,7 +350,10 @@ class GivenOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> GivenOptions:
-        """Take the read options among others, by any of their names, in any case."""
+        """Take the read options among others, by any of their names, in any case.
+
+        A begin, or CDC, makes the query incremental where no query type is given.
+        """
         query_type = key_of("query_type")
         values: dict[str, object] = {}
         for name, value in options.items():
@@ -364,7 +367,8 @@ class GivenOptions:
                 )
             values[known.key] = value
         given = cls(values)
-        if query_type not in values and given.has("cdc") and given.value("cdc"):
+        is_range = given.has("begin") or (given.has("cdc") and given.value("cdc"))
+        if query_type not in values and is_range:
             values[query_type] = QueryType.INCREMENTAL
         return given
 

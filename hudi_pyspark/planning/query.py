@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.planning.changes import check_changes, plan_changes
@@ -16,6 +17,7 @@ from hudi_pyspark.planning.commit_range import (
     range_slices,
     resolve_range,
 )
+from hudi_pyspark.planning.read_end import end_of_range, end_of_state
 from hudi_pyspark.planning.slice_tasks import plan, read_settings
 from hudi_pyspark.tasks import cdc_schema
 
@@ -66,6 +68,11 @@ class Query(ABC):
         """Which instants the answer covers, in words; "" if its tasks decide."""
         return ""
 
+    @property
+    @abstractmethod
+    def end(self) -> str:
+        """The begin with which the next query of a range goes on; see `Scan.end`."""
+
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         """Return all columns that the answer may have."""
         return table_schema
@@ -107,6 +114,15 @@ class SnapshotQuery(Query):
     def schema_instant(self) -> str | None:
         return self.as_of
 
+    @property
+    def end(self) -> str:
+        if self.read_optimized:
+            raise UnsupportedQueryError(
+                "a read-optimized query has no end: it lacks the records of log files, which a "
+                "query that goes on from there would miss. Read a snapshot first"
+            )
+        return end_of_state(self.view, self.as_of)
+
     @cached_property
     def slices(self) -> Sequence[FileSlice]:
         return self.view.file_slices(
@@ -142,6 +158,13 @@ class RangeQuery(Query):
     def schema_instant(self) -> str | None:
         commits = self.commit_range.commits
         return commits[-1] if self.options.use_end_schema and commits else None
+
+    @property
+    def end(self) -> str:
+        known = self.commit_range
+        return end_of_range(
+            self.view, known.begin, known.end, by_completion=known.by_completion_time
+        )
 
     @property
     def slices(self) -> Sequence[FileSlice]:
@@ -189,6 +212,12 @@ class ChangesQuery(Query):
 
     options: IncrementalOptions
     is_ordered: ClassVar[bool] = True
+
+    @property
+    def end(self) -> str:
+        begin, end = self.options.begin, self.options.end
+        by_completion = self.options.by_offset and self.view.config.has_completion_times
+        return end_of_range(self.view, begin, end, by_completion=by_completion)
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         return cdc_schema(table_schema, as_struct=self.options.cdc_format is CdcFormat.STRUCT)

@@ -65,7 +65,7 @@ NOTEBOOKS = {
 }
 NOTEBOOKS_WITHOUT_SPARK = {
     "time_travel_and_incremental.ipynb": (
-        "{'as of': [30, 48, 48, 0, 47], 'after': [47, 28, 25, 3, 0]}"
+        "{'as of': [30, 48, 48, 0, 47], 'after': [47, 28, 25, 3, 0], 'ends': [1, 1, 3, 3, 6]}"
     ),
     "schema_evolution.ipynb": (
         "{'measures': (11, 9), 'products': 5, "
