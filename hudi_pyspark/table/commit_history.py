@@ -74,9 +74,10 @@ class CommitHistory:
 
     def archived_between(self, since: str = "", until: str = "") -> tuple[ArchivedInstant, ...]:
         """Return all archived instants between two requested times, and maybe others."""
-        if "archived" in self.__dict__:
-            return self.archived
         config = self.config
+        # An upgrade does not name the files of the history by their first and last instant.
+        if "archived" in self.__dict__ or ((since or until) and config.was_upgraded):
+            return self.archived
         return load_archive(self.storage, config.layout, config.archive_folders, since, until)
 
     @cached_property

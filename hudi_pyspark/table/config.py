@@ -22,6 +22,7 @@ METADATA_FOLDER = ".hoodie"
 PROPERTIES_FILE = f"{METADATA_FOLDER}/hoodie.properties"
 SUPPORTED_VERSIONS = range(11)
 _VERSION = "hoodie.table.version"
+_LAYOUT = "hoodie.timeline.layout.version"
 _ARCHIVE_FOLDER = "archived"
 _NEWER_THAN_VERSION_0 = ("hoodie.table.checksum", "hoodie.timeline.path")
 _BASE_FILE_FORMATS = ("PARQUET", "ORC", "HFILE", "LANCE")
@@ -96,6 +97,12 @@ class TableConfig:
     def layout(self) -> int:
         """Timeline layout: 2 from table version 8 on, else 1."""
         return 2 if self.has_completion_times else 1
+
+    @property
+    def was_upgraded(self) -> bool:
+        """Whether the table may be of an older version than 8 by origin, as Apache Hudi records."""
+        text = self.properties.get("hoodie.table.initial.version", "")
+        return not (text.isascii() and text.isdigit() and has_completion_times(int(text)))
 
     @property
     def is_merge_on_read(self) -> bool:
@@ -217,9 +224,9 @@ def _version(properties: Mapping[str, str]) -> int:
     # Hudi before 0.6 wrote no version: 0, of the same format as 1.
     text = properties.get(_VERSION, "0")
     newer = [key for key in _NEWER_THAN_VERSION_0 if key in properties]
-    if text == "0" and newer:
+    if _VERSION not in properties and newer:
         raise UnsupportedVersionError(
-            f"{_VERSION} is missing or 0, but the table has {newer[0]}, which releases of Apache "
+            f"{_VERSION} is missing, but the table has {newer[0]}, which releases of Apache "
             f"Hudi write that record their version. Restore {PROPERTIES_FILE} from a copy"
         )
     if not (text.isascii() and text.isdigit()):
@@ -231,6 +238,14 @@ def _version(properties: Mapping[str, str]) -> int:
             f"{_VERSION} is {text!r}; this release reads versions {SUPPORTED_VERSIONS.start} to "
             f"{SUPPORTED_VERSIONS.stop - 1}. Tables of a later version need a later release of "
             "this package"
+        )
+    # Either number says where the timeline is. Of two that disagree, one loses all commits.
+    layouts = ("2",) if has_completion_times(int(text)) else ("1", "0")
+    layout = properties.get(_LAYOUT) or layouts[0]
+    if layout not in layouts:
+        raise UnsupportedVersionError(
+            f"{_LAYOUT} is {layout!r}, but tables of {_VERSION} {text} have {layouts[0]}: one of "
+            f"the two was edited. Restore {PROPERTIES_FILE} from a copy"
         )
     return int(text)
 

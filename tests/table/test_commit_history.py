@@ -10,3 +10,17 @@ def test_completion_time_is_known_of_what_is_committed(time, expected):
     table = TinyTable(9).write("010", "deltacommit").instant("020.deltacommit.inflight")
     archive(table, {"005": "007", "015": "018"})
     assert table.open().history.completion_time(time) == expected
+
+
+@pytest.mark.parametrize("properties", [{}, {"table__initial__version": "6"}])
+def test_history_of_an_upgraded_table_is_not_searched_by_the_names_of_its_files(properties):
+    table = TinyTable(9, **properties).write("050", "deltacommit")
+    archive(table, {"010": "015", "030": "035", "040": "045"}, "030_020_0.parquet")
+    history = table.open().history
+    assert [history.completion_time(time) for time in ("040", "030", "010")] == [
+        "045",
+        "035",
+        "015",
+    ]
+    found = table.open().history.archived_between("040", "045")
+    assert "040" in {instant.requested_time for instant in found}

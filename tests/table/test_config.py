@@ -53,11 +53,33 @@ def test_absent_version_is_version_0():
 
 
 @pytest.mark.parametrize("key", ["hoodie.table.checksum", "hoodie.timeline.path"])
-@pytest.mark.parametrize("version", [{}, {"hoodie.table.version": "0"}])
-def test_absent_version_of_a_newer_table_is_refused(version, key):
+def test_absent_version_of_a_newer_table_is_refused(key):
     # Its timeline would be looked for in another folder, and the table be empty.
-    with pytest.raises(UnsupportedVersionError, match=f"is missing or 0, but the table has {key}"):
-        TableConfig.parse({"hoodie.table.name": "t", key: "1", **version})
+    with pytest.raises(UnsupportedVersionError, match=f"is missing, but the table has {key}"):
+        TableConfig.parse({"hoodie.table.name": "t", key: "1"})
+
+
+def test_table_that_was_downgraded_to_version_0_keeps_newer_properties():
+    found = parse({"hoodie.table.checksum": "1", "hoodie.timeline.layout.version": "1"}, "0")
+    assert (found.version, found.timeline_folder) == (0, ".hoodie")
+
+
+@pytest.mark.parametrize(
+    ("version", "layout"),
+    [("0", "2"), ("6", "2"), ("7", "2"), ("8", "1"), ("9", "1"), ("6", "x"), ("9", "-2")],
+)
+def test_version_with_the_timeline_of_others_is_refused(version, layout):
+    # Commits would be looked for in the wrong folder, and the table be empty.
+    with pytest.raises(UnsupportedVersionError, match=rf"layout\.version is '{layout}', but") as e:
+        parse({"hoodie.timeline.layout.version": layout}, version)
+    assert f"hoodie.table.version {version}" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("initial", "expected"), [("9", False), ("8", False), ("6", True), ("x", True), ("", True)]
+)
+def test_table_that_began_before_version_8_was_upgraded(initial, expected):
+    assert parse({"hoodie.table.initial.version": initial}).was_upgraded is expected
 
 
 @pytest.mark.parametrize("version", range(1, 10))

@@ -105,7 +105,8 @@ def test_slices_do_not_depend_on_how_many_partitions_are_listed_together(monkeyp
 def archived_table(damaged):
     """A table whose history has two files, one of which cannot be read."""
     names = ("010_020_0.parquet", "050_060_0.parquet")
-    table = TinyTable(9).write("100", "deltacommit", base("f", "100"))
+    table = TinyTable(9, table__initial__version="9")
+    table.write("100", "deltacommit", base("f", "100"))
     archive(table, {"010": "015", "020": "025"})
     archive(table, {"050": "055", "060": "065"})
     table.instant(f"history/{damaged}", b"damaged")

@@ -114,8 +114,8 @@ def paths_of(file_slice: FileSlice) -> list[str]:
     return bases + [f.path for f in file_slice.log_files]
 
 
-def archive(table: TinyTable, instants: Mapping[str, str]) -> TinyTable:
-    """Give the table a history of delta commits, requested to completed."""
+def archive(table: TinyTable, instants: Mapping[str, str], name: str = "") -> TinyTable:
+    """Give the table a history of delta commits, requested to completed, in a file of a name."""
     columns = {
         "instantTime": list(instants),
         "completionTime": list(instants.values()),
@@ -123,7 +123,7 @@ def archive(table: TinyTable, instants: Mapping[str, str]) -> TinyTable:
     }
     body = io.BytesIO()
     pq.write_table(pa.table(columns), body)
-    name = f"{min(instants)}_{max(instants)}_0.parquet"
+    name = name or f"{min(instants)}_{max(instants)}_0.parquet"
     table.instant("history/_version_", b"1")
     table.instant("history/manifest_1", {"files": [{"fileName": name, "fileLen": 1}]})
     return table.instant(f"history/{name}", body.getvalue())

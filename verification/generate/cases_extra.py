@@ -789,6 +789,37 @@ def sl_consistent_resize(t):
     std(t)
 
 
+def change_version(t, to):
+    """Upgrade or downgrade the table, which is written in that version from then on."""
+    number = {"SIX": 6, "EIGHT": 8, "NINE": 9}[to]
+    verb = "upgrade" if number > t.tv else "downgrade"
+    t.sql(f"CALL {verb}_table(table => '{{t}}', to_version => '{to}')", t.opts)
+    t.tv, t._sql, t.v6, t.v8, t.v9 = number, None, number == 6, number == 8, number == 9
+
+
+@case("rg_upgraded_archived", "MOR", ("1.2.0:9",), ["downgrade", "upgrade", "archived timeline", "cleaning", "compaction"],
+      "version 9 with archiving, `downgrade_table` to SIX, upserts of version 6 that archive and clean, `upgrade_table` to NINE: the files of the history have the names of other instants; then an upsert")
+def rg_upgraded_archived(t):
+    t.ddl, t.part = RDDL, "region"
+    t.opts = {**commit_time(t), **NO_MDT, "hoodie.clean.automatic": "true", "hoodie.archive.automatic": "true", "hoodie.clean.commits.retained": "2",
+              "hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "4", "hoodie.commits.archival.batch": "1"}
+    t.write(R(range(8), "base", 100), "insert")
+    for k in range(6):
+        t.write(R([0, 3, k + 10], f"a{k}", 110 + k))
+    compact(t, conf=t.opts)
+    t.write(R([0, 4], "a9", 130))
+    change_version(t, "SIX")
+    del t.opts["hoodie.write.record.merge.mode"]
+    t.opts |= commit_time(t)
+    for k in range(3):
+        t.write(R([0, 1, 20 + k], f"b{k}", 200 + k))
+    compact(t, conf=t.opts)
+    t.write(R([6, 21], "b9", 230))
+    change_version(t, "NINE")
+    t.opts = {k: v for k, v in t.opts.items() if k != PAYLOAD}
+    std(t, asof=9)
+
+
 @case("sl_row_groups", "MOR", ("1.2.0:9",), ["many row groups", "record positions"],
       "a base file of many small row groups and pages, updates and deletes across them")
 def sl_row_groups(t):
