@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _GCS_RETRIES = 10  # seconds that its client repeats a request; 15 minutes are its default
 _WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever
+_THROTTLED_ADVICE = ". Run fewer tasks at a time, or raise the storage option attempts"
 # What pyarrow says the first time in a process, and from then on.
 _NO_LIBHDFS = ("Unable to load lib", "Prior attempt to load lib")
 _BY_FSSPEC = ("webhdfs", "oss", "memory")
@@ -89,7 +90,8 @@ class Connection:
     def request(self, request: Callable[[FileSystem], _T], place: str) -> _T:
         """Make a request, several times where it fails; see `Attempts.run`."""
         used = self._used.options if self._used is not None else {}
-        attempts = Attempts(self._attempts, secret_values({**self._arguments, **used}))
+        secrets = secret_values({**self._arguments, **used})
+        attempts = Attempts(self._attempts, secrets, _THROTTLED_ADVICE)
         return attempts.run(lambda: request(self.current()), place, self._renew)
 
     def _credentials(self, refused: Credentials | None = None) -> Credentials | None:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.storage.attempts import DEFAULT_ATTEMPTS
 from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
@@ -83,7 +82,7 @@ class ArrowStorage:
         ):
             # Found once for all processes.
             arguments["region"] = pafs.resolve_s3_region(location.authority)
-        connection = Connection(location, arguments, provider, attempts or DEFAULT_ATTEMPTS)
+        connection = Connection(location, arguments, provider, attempts)
         connection.current()  # raises now where nothing reaches the location
         return cls(
             connection,

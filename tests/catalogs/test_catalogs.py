@@ -15,6 +15,7 @@ from hudi_pyspark.reading.read_task import read_task
 from tests.catalogs.rest_server import serve_catalog
 from tests.cli.command import in_process
 from tests.storage import servers, short_lived
+from tests.storage.clock import Clock
 from tests.storage.s3_server import serve
 
 MOR = "v9_mor_compaction_inline"
@@ -138,7 +139,7 @@ def test_settings_of_the_environment_are_used(catalog, golden_table, monkeypatch
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_catalog_that_fails_is_asked_again(catalog, golden_table, monkeypatch, status):
-    monkeypatch.setattr("hudi_pyspark.storage.attempts._FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("hudi_pyspark.storage.attempts.time", Clock())
     found = {"storage_location": str(golden_table(MOR)), "table_id": "1"}
     failures: list[tuple[int, dict[str, str]]] = [(status, {})] * 2
     catalog.answers = {UNITY_TABLE: lambda _: failures.pop() if failures else (200, found)}

@@ -5,6 +5,16 @@ from unittest.mock import Mock
 
 import pytest
 
+from tests.storage.clock import Clock
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The pauses between attempts take no time; the clock says how long they would be."""
+    clock = Clock()
+    monkeypatch.setattr("hudi_pyspark.storage.attempts.time", clock)
+    return clock
+
 
 @pytest.fixture
 def no_libhdfs(monkeypatch):

@@ -25,9 +25,7 @@ def s3(golden_table):
         yield server
 
 
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch):
-    monkeypatch.setattr("hudi_pyspark.storage.attempts._FIRST_PAUSE", 0.001)
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def options(endpoint, **more):
