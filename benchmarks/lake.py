@@ -30,7 +30,7 @@ import fastavro
 from benchmarks.counted_storage import CountedStorage
 from hudi_pyspark import HudiTable
 from hudi_pyspark.format.hfile.reader import read_hfile
-from hudi_pyspark.planning.metadata_table.records import FILES, RECORD_INDEX
+from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))  # for the tests' writer of HFiles
@@ -152,7 +152,7 @@ def pack(table: HudiTable) -> int:
 
 
 def look_up(table: HudiTable, keys: int, wanted: int) -> int:
-    from hudi_pyspark.planning.metadata_table.table import MetadataTable
+    from hudi_pyspark.metadata_table.table import MetadataTable
 
     names = [f"key-{number:012}" for number in random.Random(1).sample(range(keys), wanted)]
     return len(MetadataTable.open(table.view).locate(names))

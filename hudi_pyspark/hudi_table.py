@@ -14,6 +14,8 @@ import pyarrow as pa
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import is_in
+from hudi_pyspark.metadata_table.listing import MetadataListing
+from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.options.read_options import (
     CATALOG_PREFIX,
@@ -22,8 +24,6 @@ from hudi_pyspark.options.read_options import (
     TableOptions,
     key_of,
 )
-from hudi_pyspark.planning.metadata_table.listing import MetadataListing
-from hudi_pyspark.planning.metadata_table.records import FILES
 from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.scan import Scan, from_wheel
 from hudi_pyspark.storage import ArrowStorage

@@ -18,7 +18,7 @@ from hudi_pyspark.inspection import (
     InspectionCall,
     metadata,
 )
-from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files
+from hudi_pyspark.metadata_table.table import MetadataTable, listed_files
 from tests.conftest import GOLDEN
 from tests.damage import unpack
 from tests.golden.case import load_case

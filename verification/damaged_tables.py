@@ -22,9 +22,9 @@ from typing import IO, TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
+from hudi_pyspark.metadata_table.listing import MetadataListing
+from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.metadata_table.listing import MetadataListing
-from hudi_pyspark.planning.metadata_table.records import FILES
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN

@@ -18,7 +18,7 @@ from hudi_pyspark.doctor.timeline import check_timeline, collect_timeline_files
 from hudi_pyspark.errors import HudiError, MissingFileError, TableNotFoundError
 from hudi_pyspark.format.properties import parse_properties, table_checksum
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, differences
-from hudi_pyspark.planning.metadata_table.table import MetadataTable
+from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE
 from hudi_pyspark.table.view import open_table
 

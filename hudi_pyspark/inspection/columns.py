@@ -11,8 +11,8 @@ from hudi_pyspark.errors import CorruptBaseFileError, MissingFileError
 from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics, open_parquet
 from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.inspection.files import file_slices
-from hudi_pyspark.planning.metadata_table.column_stats import bound_value
-from hudi_pyspark.planning.metadata_table.table import load_metadata
+from hudi_pyspark.metadata_table.column_stats import bound_value
+from hudi_pyspark.metadata_table.table import load_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

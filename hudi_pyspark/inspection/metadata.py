@@ -13,9 +13,9 @@ import pyarrow as pa
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, stored_files
+from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
+from hudi_pyspark.metadata_table.table import MetadataTable, listed_files, load_metadata
 from hudi_pyspark.options.read_options import ReadOptions
-from hudi_pyspark.planning.metadata_table.records import FILES, RECORD_INDEX
-from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files, load_metadata
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
-    from hudi_pyspark.planning.metadata_table.table import FileGroupId
+    from hudi_pyspark.metadata_table.table import FileGroupId
     from hudi_pyspark.table.view import TableView
 
 RECORD_SAMPLE = 100

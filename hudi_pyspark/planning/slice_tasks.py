@@ -15,8 +15,8 @@ from hudi_pyspark.custom_mergers import find_merger
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.bounds import wanted_record_keys
 from hudi_pyspark.filter.predicate import columns_of, top_level_columns
+from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge
-from hudi_pyspark.planning.metadata_table.skipping import IndexQuestion, prune_slices
 from hudi_pyspark.planning.needed_columns import (
     check_ordering_fields,
     merge_columns,

@@ -16,8 +16,8 @@ from hudi_pyspark.inspection.commits import commits, known_commits, known_schema
 from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
 from hudi_pyspark.inspection.timeline import timeline
-from hudi_pyspark.planning.metadata_table.listing import MetadataListing
-from hudi_pyspark.planning.metadata_table.records import FILES
+from hudi_pyspark.metadata_table.listing import MetadataListing
+from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:

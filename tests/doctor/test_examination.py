@@ -13,7 +13,7 @@ from hudi_pyspark.doctor.examination import check_metadata_table, examine_table
 from hudi_pyspark.doctor.files import collect_stored_files
 from hudi_pyspark.doctor.finding import Finding, Severity, silently
 from hudi_pyspark.doctor.timeline import collect_timeline_files
-from hudi_pyspark.planning.metadata_table.table import MetadataTable
+from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN

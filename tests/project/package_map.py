@@ -42,7 +42,7 @@ PLACES = {
     "scan": (1, 4, "one query: plan and read"),
     "frames": (3, 4, "for other engines"),
     "planning": (1, 5, "a question becomes tasks"),
-    "planning/metadata_table": (1, 6, "files and their bounds"),
+    "metadata_table": (1, 6, "files and their bounds"),
     "reading": (3, 5, "a task becomes batches"),
     "reading/base_files": (2, 6, "readers per file format"),
     "reading/merge": (3, 6, "records meet base rows"),
@@ -62,7 +62,7 @@ PLACES = {
     "format/timeline": (3, 12, "instants, commit metadata"),
 }
 # Folders that are drawn around their rooms: column and row of the first and of the last box.
-FRAMES = {"planning/": (1, 5, 1, 6), "reading/": (2, 5, 3, 7), "format/": (0, 11, 3, 12)}
+FRAMES = {"reading/": (2, 5, 3, 7), "format/": (0, 11, 3, 12)}
 
 COLUMN, ROW, WIDTH, HEIGHT, MARGIN = 176, 74, 148, 42, 22
 SVG = "http://www.w3.org/2000/svg"

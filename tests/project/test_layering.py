@@ -16,7 +16,7 @@ SHIM = PROJECT / "pyspark_hudi"
 
 TABLE = {"errors", "imported_function", "format", "storage_options", "storage", "table"}
 SHARED = TABLE | {"columns", "filter", "custom_mergers", "tasks"}  # by planning and reading
-PIPELINE = SHARED | {"options", "planning", "reading"}
+PIPELINE = SHARED | {"options", "metadata_table", "planning", "reading"}
 # What each file or folder of the package may import from the package. A new one needs its place.
 MAY_IMPORT = {
     "errors": set(),
@@ -31,7 +31,8 @@ MAY_IMPORT = {
     "options": {"errors", "storage_options", "table"},
     "custom_mergers": {"errors", "imported_function", "table"},
     "tasks": {"storage", "table", "columns", "filter", "custom_mergers"},
-    "planning": {*SHARED, "options"},
+    "metadata_table": {"errors", "format", "storage", "table", "columns", "filter", "options"},
+    "planning": {*SHARED, "options", "metadata_table"},
     "reading": SHARED,
     "frames": {*SHARED, "reading"},
     "short_name": set(),
@@ -83,7 +84,6 @@ ROOMS = {
         "hfile": {""},
         "log": {"", "avro", "hfile", "parquet"},
     },
-    "planning": {"metadata_table": set(), "": {"metadata_table"}},
     "reading": {
         "base_files": set(),
         "log_records": set(),
@@ -208,7 +208,7 @@ CIRCLES = {
     frozenset({"hudi_table", "report.report", "report.sections"}),
     frozenset({"inspection.inspection", "inspection.registry"}),
     frozenset({"inspection.inspection", "inspection.registry"}),
-    frozenset({"planning.metadata_table.column_stats", "planning.metadata_table.table"}),
+    frozenset({"metadata_table.column_stats", "metadata_table.table"}),
     frozenset({"table.schema", "table.view"}),
 }
 

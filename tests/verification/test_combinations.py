@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
+from hudi_pyspark.metadata_table import listing, pruning
 from hudi_pyspark.options.option import Index
-from hudi_pyspark.planning.metadata_table import listing, skipping
 from verification.index_combinations import combinations
 from verification.index_combinations.combinations import (
     indexed_queries,
@@ -43,7 +43,7 @@ def test_index_that_leaves_out_too_much_is_noticed(queries, monkeypatch):
     def all_but_one(_metadata, slices, _question):
         return slices[1:]
 
-    monkeypatch.setitem(skipping._STEPS, Index.COLUMN_STATS, ("", all_but_one))
+    monkeypatch.setitem(pruning._STEPS, Index.COLUMN_STATS, ("", all_but_one))
     outcome = try_combinations(queries, 100, seed=1)
     assert any(" lacks " in failure for failure in outcome.failures)
 

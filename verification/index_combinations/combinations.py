@@ -15,8 +15,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark import HudiTable
+from hudi_pyspark.metadata_table import listing
 from hudi_pyspark.options.option import Index
-from hudi_pyspark.planning.metadata_table import listing
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.tasks import ScanTask
 from tests.conftest import GOLDEN

@@ -18,8 +18,8 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
-from hudi_pyspark.planning.metadata_table.entries import MetadataSlice
-from hudi_pyspark.planning.metadata_table.records import (
+from hudi_pyspark.metadata_table.entries import MetadataSlice
+from hudi_pyspark.metadata_table.records import (
     FILES,
     LISTINGS,
     RECORD_INDEX,
@@ -37,8 +37,8 @@ from hudi_pyspark.table.view import open_table
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from hudi_pyspark.planning.metadata_table.column_stats import KnownBounds
-    from hudi_pyspark.planning.metadata_table.entries import Entries
+    from hudi_pyspark.metadata_table.column_stats import KnownBounds
+    from hudi_pyspark.metadata_table.entries import Entries
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView

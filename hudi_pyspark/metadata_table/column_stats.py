@@ -17,8 +17,8 @@ from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.format.parquet.legacy_calendar import widened
+from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.options.option import Index
-from hudi_pyspark.planning.metadata_table.records import column_keys, file_key, partition_keys
 from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.planning.metadata_table.entries import Entries
-    from hudi_pyspark.planning.metadata_table.table import MetadataTable
+    from hudi_pyspark.metadata_table.entries import Entries
+    from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.table.file_group import BaseFile, FileSlice
     from hudi_pyspark.table.view import TableView
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.planning.metadata_table.records import (
+from hudi_pyspark.metadata_table.records import (
     LISTINGS,
     UNPARTITIONED,
     merged_values,
 )
-from hudi_pyspark.planning.metadata_table.table import MetadataTable
+from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.storage import FileInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import TypeVar
 
-    from hudi_pyspark.planning.metadata_table.entries import MetadataSlice
+    from hudi_pyspark.metadata_table.entries import MetadataSlice
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
     from hudi_pyspark.table.view import TableView
 

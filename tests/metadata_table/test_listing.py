@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hudi_pyspark import CorruptTableError, HudiTable, MissingFileError
-from hudi_pyspark.planning.metadata_table.listing import MetadataListing, Recorded
-from hudi_pyspark.planning.metadata_table.table import MetadataTable, listed_files
+from hudi_pyspark.metadata_table.listing import MetadataListing, Recorded
+from hudi_pyspark.metadata_table.table import MetadataTable, listed_files
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.tasks import ScanTask

@@ -16,19 +16,19 @@ from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
 from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
-from hudi_pyspark.planning.metadata_table.column_stats import (
+from hudi_pyspark.metadata_table.column_stats import (
     KnownBounds,
     bounds_of_files,
     slices_within_bounds,
 )
-from hudi_pyspark.planning.metadata_table.listing import MetadataListing
-from hudi_pyspark.planning.metadata_table.records import column_keys, file_key, partition_keys
-from hudi_pyspark.planning.metadata_table.table import MetadataTable
+from hudi_pyspark.metadata_table.listing import MetadataListing
+from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
+from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.table.commit_history import LazyMetadata
 from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from tests.conftest import GOLDEN
 from tests.damage import set_property
-from tests.planning.metadata_table.indexed import answer_of_hudi, pruned
+from tests.metadata_table.indexed import answer_of_hudi, pruned
 
 INDEXED = ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes"]
 WITHOUT = {"use_metadata_table": False, "data_skipping": False}

@@ -14,7 +14,7 @@ import pytest
 
 from hudi_pyspark import HudiTable
 from hudi_pyspark.storage import ArrowStorage
-from tests.planning.metadata_table.indexed import answer_of_hudi, pruned
+from tests.metadata_table.indexed import answer_of_hudi, pruned
 
 STATS = "x_v9_cow_ix_stats_base"
 STATS_AND_LOGS = "x_v9_mor_ix_stats"

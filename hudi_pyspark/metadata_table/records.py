@@ -18,7 +18,7 @@ from hudi_pyspark.options.option import Index
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hudi_pyspark.planning.metadata_table.entries import Entries
+    from hudi_pyspark.metadata_table.entries import Entries
     from hudi_pyspark.table.file_group import BaseFile, LogFile
 
 UNPARTITIONED = "."  # names the only partition of a table without partition columns

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
-from hudi_pyspark.options.option import Index
-from hudi_pyspark.planning.metadata_table.column_stats import (
+from hudi_pyspark.metadata_table.column_stats import (
     columns_with_bounds,
     is_base_alone,
     slices_within_bounds,
 )
-from hudi_pyspark.planning.metadata_table.records import file_key, merged_values, partition_keys
+from hudi_pyspark.metadata_table.records import file_key, merged_values, partition_keys
+from hudi_pyspark.options.option import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.planning.metadata_table.table import MetadataTable
+    from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
 
