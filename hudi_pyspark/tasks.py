@@ -95,6 +95,15 @@ class PartitionValues:
     null_or_empty: tuple[str, ...] = ()
     never_read: tuple[str, ...] = ()  # columns that are not read from the files at all
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # pyarrow pickles a scalar as a value of Python, which has no years beyond 9999.
+        values = tuple(
+            (name, repeat(value, 1) if pa.types.is_temporal(value.type) else value)
+            for name, value in self.path_values
+        )
+        others = self.from_path, self.null_or_empty, self.never_read
+        return _unpickled, (self.columns, values, *others)
+
     @property
     def constants(self) -> dict[str, pa.Scalar]:
         return dict(self.path_values)
@@ -115,6 +124,15 @@ class PartitionValues:
     def is_as_stored(self, name: str) -> bool:
         """Return whether a column's values are those that the files hold, if they hold it."""
         return name not in self.from_path and name not in self.null_or_empty
+
+
+def _unpickled(
+    columns: tuple[str, ...],
+    values: tuple[tuple[str, pa.Scalar | pa.Array], ...],
+    *others: tuple[str, ...],
+) -> PartitionValues:
+    scalars = ((name, v[0] if isinstance(v, pa.Array) else v) for name, v in values)
+    return PartitionValues(columns, tuple(scalars), *others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,14 @@ def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pc.cast(pc.cast(array, pa.decimal128(20, 0)), target)
 
 
+def _date_text(array: pa.Array, target: pa.DataType) -> pa.Array:
+    # Apache Hudi prints such years in one way from Avro, and in another from Parquet.
+    texts = pc.cast(array, target)
+    if pc.any(pc.match_substring_regex(texts, "^([<-]|0000|[0-9]{5})")).as_py():
+        raise _NoPromotion("a date below the year 1 or beyond 9999 has no text")
+    return texts
+
+
 _is_bytes = any_of(
     pa.types.is_string,
     pa.types.is_large_string,
@@ -219,7 +227,7 @@ _SCALAR_RULES: _Rules = (
     (pa.types.is_date, pa.types.is_date, pc.cast),
     (pa.types.is_integer, pa.types.is_string, pc.cast),
     (pa.types.is_boolean, pa.types.is_string, pc.cast),
-    (pa.types.is_date, pa.types.is_string, pc.cast),
+    (pa.types.is_date, pa.types.is_string, _date_text),
     (pa.types.is_decimal, pa.types.is_string, pc.cast),
     (
         any_of(pa.types.is_float32, pa.types.is_float64),

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import any_of, repeat
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match, may_match_merged
-from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds
+from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds, parse_date
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.tasks import PartitionValues
 
@@ -210,6 +210,8 @@ def _cast(name: str, text: str | None, target: pa.DataType, partition_path: str)
             return pa.scalar(int(text), target)
         if pa.types.is_date32(target) and text.lstrip("-").isdigit():
             return pa.scalar(int(text), pa.int32()).cast(target)
+        if pa.types.is_date32(target):
+            return parse_date(text)
         return pc.cast(_text_scalar(text), target)
     except (ValueError, OverflowError, pa.ArrowNotImplementedError) as error:
         raise CorruptTableError(

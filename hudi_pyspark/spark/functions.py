@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import functions as sf
 from pyspark.sql.udtf import AnalyzeResult
 
-from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError, UnsupportedTypeError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.spark.schema import spark_schema
@@ -174,7 +174,14 @@ def _analyze(name: str, arguments: Sequence[AnalyzeArgument]) -> AnalyzeResult:
 
 def _rows(name: str, arguments: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     for batch in _FUNCTIONS[name][1](*arguments).to_batches():
-        columns = [[_plain(v, c.type) for v in c.to_pylist()] for c in batch.columns]
+        try:
+            columns = [[_plain(v, c.type) for v in c.to_pylist()] for c in batch.columns]
+        except OverflowError as error:
+            raise UnsupportedTypeError(
+                f"{name}: a row has a date or time outside of the years 1 to 9999, which Python "
+                "does not have, and functions of SQL return values of Python. Leave SQL's function "
+                'out: spark.read.format("hudi-py") returns such rows'
+            ) from error
         yield from zip(*columns, strict=True)
 
 

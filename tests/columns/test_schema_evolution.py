@@ -343,3 +343,12 @@ def test_empty_table_gets_the_schema():
     assert (table.schema, table.num_rows) == (schema, 0)
     without_chunks = pa.Table.from_batches([], schema=TABLE.schema)
     assert conform(without_chunks, schema, {}, source="f").num_rows == 0
+
+
+@pytest.mark.parametrize("days", [2932897, -719163, -735525])
+def test_dates_of_years_that_have_several_texts_stay_dates(days):
+    dates = pa.array([0, days], pa.int32()).cast(pa.date32())
+    with pytest.raises(SchemaEvolutionError, match="year 1 or beyond 9999"):
+        conformed(dates, pa.string())
+    nearest = pa.array([-719162, 2932896], pa.int32()).cast(pa.date32())
+    assert conformed(nearest, pa.string()).to_pylist() == ["0001-01-01", "9999-12-31"]

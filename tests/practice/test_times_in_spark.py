@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from pyspark.errors import PythonException
 
+import hudi_pyspark
 from tests.practice.test_legacy_calendar import BORN, SEEN
 from tests.spark.conftest import ruled
 from tests.spark.deployment import client
@@ -34,6 +36,12 @@ QUERIES: dict[str, dict[str, list[str] | list[int]]] = {
         "unix_micros(t) = 9223372036854775807": [3],
         "t >= TIMESTAMP '+10000-01-01 00:00:00Z'": [1, 3],
     },
+    "days": {
+        "dt > DATE '2024-01-05'": [2, 3],
+        "dt = DATE '+10000-01-01'": [2],
+        "dt < DATE '0001-01-01'": [4],
+        "dt IS NULL": [5],
+    },
 }
 CLIENT = """
 import json, sys
@@ -63,6 +71,7 @@ def paths(practice_table):
     return {
         "legacy": practice_table("legacy_calendar/legacy_mor"),
         "far": practice_table("year_10000/far"),
+        "days": practice_table("year_10000/days"),
     }
 
 
@@ -100,3 +109,11 @@ def test_connect_sessions_find_the_rows(connect_port, paths):
     answers = client(CLIENT, connect_port, json.dumps(QUERIES), *map(str, paths.values()))
     assert answers.pop("column") == [1]
     assert answers == QUERIES
+
+
+def test_functions_of_sql_refuse_such_rows_by_name(spark, paths):
+    own = spark.newSession()
+    hudi_pyspark.register_functions(own)
+    changes = f"hudi_table_changes('{paths['far']}', 'latest_state', 'earliest')"
+    with pytest.raises(PythonException, match=r"outside of the years 1 to 9999.*hudi-py"):
+        own.sql(f"SELECT * FROM {changes}").collect()

@@ -4,12 +4,15 @@ The ids are those that Apache Hudi 1.2.0 answers on Spark 3.5, or follow from th
 reads: dates 10000-01-01, 2024-01-05, 99999-12-31, null and 1999-01-01 of the ids 1 to 5.
 """
 
+import pickle
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 from hudi_pyspark import HudiTable, scan_polars
 from hudi_pyspark.columns.text import json_text
+from hudi_pyspark.tasks import ScanTask
 
 LAST = 9_223_372_036_854_775_807  # microseconds since the epoch
 ANSWERS = {
@@ -103,3 +106,37 @@ def test_engines_take_such_literals(practice_table):
 def test_wrong_literals_are_refused_by_name(table, text):
     with pytest.raises(ValueError, match=r"filter|column"):
         table.scan(filter=f"{'dt' if 'DATE' in text else 't'} = {text}")
+
+
+DAYS = {
+    "dt > DATE '2024-01-05'": [2, 3],
+    "dt = DATE '2024-01-05'": [1],
+    "dt IS NULL": [5],
+    "dt = DATE '10000-01-01'": [2],
+    "dt < DATE '0001-01-01'": [4],
+}
+FOLDERS = {
+    1: "2024-01-05",
+    2: "+10000-01-01",
+    3: "+99999-12-31",
+    4: "-0044-03-15",
+    5: "__HIVE_DEFAULT_PARTITION__",
+}
+
+
+@pytest.mark.parametrize("condition", DAYS)
+def test_partitions_of_such_days_are_chosen(practice_table, condition):
+    table = HudiTable(practice_table("year_10000/days"))
+    scan = table.scan(["id"], filter=condition)
+    assert sorted(scan.to_arrow().column("id").to_pylist()) == DAYS[condition]
+    assert scan.count() == len(DAYS[condition])
+    folders = [task.file_slice.partition_path for task in scan.plan() if isinstance(task, ScanTask)]
+    assert sorted(folders) == sorted(FOLDERS[number] for number in DAYS[condition])
+    assert "filter" in str(scan.explain())
+
+
+def test_tasks_of_such_days_are_pickled(practice_table):
+    table = HudiTable(practice_table("year_10000/days"))
+    for fragment in table.scan().to_dataset().get_fragments():
+        copied = pickle.loads(pickle.dumps(fragment))
+        assert copied.to_table().equals(fragment.to_table())
