@@ -8,6 +8,7 @@ It narrows the schema of a scan, and leaves hints in it: see `hints.py`.
 from __future__ import annotations
 
 import logging
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
 ENABLED = "spark.hudi-py.optimizer.enabled"
 COLUMNAR = "spark.hudi-py.columnar.enabled"
 _RULE = "NarrowScans"
+READS_MORE = "scans read more than a query needs, since a part of Spark is out of reach"
 _log = logging.getLogger(__name__)
 
 
 def install_optimizer(spark: SparkSession) -> str:
-    """Add the rule to a session that does not have it yet."""
+    """Add the rule to a session that does not have it yet.
+
+    Returns:
+        Why the session has no rule, in one line; "" if it has one. A reason that lies in Spark is
+        logged, too; docs/private-parts-of-spark.md lists what the rule needs of Spark.
+    """
     try:
         if spark.conf.get(ENABLED, "true") != "true":
             return f"{ENABLED} is not true"
@@ -39,9 +46,15 @@ def install_optimizer(spark: SparkSession) -> str:
     except (Py4JError, AttributeError, TypeError) as error:
         # Spark Connect, shared clusters that forbid py4j, a Spark whose classes have changed.
         reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        _log.debug("columns are not pruned by Spark's optimizer: %s", reason)
+        log_once(f"{READS_MORE} (the optimizer's rule): {reason}")
         return reason
     return ""
+
+
+@cache
+def log_once(message: str) -> None:
+    """Log at INFO what could not be installed, once in a process: each read registers again."""
+    _log.info(message)
 
 
 def _install(spark: SparkSession) -> None:
@@ -77,7 +90,8 @@ def _make_columnar(spark: SparkSession, jvm: Any, rule: Any) -> None:  # noqa: A
         # By reflection: py4j keeps the methods of the first class that has this name.
         rule.getClass().getField("columnar").set(rule, readers)
     except (Py4JError, AttributeError, TypeError, OSError) as error:
-        _log.debug("readers are not columnar: %s", str(error).partition("\n")[0])
+        reason = str(error).partition("\n")[0]
+        log_once(f"this Spark copies rows, since its readers cannot be columnar: {reason}")
 
 
 def _compile(jvm: Any, name: str) -> Any:  # noqa: ANN401

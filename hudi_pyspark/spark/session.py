@@ -18,7 +18,7 @@ from hudi_pyspark.options.read_options import GivenOptions
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource
 from hudi_pyspark.spark.hints import OPTION, ClientHints, read_hints
-from hudi_pyspark.spark.optimizer import ENABLED, install_optimizer
+from hudi_pyspark.spark.optimizer import ENABLED, READS_MORE, install_optimizer, log_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,7 +69,9 @@ def narrow_scans(spark: SparkSession) -> str:
 
         return switch_hook(spark, is_on=spark.conf.get(ENABLED, "true") == "true")
     except (ImportError, AttributeError, TypeError) as error:  # a client of another make
-        return f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {error}"
+        log_once(f"{READS_MORE} (the hook of Spark Connect): {reason}")
+        return reason
 
 
 def is_classic(spark: object) -> bool:

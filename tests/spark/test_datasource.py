@@ -117,6 +117,15 @@ def test_register_does_no_harm_where_the_source_is_known_already(spark, load):
     assert load(ALL_TYPES).count() == 28
 
 
+def test_workers_of_a_local_session_run_its_python(spark, monkeypatch):
+    context = spark.sparkContext
+    assert context.pythonExec
+    monkeypatch.setattr(context, "pythonExec", "python-of-the-path")
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    hudi_pyspark.register(spark)
+    assert context.pythonExec == sys.executable
+
+
 def test_schema_has_every_column_in_order_with_its_spark_type(load):
     schema = load(ALL_TYPES).schema
     assert {field.name: field.dataType.simpleString() for field in schema} == SPARK_TYPES
