@@ -64,8 +64,10 @@ class BloomFilter:
         return cls(tuple(rows), bits, hash_count)
 
     def may_contain(self, keys: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Return for each key whether it may be in the file; false is certain."""
-        # Only keys in ASCII are ruled out: how Hudi hashes signed bytes is not proved by any table.
+        """Return for each key whether it may be in the file; false is certain.
+
+        Only keys in ASCII are ruled out: how Hudi hashes signed bytes is not proved by any table.
+        """
         encoded = [key.encode() for key in keys]
         may_be_in = np.array([not key.isascii() for key in keys], np.bool_)
         for length in {len(key) for key in encoded}:

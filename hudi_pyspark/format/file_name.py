@@ -46,7 +46,11 @@ class BaseFileName:
 
     @classmethod
     def parse(cls, name: str) -> BaseFileName | None:
-        """Parse a base file's name, without its folder; None for any other name."""
+        """Parse a base file's name, without its folder; None for any other name.
+
+        Native logs of table version 10, which have one number more, are none. Source: Hudi's
+        FSUtils, and ExternalFilePathUtil for external files.
+        """
         if name.endswith(_EXTERNAL_SUFFIX):
             return cls._parse_external(name)
         match = _BASE.fullmatch(name)
@@ -95,7 +99,11 @@ class LogFileName:
 
     @classmethod
     def parse(cls, name: str) -> LogFileName | None:
-        """Parse a log file's name, without its folder; None for any other name."""
+        """Parse a log file's name, without its folder; None for any other name.
+
+        Up to table version 7 the instant is the base instant of the slice, from version 8 on the
+        requested time of the delta commit. Source: Hudi's FSUtils and HoodieLogFile.
+        """
         match = _LOG.fullmatch(name)
         if match is not None:
             file_id, instant, kind, version, write_token, suffix = match.groups()

@@ -15,9 +15,13 @@ _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def parse_properties(text: bytes) -> dict[str, str]:
-    r"""Read Java properties: ISO-8859-1 with ``\uXXXX``, comments, continued lines."""
-    # The last of several lines with the same key wins. Blanks at the end of a value belong to it.
-    # ValueError: ``\u`` without four hexadecimal digits.
+    r"""Read Java properties: ISO-8859-1 with ``\uXXXX``, comments, continued lines.
+
+    The last of several lines with the same key wins. Blanks at the end of a value belong to it.
+
+    Raises:
+        ValueError: ``\u`` without four hexadecimal digits.
+    """
     properties: dict[str, str] = {}
     for line in _logical_lines(text.decode("iso-8859-1")):
         key, value = _ENTRY.findall(line)[0]

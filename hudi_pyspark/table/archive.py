@@ -82,9 +82,20 @@ class ArchivedInstant:
 def load_archive(
     storage: Storage, layout: int, folders: Iterable[str], since: str = "", until: str = ""
 ) -> tuple[ArchivedInstant, ...]:
-    """Read the completed instants of the archive, without their metadata, ordered by time."""
-    # Files of the history (layout 2) without instants from ``since`` up to ``until`` are not read;
-    # the answer has all within these bounds, and maybe others. Raises CorruptTimelineError.
+    """Read the completed instants of the archive, without metadata, by requested time.
+
+    Args:
+        storage: of the table.
+        layout: of the timeline: 1 has archive logs, 2 the history of Parquet files.
+        folders: of the archive, relative to the base path; a table that was upgraded has two.
+        since: an instant. Files of the history without instants from here up to ``until`` are not
+            read; the answer has all within these bounds, and maybe others. "" means all.
+        until: likewise.
+
+    Raises:
+        CorruptTimelineError: a file of the archive cannot be decoded. One that a merge of archive
+            logs left half-written is passed over, since its sources are still there.
+    """
     unique: dict[tuple[str, Action], ArchivedInstant] = {}
     for folder in folders:
         if layout >= 2:
@@ -100,9 +111,14 @@ def load_archived_metadata(
     instants: Sequence[ArchivedInstant],
     metadata_of: Callable[[Mapping[str, Any]], _T],
 ) -> tuple[_T, ...]:
-    """Read what each of these instants did, in order, by the decoder of their action."""
-    # Each archive file is read once, however many of its instants are asked for. An empty body,
-    # as of an instant without content, is decoded as {}.
+    """Read what each of these instants did, in their order, by the decoder of their action.
+
+    Each archive file is read once, however many of its instants are asked for. An empty body, as of
+    an instant without content, is decoded as {}.
+
+    Raises:
+        CorruptTimelineError: a file cannot be decoded.
+    """
     wanted: dict[str, set[tuple[str, str]]] = {}  # path to times and actions
     for instant in instants:
         wanted.setdefault(instant.path, set()).add((instant.requested_time, instant.action))

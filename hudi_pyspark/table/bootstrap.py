@@ -127,8 +127,12 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
 
 
 def locate_sources(storage: Storage, recorded: str) -> str:
-    """Return the recorded folder, or a sibling of the table if only that is there."""
-    # So a table that was copied together with its source folder is read without any option.
+    """Return the folder of a bootstrap's source files: the recorded one, or a sibling of the table.
+
+    The sibling has the name of the recorded folder. It counts only where the recorded folder does
+    not exist, so a table that was copied together with its source folder is read without any
+    option. Where neither exists, it is the recorded one, for the error to name.
+    """
     if _is_folder(storage, recorded):
         return recorded
     name = posixpath.basename(recorded.rstrip("/"))

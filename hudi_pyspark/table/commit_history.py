@@ -120,8 +120,14 @@ class CommitHistory:
         return next((i for i in pending if not self.is_clustering(i)), None)
 
     def is_clustering(self, instant: Instant) -> bool:
-        """Decide whether an instant is a clustering, which completes as a replacecommit."""
-        # Before layout 2 it begins as one, too, so that its plan decides.
+        """Decide whether an instant is a clustering, which completes as a replacecommit.
+
+        Before layout 2 it begins as one, too, so that its plan decides; a plan that is gone or
+        empty is none of a clustering.
+
+        Raises:
+            CorruptTimelineError: the plan or the commit cannot be decoded.
+        """
         if instant.action is not Action.REPLACE_COMMIT:
             return instant.action is Action.CLUSTERING
         if instant.is_completed:

@@ -95,8 +95,10 @@ def slices_of_groups(
 def _times_since(
     view: TableView, file_groups: Collection[tuple[str, str]], partitions: list[str], until: str
 ) -> list[str]:
-    """Return the commits that can have written to the present slices of some file groups."""
-    # From table version 8 on these are the ones that completed after its base file was begun.
+    """Return the commits that can have written to the present slices of some file groups.
+
+    From table version 8 on these are the ones that completed after its base file was begun.
+    """
     listed = _slices_of(view, file_groups, partitions, {}, until)
     is_based = len(listed) == len(file_groups) and all(s.base_file is not None for s in listed)
     since = min((s.base_instant_time for s in listed), default="") if is_based else ""

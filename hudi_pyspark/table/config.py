@@ -183,8 +183,11 @@ class TableConfig:
 
 
 def spelled_config(config: TableConfig, schema: pa.Schema) -> TableConfig:
-    """Return a table's properties with ordering and partition fields as its schema spells them."""
-    # Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``.
+    """Return a table's properties with ordering and partition fields as its schema spells them.
+
+    Key fields keep their spelling, since record keys may have it: ``ID:1,region:emea``. The same
+    object is returned where nothing differs.
+    """
     names = ("ordering_fields", "partition_fields", "timestamp_partition_fields")
     spelled: dict[str, Any] = {
         name: tuple(spelled_path(f, schema) for f in getattr(config, name)) for name in names
@@ -267,9 +270,11 @@ def _key_generator(properties: Mapping[str, str]) -> str:
 
 
 def _partition_fields(properties: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return all partition columns, and those whose folder is, or may be, a formatted time."""
-    # The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0
-    # it recorded the columns alone.
+    """Return all partition columns, and those whose folder is, or may be, a formatted time.
+
+    The custom key generator writes ``column:simple`` or ``column:timestamp``; before release 1.0 it
+    recorded the columns alone.
+    """
     entries = _names(properties.get("hoodie.table.partition.fields"))
     names = tuple(entry.partition(":")[0] for entry in entries)
     kinds = tuple(entry.partition(":")[2].upper() for entry in entries)

@@ -48,8 +48,10 @@ class ConfinedStorage:
         return self.inner.at(location)
 
     def _inside(self, path: str) -> str:
-        """Return the path; refuse one not below the base path on every file system."""
-        # Some storages take a backslash for a separator, and some decode percent signs.
+        """Return the path; refuse one not below the base path on every file system.
+
+        Some storages take a backslash for a separator, and some decode percent signs.
+        """
         segments = {s for text in (path, unquote(path)) for s in _SEPARATOR.split(text)}
         if ".." in segments or "\0" in path or _ABSOLUTE.match(path) or not _is_utf8(path):
             raise PathOutsideTableError(

@@ -54,9 +54,12 @@ class LogFile:
 
     @property
     def apply_order(self) -> tuple[str, int, str, bool]:
-        """Log files are merged in ascending order of this key."""
-        # The version is a number (10 after 9), the write token is text ("10-0-1" before "2-0-1")
-        # and a missing one comes first. Deletes of a commit follow its records.
+        """Log files are merged in ascending order of this key.
+
+        Source: the comparator of Hudi's HoodieLogFile. The version is a number (10 after 9), the
+        write token is text ("10-0-1" before "2-0-1"), and a missing one comes first. Deletes of a
+        commit follow its records.
+        """
         return (self.instant_time, self.version, self.write_token, self.is_deletes)
 
 
@@ -167,9 +170,11 @@ def group_files(
 def _base_instant(
     log: LogFile, base_instants: Collection[str], completion_time: Callable[[str], str | None]
 ) -> str:
-    """Return the base instant of the slice that a log file belongs to, given the known ones."""
-    # The completion time of the delta commit decides, not its requested time: a write that
-    # began before a compaction was planned but ended after it belongs to the newer slice.
+    """Return the base instant of the slice that a log file belongs to, given the known ones.
+
+    The completion time of the delta commit decides, not its requested time: a write that began
+    before a compaction was planned but ended after it belongs to the newer slice.
+    """
     if not base_instants:
         return log.instant_time
     completed_at, newest = completion_time(log.instant_time), max(base_instants)
@@ -189,9 +194,11 @@ def _base_instant_before_downgrade(
     base_instants: Collection[str],
     compacted_logs: Callable[[str], Mapping[tuple[str, str], Collection[str]]] | None,
 ) -> str:
-    """Return the base instant of the slice of a log file that names its delta commit."""
-    # A downgrade loses the completion times. The requested time decides, unless the plan of a later
-    # compaction leaves the log file out: then its delta commit completed after it was planned.
+    """Return the base instant of the slice of a log file that names its delta commit.
+
+    A downgrade loses the completion times. The requested time decides, unless the plan of a later
+    compaction leaves the log file out: then its delta commit completed after it was planned.
+    """
     found = max((time for time in base_instants if time <= log.instant_time), default="")
     if not found or compacted_logs is None:
         return found or log.instant_time

@@ -53,10 +53,15 @@ class FileGroups:
         return committed_files(self.history.commit_metadata.of(self.history.commit_metadata))
 
     def committed_until(self, until: str) -> Mapping[str, Mapping[str, CommittedFile]]:
-        """Return what the newest commits up to an instant record of their files, as above."""
-        # From table version 8 on these are as many as `CHECKED_COMMITS`, without those that the
-        # listing has recorded itself. Files of older ones that are lost go unnoticed, as those of
-        # archived commits do.
+        """Return what the newest commits up to an instant record of their files.
+
+        The keys are partition paths, then file names. From table version 8 on the commits are as
+        many as `CHECKED_COMMITS`, without those that the listing has recorded itself. Files of
+        older ones that are lost go unnoticed, as those of archived commits do.
+
+        Raises:
+            CorruptTimelineError: the metadata of one of the commits cannot be decoded.
+        """
         metadata = self.history.commit_metadata
         recorded = self._recorded_commits(until)
         times = [time for time in metadata if time <= until and time not in recorded]
@@ -66,8 +71,10 @@ class FileGroups:
         return committed_files(metadata.of(times))
 
     def _recorded_commits(self, until: str) -> Collection[str]:
-        """Return the commits whose files the listing has as they committed them."""
-        # An earlier state may need files that a clean has removed from the listing since then.
+        """Return the commits whose files the listing has as they committed them.
+
+        An earlier state may need files that a clean has removed from the listing since then.
+        """
         is_latest = until >= max(self.history.commit_metadata, default="")
         if not is_latest or not self.config.has_completion_times:
             return frozenset()

@@ -34,8 +34,10 @@ class FileSlices:
 
     @cached_property
     def _base_instants(self) -> CommittedTimes:
-        """Instants that may start a file slice: also compactions that are only planned."""
-        # Writers attach log files to a planned compaction's slice from the moment it is planned.
+        """Instants that may start a file slice: also compactions that are only planned.
+
+        Writers attach log files to a planned compaction's slice from the moment it is planned.
+        """
         timeline = self.history.timeline
         planned = timeline.pending_compactions if self.config.is_merge_on_read else ()
         return CommittedTimes.of(
@@ -115,8 +117,10 @@ class FileSlices:
         return slices
 
     def all(self) -> list[FileSlice]:
-        """Return every slice that was or will be part of the table, by partition and file id."""
-        # Superseded and replaced slices, which only wait for the cleaner, are among them.
+        """Return every slice that was or will be part of the table, by partition and file id.
+
+        Superseded and replaced slices, which only wait for the cleaner, are among them.
+        """
         return [
             file_slice
             for group in self.groups.all()
@@ -145,9 +149,11 @@ class FileSlices:
         return not log.is_listed and log.committed_by >= time
 
     def merged(self, group: FileGroup, until: str) -> FileSlice | None:
-        """Return a group's newest visible slice; None if it has none."""
-        # A slice that a planned compaction started comes together with the slice before. Files that
-        # are gone and that only later commits wrote are left out.
+        """Return a group's newest visible slice up to an instant; None if it has none.
+
+        A slice that a planned compaction started comes together with the slice before. Log files
+        that are gone and that only later commits wrote are left out.
+        """
         file_slice = self._newest(group, until)
         if file_slice is None or not file_slice.lacks_files:
             return file_slice

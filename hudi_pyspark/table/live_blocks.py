@@ -52,9 +52,30 @@ class LogScan:
 
 
 def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogScan:
-    """Resolve rollbacks, uncommitted instants and log compactions."""
-    # ``blocks`` are of all log files of the slice, in apply order of the files, then in file order.
-    # CorruptLogBlockError: a block without instant, or of a type that a slice cannot have.
+    """Choose the blocks of a file slice that count, in the order in which they apply.
+
+    Three rules leave blocks out, in this order:
+
+    - A block of an instant that is not committed, or outside the query's range, does not count:
+      ``block_filter`` says which.
+    - A rollback block undoes all blocks of its target instant that come before it, also those in
+      earlier log files. Blocks of that instant that come later count: the instant may be used
+      again.
+    - A log compaction wrote the records of several blocks into one, and names their instants. It
+      replaces their blocks, and takes the place of the newest of them; a later log compaction may
+      have folded it again.
+
+    So nothing is decoded before all log files of the slice are framed. Blocks of one instant stay
+    together, at the place of its first block. Source: Hudi's BaseHoodieLogRecordReader.
+
+    Args:
+        blocks: of all log files of the slice, in apply order of the files, then in file order.
+        block_filter: which instants count.
+
+    Raises:
+        CorruptLogBlockError: a block names no instant, or has a type that a slice cannot have.
+            Corrupt blocks are returned apart: whether they matter is for the caller to decide.
+    """
     by_instant: dict[str, list[LogBlock]] = {}  # in order of first appearance
     corrupt = []
     for block in blocks:
@@ -82,9 +103,11 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
 
 
 def _without_compacted(by_instant: dict[str, list[LogBlock]]) -> list[str]:
-    """Return the instants to apply, oldest first."""
-    # A log compaction replaces the blocks that it was made from and takes the place of the newest
-    # of them; it may itself have been folded into a later one.
+    """Return the instants to apply, oldest first.
+
+    A log compaction replaces the blocks that it was made from and takes the place of the newest of
+    them; it may itself have been folded into a later one.
+    """
     final: dict[str, str] = {}  # instant to the log compaction that holds its records now
     order: list[str] = []
     for time in reversed(by_instant):

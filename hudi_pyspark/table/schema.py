@@ -48,10 +48,20 @@ _HISTORY_FILE = re.compile(r"(\d+)(?:_\d+)?\.schemacommit")
 
 
 def resolve_schema(view: TableView, as_of: str | None = None) -> pa.Schema:
-    """Return the meta columns, then the table's columns in their order, in types that Spark has."""
-    # The schema is the one of the last commit at or before ``as_of``; before the first commit it is
-    # the latest. All timestamps are in microseconds; see `counts_milliseconds`.
-    # UnsupportedTableError: the table has no schema yet.
+    """Return the meta columns, then the table's columns in their order, in types that Spark has.
+
+    All timestamps are in microseconds; see `counts_milliseconds`. Dropped partition columns come
+    last, as text.
+
+    Args:
+        view: the table.
+        as_of: an instant; the schema is the one of the last commit at or before it. Before the
+            first commit, and for None, it is the latest.
+
+    Raises:
+        UnsupportedTableError: the table has no schema yet, or one with types that cannot be read.
+        CorruptTableError: the schema lacks some of the partition columns, and not all of them.
+    """
     text = _committed_schema(view, as_of) or view.config.create_schema
     schema = _table_columns(text) if text else view.data_file_schema
     if schema is None:
@@ -105,9 +115,11 @@ def as_shown(field: pa.Field) -> pa.Field:
 
 
 def column_defaults(view: TableView, as_of: str | None = None) -> dict[str, pa.Scalar]:
-    """Return the defaults of the table schema's columns that are neither null nor missing."""
-    # Only numbers, booleans and text: the payload classes that look at defaults compare by
-    # equality, and Java objects of other types are never equal to what the schema's JSON holds.
+    """Return the defaults of the table schema's columns that are neither null nor missing.
+
+    Only numbers, booleans and text: the payload classes that look at defaults compare by equality,
+    and Java objects of other types are never equal to what the schema's JSON holds.
+    """
     text = _committed_schema(view, as_of) or view.config.create_schema
     if not text:
         return {}
@@ -141,8 +153,14 @@ def _with_meta_columns(schema: pa.Schema, view: TableView) -> pa.Schema:
 
 
 def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema | None:
-    """Return the internal schema of the last commit up to an instant that carries one."""
-    # None where columns were never changed with schema on read: then they match by name.
+    """Return the internal schema of the last commit up to an instant that carries one.
+
+    None where columns were never changed with schema on read: then they match by name. ``as_of``
+    None means the latest. Source: Hudi's TableSchemaResolver and InternalSchemaCache.
+
+    Raises:
+        CorruptTimelineError: a commit, or the schema that it carries, cannot be decoded.
+    """
     has_history = bool(_history_files(view))
     for commit in reversed(view.commits):
         time = commit.requested_time
@@ -160,9 +178,14 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
 
 
 def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
-    """Return all known versions, oldest first; one per version id."""
-    # The newest history file of a completed commit holds every version up to it. Commit metadata
-    # fills in where the history was not written.
+    """Return all known versions of the internal schema, oldest first; one per version id.
+
+    The newest history file of a completed commit holds every version up to it. Commit metadata
+    fills in where the history was not written.
+
+    Raises:
+        CorruptTimelineError: a commit or the history file cannot be decoded.
+    """
     versions: dict[int, InternalSchema] = {}
     known = view.commit_metadata.of(view.commit_metadata)
     for commit in view.commits:

@@ -113,9 +113,15 @@ class CommittedTimes:
 
 
 def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
-    """List the active timeline, without opening any file."""
-    # A long one is listed at least twice, from layout 2 on, since no storage lists it in one step.
-    # MissingFileError: a writer archives or rolls back faster than that.
+    """List the active timeline, without opening any file.
+
+    From layout 2 on a long one is listed at least twice, since no storage lists it in one step: the
+    answer is a state that the timeline had at one moment.
+
+    Raises:
+        MissingFileError: a writer archives or rolls back faster than the folder can be listed;
+            loading the table again helps.
+    """
     instants = _listed_instants(storage, config)
     if not config.has_completion_times or len(instants) <= _LISTED_AT_ONCE:
         return Timeline.collapse(instants)

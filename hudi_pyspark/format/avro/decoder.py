@@ -121,9 +121,11 @@ def record_spans(data: bytes | memoryview, offset: int, count: int) -> tuple[Int
 def _spans_from_many_places(
     data: bytes | memoryview, offset: int, count: int
 ) -> tuple[Int64s, Int64s] | None:
-    """Follow chains of lengths from many places at a time; None where only one can be followed."""
-    # Records of a block begin alike, with the instant of the block. So a chain starts at each place
-    # in the bytes where this beginning is found, and holds if the chain before it ends there.
+    """Follow chains of lengths from many places at a time; None where only one can be followed.
+
+    Records of a block begin alike, with the instant of the block. So a chain starts at each place
+    in the bytes where this beginning is found, and holds if the chain before it ends there.
+    """
     places, size = min(count // _CHAIN_RECORDS, _MOST_CHAINS), len(data)
     beginning = bytes(data[offset + 4 : offset + 4 + _BEGINNING])
     second = offset + 8 + int.from_bytes(data[offset : offset + 4], "big")

@@ -222,10 +222,17 @@ _VECTOR_ELEMENTS: Final = {"FLOAT": pa.float32(), "DOUBLE": pa.float64(), "INT8"
 
 @lru_cache(maxsize=256)  # one text in every file and block of a writer
 def parse_schema(text: str) -> AvroRecord:
-    """Parse the Avro schema of a table, log block or file."""
-    # References to named types are replaced by the type itself, so only a type that contains itself
-    # leaves an `AvroReference`. A logical type that does not fit its carrier is dropped. Raises
-    # CorruptAvroError, and UnsupportedTypeError for schemas other than of records.
+    """Parse the Avro schema of a table, log block or file.
+
+    References to named types are replaced by the type itself, so only a type that contains itself
+    leaves an `AvroReference`. A logical type that does not fit its carrier is dropped, as Avro's
+    own parsers do.
+
+    Raises:
+        CorruptAvroError: the text is not JSON, or not an Avro schema. It names the place in the
+            schema; the caller knows the file.
+        UnsupportedTypeError: the schema is not of a record, or nested or referred to too often.
+    """
     try:
         parsed = _Parser().type_of(json.loads(text), namespace="", path="")
     except (ValueError, RecursionError) as error:
@@ -259,8 +266,13 @@ def arrow_field(avro: AvroField, parent: str = "") -> pa.Field:
 
 
 def column_type(avro: AvroType, path: str) -> pa.DataType | None:
-    """Return the type that a table shows for a column; None where it is the stored type."""
-    # A vector is a list of numbers, a variant the struct that Spark knows as one.
+    """Return the type that a table shows for a column; None where it is the stored type.
+
+    A vector is shown as a list of numbers, a variant as the struct that Spark knows as one.
+
+    Raises:
+        UnsupportedTypeError: a vector of elements that are not known, with the column's path.
+    """
     if isinstance(avro, AvroUnion):
         return column_type(avro.members[0], path) if len(avro.members) == 1 else None
     if isinstance(avro, AvroRecord) and avro.logical == "variant":

@@ -108,8 +108,10 @@ class Block:
         return HFileError(problem, self.offset)
 
     def _verify(self, kind: int, per_checksum: int, end: int) -> None:
-        """Compare the checksums that follow the content: one for each piece, header included."""
-        # Python has no CRC32C; a compressed block has the CRC-32 of its gzip stream as well.
+        """Compare the checksums that follow the content: one for each piece, header included.
+
+        Python has no CRC32C; a compressed block has the CRC-32 of its gzip stream as well.
+        """
         if kind == _NO_CHECKSUM:
             return  # Hudi's own writer leaves zeros in their place
         # HBase refuses to write pieces that are smaller than the header.

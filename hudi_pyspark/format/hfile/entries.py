@@ -102,10 +102,12 @@ class _Blocks:
 
 
 def _entry_starts(data: bytes, blocks: _Blocks) -> Offsets:
-    """Return the offsets of the entries, which follow each other without gaps."""
-    # Where an entry starts is known only from the lengths of the one before: such a chain cannot be
-    # followed in columns. But every block begins a chain, so those of many blocks are followed side
-    # by side, and the last few one after the other.
+    """Return the offsets of the entries, which follow each other without gaps.
+
+    Where an entry starts is known only from the lengths of the one before: such a chain cannot be
+    followed in columns. But every block begins a chain, so those of many blocks are followed side
+    by side, and the last few one after the other.
+    """
     filled = np.flatnonzero(np.diff(blocks.edges))
     positions, ends = blocks.edges[:-1][filled], blocks.edges[1:][filled]
     lengths = _unsigned(data, ">u4")
@@ -142,8 +144,10 @@ def _chain(data: bytes, position: int, end: int, blocks: _Blocks) -> Offsets:
 
 
 def _spans(data: bytes, starts: Offsets, ends: Offsets, rows: Offsets) -> pa.LargeBinaryArray:
-    """Return the bytes of some spans, which ascend and do not overlap."""
-    # Spans and the gaps between them are one Arrow array over the data: the spans at even places.
+    """Return the bytes of some spans, which ascend and do not overlap.
+
+    Spans and the gaps between them are one Arrow array over the data: the spans at even places.
+    """
     if len(starts) == 0:
         return pa.array([], pa.large_binary())
     edges = np.stack([starts, ends], axis=1).ravel()

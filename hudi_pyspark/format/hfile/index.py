@@ -55,8 +55,12 @@ class BlockIndex:
         return cls.of(keys, [place for index in indexes for place in index.places], offset)
 
     def blocks_of_keys(self, keys: Sequence[bytes]) -> list[Place]:
-        """Return all blocks that may hold one of some keys."""
-        # Both orders agree unless both texts contain characters from U+E000 on.
+        """Return all blocks that may hold one of some keys, in file order.
+
+        The keys may come in any order. Writers sort keys by bytes or by UTF-16; both orders agree
+        unless both texts contain characters from U+E000 on, and such keys are looked up in either
+        order that the index keeps to.
+        """
         touched: set[int] = set()
         if self._is_sorted:
             touched.update(_touched(self.keys, sorted(keys)))
@@ -109,9 +113,11 @@ def parse_lower_index(content: bytes | memoryview, offset: int) -> BlockIndex:
 
 
 def _touched(bounds: list[bytes], keys: list[bytes]) -> list[int]:
-    """Return the blocks that may hold one of some keys, which ascend."""
-    # A block may hold keys from its own bound to the bound of the next block, both included. Each
-    # round takes the blocks of one key and passes over the keys that need no other block.
+    """Return the blocks that may hold one of some keys, which ascend.
+
+    A block may hold keys from its own bound to the bound of the next block, both included. Each
+    round takes the blocks of one key and passes over the keys that need no other block.
+    """
     touched: list[int] = []
     covered, i = 0, 0
     while i < len(keys):

@@ -135,9 +135,15 @@ def _protobuf_at(offset: int) -> Iterator[None]:
 
 
 def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
-    """Read every entry of an HFile, as HBase's or Hudi's own writer made it."""
-    # HFileError does not name the file: base files, log blocks and the bootstrap index are HFiles,
-    # so the caller knows which of them is corrupt. The format is in Apache HBase's reference guide.
+    """Read every entry of an HFile, as HBase's or Hudi's own writer made it.
+
+    The format is in Apache HBase's reference guide.
+
+    Raises:
+        HFileError: the bytes are not an HFile that can be read. It does not name the file: base
+            files, log blocks and the bootstrap index are HFiles, so the caller says which one is
+            corrupt.
+    """
     reader = HFileReader.open(memoryview(data), path=path)
     return concat_hfiles(list(reader.entries(part_size=len(data) << 11)), reader.file_info)
 
@@ -203,9 +209,14 @@ class HFileReader:
         return concat_hfiles(parts, self.file_info)
 
     def entries(self, part_size: int = _PART) -> Iterator[HFile]:
-        """Yield every entry, in parts of about ``part_size`` inflated bytes."""
-        # The data blocks are walked in file order, which needs no index; the trailer's entry count
-        # proves that no entry is missed.
+        """Yield every entry, in parts of about ``part_size`` inflated bytes.
+
+        The data blocks are walked in file order, which needs no index.
+
+        Raises:
+            HFileError: a block is corrupt, or the entries are not as many as the trailer says; then
+                parts have been yielded already.
+        """
         found = 0
         for part in self._decode(self._data_blocks(), part_size):
             found += len(part.keys)

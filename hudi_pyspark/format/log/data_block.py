@@ -63,6 +63,15 @@ def decode_data_block(
 
     Columns that the block's schema lacks are left out; rows outside ``only`` may be decoded too.
     Columns have the order and types of the block's Avro schema or Parquet file.
+
+    Args:
+        block: a data block, whose content is read from the storage now.
+        columns: names of the columns to decode; None means all.
+        only: rows to decode; None means all.
+
+    Raises:
+        CorruptLogBlockError: the content cannot be decoded, with the block's path and offset.
+        UnsupportedTableError: it has types, a version or a codec that cannot be read.
     """
     decode = (
         _NATIVE_DECODERS[block.native_extension]
@@ -92,8 +101,11 @@ def native_deletes(block: LogBlock) -> pa.Table | None:
 
 
 def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
-    """Decode the records before the first bad one, and say what is wrong with that, or ""."""
-    # Only Avro blocks give a part of their records.
+    """Decode the records before the first bad one, and say what is wrong with that, or "".
+
+    Only Avro blocks give a part of their records; of others the table is empty, without columns.
+    Damage and unsupported types are in the text, and are not raised.
+    """
     try:
         return decode_data_block(block, None), ""
     except CorruptLogBlockError as error:

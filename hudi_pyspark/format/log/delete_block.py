@@ -109,8 +109,10 @@ class DeleteRecords:
 
     @property
     def is_commit_time(self) -> pa.BooleanArray:
-        """For each record, whether it wins over all earlier ones, whatever their ordering value."""
-        # So it is without an ordering value, and with the int 0 that Hudi writes for "none".
+        """For each record, whether it wins over all earlier ones, whatever their ordering value.
+
+        Such a delete is without an ordering value, or has the int 0, which Hudi writes for "none".
+        """
         by_ordering = np.zeros(len(self.record_keys), np.bool_)
         if self.array_ordering is not None:
             by_ordering[self.array_ordering.rows] = True
@@ -134,10 +136,21 @@ def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
 
 
 def decode_delete_block(content: memoryview, *, path: str, offset: int) -> DeleteRecords:
-    """Decode the content of a delete block of any version."""
-    # Raises CorruptLogBlockError, and UnsupportedTableError for ordering values of unknown Java
-    # classes. Only golden table v9_mor_payload_mysql_debezium has several ordering fields; versions
-    # 1 and 2 are checked by bytes of Hudi's serialiser alone.
+    """Decode the content of a delete block of any version.
+
+    Version 1 has keys alone and 2 ordering values, both by Kryo; version 3 is Avro. Only golden
+    table v9_mor_payload_mysql_debezium has several ordering fields; versions 1 and 2 are checked by
+    bytes of Hudi's serialiser alone. Source: Hudi's HoodieDeleteBlock.
+
+    Args:
+        content: the block's content, without header and footer.
+        path: the log file, for errors only.
+        offset: of the block in the file, in bytes; for errors only.
+
+    Raises:
+        CorruptLogBlockError: the content is not what its version says.
+        UnsupportedTableError: an ordering value has a Java class that is not known.
+    """
     if len(content) < _VERSION_AND_LENGTH.size:
         problem = f"expected version and length of a delete block, found {len(content)} bytes"
         raise CorruptLogBlockError(problem, path, offset)
@@ -254,8 +267,10 @@ def _record(name: str, **fields: object) -> dict[str, object]:
 
 @functools.cache
 def _delete_list_schema() -> AvroRecord:
-    """Return the schema of version 3 payloads, which is not in the block."""
-    # Releases have only added branches at the end of the unions, so that of 1.2.0 fits all blocks.
+    """Return the schema of version 3 payloads, which is not in the block.
+
+    Releases have only added branches at the end of the unions, so that of 1.2.0 fits all blocks.
+    """
     *scalars, local_date = (wrapper.schema for wrapper in OrderingWrapper)
     # The second union names the types that the first one has defined.
     items = ["null", *(scalar["name"] for scalar in scalars), local_date]

@@ -140,12 +140,22 @@ class LogBlock:
 
 
 def frame_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
-    """Cut a log file into its blocks, in file order; only the ends of blocks are read."""
-    # Bytes that start with the magic but are not a whole block come as a CORRUPT_BLOCK, which ends
-    # at the next magic or at the end of the file: a writer that failed half-way leaves such bytes,
-    # and what was appended after them counts. Up to five bytes after the last block are ignored.
-    # CorruptLogBlockError: no magic at the start, or a block that is whole by its lengths but has
-    # an unknown type, version or command, or a header that does not fit.
+    """Cut a log file into its blocks, in file order; only the ends of blocks are read.
+
+    Bytes that start with the magic but are not a whole block come as a CORRUPT_BLOCK, which ends at
+    the next magic or at the end of the file: a writer that failed half-way leaves such bytes, and
+    what was appended after them counts. Up to five bytes after the last block are ignored. Source:
+    Hudi's HoodieLogFileReader.
+
+    Args:
+        data: the whole file, or what reads parts of it; the blocks refer to it.
+        path: of the file, for errors only.
+
+    Raises:
+        CorruptLogBlockError: no magic at the start, or a block that is whole by its lengths but has
+            an unknown type, version or command, or a header that does not fit. The blocks before it
+            have been yielded.
+    """
     for salvaged in salvage_blocks(data, path=path):
         if len(data) - salvaged.block.offset < len(MAGIC):
             return
@@ -164,9 +174,11 @@ class SalvagedBlock:
 
 
 def salvage_blocks(data: bytes | BytesSource, *, path: str) -> Iterator[SalvagedBlock]:
-    """Cut a log file into blocks as far as possible, and pass over what `frame_blocks` refuses."""
-    # Where a block is whole by its lengths but cannot be understood, the next one begins after it;
-    # everywhere else at the next magic.
+    """Cut a log file into blocks as far as possible, and pass over what `frame_blocks` refuses.
+
+    Where a block is whole by its lengths but cannot be understood, the next one begins after it;
+    everywhere else at the next magic. It raises nothing: a block carries its refusal.
+    """
     file = memoryview(data) if isinstance(data, bytes) else data
     offset = 0
     while offset < len(file):

@@ -33,9 +33,14 @@ _GZIP_CODEC = b"\x15\x04\x16"
 def open_parquet(
     source: pa.NativeFile | IO[bytes], *, verify_checksums: bool = True, **options: object
 ) -> pq.ParquetFile:
-    """Open a file so that a changed byte in a page or a name is an error."""
-    # Pages of GZIP are not compared with Parquet's checksums: decompression has its own. Raises
-    # pyarrow.ArrowInvalid, OSError or UnicodeDecodeError where the footer contradicts itself.
+    """Open a file so that a changed byte in a page or a name is an error.
+
+    Pages of GZIP are not compared with Parquet's checksums: decompression has its own.
+
+    Raises:
+        pyarrow.ArrowInvalid, OSError, UnicodeDecodeError: the footer contradicts itself. Pages are
+            checked when they are read, and raise OSError then.
+    """
     options = {**_TYPE_OPTIONS, **options}
     file = pq.ParquetFile(source, **options)
     if _ARROW_SCHEMA in (file.metadata.metadata or {}):
@@ -128,9 +133,11 @@ def _time_type(statistics: pq.Statistics) -> pa.DataType | None:
 
 
 def _is_gzip(metadata: pq.FileMetaData) -> bool:
-    """Decide whether all column chunks are compressed with GZIP."""
-    # pyarrow 26 ends the process where its property of the codec finds an unknown one. So the
-    # codecs are looked up in the bytes of the footer: each follows the path of its column.
+    """Decide whether all column chunks are compressed with GZIP.
+
+    pyarrow 26 ends the process where its property of the codec finds an unknown one. So the codecs
+    are looked up in the bytes of the footer: each follows the path of its column.
+    """
     footer, position = _serialized(metadata), 0
     names = [metadata.schema.column(leaf).name.encode() for leaf in range(metadata.num_columns)]
     for name in names * metadata.num_row_groups:

@@ -141,8 +141,10 @@ class LegacyCalendar:
 
 
 def _gregorian_days(days: Int64s) -> Int64s:
-    """Return days before 1582-10-15 that have the same dates by the Gregorian calendar."""
-    # Years begin in March, so that a leap day ends one; 1,461 days are four of the Julian ones.
+    """Return days before 1582-10-15 that have the same dates by the Gregorian calendar.
+
+    Years begin in March, so that a leap day ends one; 1,461 days are four of the Julian ones.
+    """
     years = (4 * (days - _MARCH_OF_YEAR_0) + 3) // 1461
     return np.where(days < _FIRST_DAY, days + 2 - (years // 100 - years // 400), days)
 

@@ -112,7 +112,19 @@ class Instant:
 
     @classmethod
     def parse(cls, file_name: str, layout: int) -> Instant:
-        """Parse a timeline file's name; NotAnInstant if that layout has no such file."""
+        """Parse the name of a timeline's file; the method `file_name` inverts it.
+
+        The completion time is None for pending instants, and for all instants of layout 1, whose
+        names do not have it. Source: Hudi's InstantFileNameParserV1 and V2.
+
+        Args:
+            file_name: without its folder.
+            layout: of the timeline: 1 up to table version 7, 2 from version 8 on.
+
+        Raises:
+            NotAnInstant: that layout has no such file. Temporary files and folders of a timeline
+                are passed over so.
+        """
         match = _NAME.fullmatch(file_name)
         if match is None:
             raise NotAnInstant(file_name)
@@ -129,10 +141,18 @@ class Instant:
         return instant
 
     def file_name(self, layout: int) -> str:
-        """Return the name that Hudi gives this instant's file; `parse` inverts it."""
-        # A completed compaction is named as the commit that it has become, and likewise the other
-        # actions that complete under another name. ValueError: a requested savepoint, which has no
-        # file.
+        """Return the name that Hudi gives this instant's file; `parse` inverts it.
+
+        A completed compaction is named as the commit that it has become, and likewise the other
+        actions that complete under another name.
+
+        Args:
+            layout: of the timeline: 1 up to table version 7, 2 from version 8 on. Only names of
+                layout 2 have the completion time.
+
+        Raises:
+            ValueError: a requested savepoint, which has no file.
+        """
         if self.state is InstantState.REQUESTED and self.action is Action.SAVEPOINT:
             raise ValueError(f"savepoint {self.requested_time} has no requested file")
         if self.state is InstantState.COMPLETED:
@@ -158,9 +178,12 @@ class Instant:
 
 
 def moment_of(text: str | None) -> datetime | None:
-    """Return the moment of a 14- or 17-digit instant, on the clock of the writer's time zone."""
-    # Fourteen digits mean the last millisecond of their second, as in Hudi. No instant records the
-    # writer's time zone. None for other texts, and for the instant of a bootstrap.
+    """Return the moment of a 14- or 17-digit instant, on the clock of the writer's time zone.
+
+    Fourteen digits mean the last millisecond of their second, as in Hudi. The result has no zone,
+    since no instant records that of its writer. None for other texts, and for the instant of a
+    bootstrap.
+    """
     if text is None or not (text.isascii() and text.isdigit() and len(text) in (14, 17)):
         return None
     digits = text if len(text) == 17 else f"{text}999"

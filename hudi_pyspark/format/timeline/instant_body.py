@@ -35,9 +35,14 @@ UNDECODABLE = (
 
 
 def read_body(body: bytes, *, path: str) -> dict[str, Any]:
-    """Decode the single record of a timeline file; {} for an empty file."""
-    # Its first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on,
-    # but those of an upgraded table stay as they were. Raises CorruptTimelineError.
+    """Decode the single record of a timeline file; {} for an empty file.
+
+    Its first bytes show the format: commits are JSON up to table version 7 and Avro from 8 on, but
+    those of an upgraded table stay as they were.
+
+    Raises:
+        CorruptTimelineError: the bytes are neither, or not one whole record, with the path.
+    """
     if not body:
         return {}
     with undecodable_as_corrupt(path):
@@ -164,9 +169,11 @@ def read_ends(body: bytes) -> tuple[Any, dict[str, Any]]:
 
 
 def _read_end(content: bytes, schema: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the fields behind a map of lists, found from the end; ValueError if they are not."""
-    # Two zeros end the last list and the map. Behind the map there are none without an empty key or
-    # a zero in a text, and the fields have to take all bytes behind them.
+    """Return the fields behind a map of lists, found from the end; ValueError if they are not.
+
+    Two zeros end the last list and the map. Behind the map there are none without an empty key or a
+    zero in a text, and the fields have to take all bytes behind them.
+    """
     end = len(content) + 1
     for _ in range(_MOST_ZEROS):
         end = content.rfind(b"\0\0", 0, end - 1) + 2

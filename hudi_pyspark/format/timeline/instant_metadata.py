@@ -101,9 +101,15 @@ def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
 
 
 def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
-    """Decode the file of a commit in any state; an empty file is empty."""
-    # Most queries need the schema of a large one, and one of its files: so its write stats are
-    # decoded, or CorruptTimelineError is raised for them, when they are asked for.
+    """Decode the file of a commit in any state; an empty file is empty metadata.
+
+    Most queries need the schema of a large one, and one of its files: so its write stats are
+    decoded when they are asked for. Source: Hudi's HoodieCommitMetadata.
+
+    Raises:
+        CorruptTimelineError: the bytes are not commit metadata. For the write stats of a large file
+            it is raised when these are asked for.
+    """
     parse_whole = partial(body_parser(commit_metadata_of), body, path=path)
     if len(body) < _LARGE or not body.startswith(AVRO_MAGIC):
         return parse_whole()
@@ -224,8 +230,12 @@ class SavepointMetadata:
 
 
 def parse_compaction_plan(body: bytes, *, path: str) -> tuple[PlannedSlice, ...]:
-    """Decode the slices in the requested file of a compaction or log compaction."""
-    # An empty one is corrupt: its plan says which log files belong to which slice.
+    """Decode the slices in the requested file of a compaction or log compaction.
+
+    Raises:
+        CorruptTimelineError: the file is not a plan, or empty: the plan says which log files belong
+            to which slice, so an empty one cannot be passed over.
+    """
     if not body:
         raise CorruptTimelineError(path, "expected a compaction plan, found an empty file")
     return _parse_operations(body, path=path)
