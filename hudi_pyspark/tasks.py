@@ -156,7 +156,10 @@ class SharedPlan:
     merges_whole_table: bool = False
 
     def narrowed(self, wanted: pa.Schema) -> SharedPlan:
-        # Columns that differ in case alone stay together: a file may have one of them.
+        """Return the plan of the same rows with fewer columns; the merge still reads those it needs.
+
+        Columns whose names differ in case alone stay together: a file may have one of them.
+        """
         names = {name.lower() for name in (*self.needed, *wanted.names)}
         columns = pa.schema(field for field in self.working if field.name.lower() in names)
         return replace(

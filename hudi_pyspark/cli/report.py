@@ -94,7 +94,7 @@ def _tables(paths: list[str], catalog: Mapping[str, str]) -> Iterator[tuple[str,
             continue
         folders = filter(None, find_tables(storage_at(path)))
         below = [f"{path.rstrip('/')}/{folder}" for folder in folders]
-        for place in below or [path]:  # of which opening says what is wrong
+        for place in below or [path]:  # opening the path itself says what is wrong
             yield place, partial(HudiTable, place)
 
 

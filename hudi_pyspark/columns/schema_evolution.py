@@ -259,8 +259,10 @@ class SchemaOnRead:
     versions: tuple[InternalSchema, ...]  # oldest first
 
     def stored_names(self, names: Sequence[str], instant: str) -> dict[str, str]:
-        """Map columns of a query to their names in the file of an instant, without missing ones."""
-        # One that the internal schema does not know, such as a partition column, keeps its name.
+        """Map columns of a query to their names in the file of an instant, without missing ones.
+
+        One that the internal schema does not know, such as a partition column, keeps its name.
+        """
         stored = self._version_of(instant)
         names_in_file: dict[str, str] = {}
         for name in names:

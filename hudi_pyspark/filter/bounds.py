@@ -140,9 +140,12 @@ _MOST_KEYS = 10_000
 def wanted_record_keys(
     predicate: Predicate | None, config: TableConfig, schema: pa.Schema
 ) -> tuple[str, ...] | None:
-    """Return the only record keys that rows may have for which a filter is true; None for any."""
-    # All records of one row share their key, and so the fields that the key is made from: records
-    # of other keys never change the result of the merge.
+    """Return the only record keys that rows may have for which a filter is true; None for any.
+
+    All records of one row share their key, and so the fields that the key is made from: records of
+    other keys never change the result of the merge. None, too, for more keys than are worth a
+    look-up.
+    """
     parts = conjuncts(predicate)
     direct = _listed(parts, RECORD_KEY_COLUMN)
     if direct is not None:

@@ -269,8 +269,10 @@ def _steps(predicate: Predicate, *, deepest_first: bool = False) -> list[_Step]:
 
 
 def _built(*steps: _Step) -> Predicate:
-    """Return the predicate of `_steps`."""
-    # What is joined is a list here, of And or Or and the parts, so that a long one grows in place.
+    """Return the predicate of `_steps`.
+
+    What is joined is a list here, of And or Or and the parts, so that a long one grows in place.
+    """
     values: list[Leaf | list[Any]] = []
     for step in steps:
         if not isinstance(step, type):

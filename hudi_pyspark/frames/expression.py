@@ -224,9 +224,12 @@ def _literals(values: pa.Array, kind: pa.DataType) -> list[PythonLiteral] | None
 
 
 def parse_expression(expression: pc.Expression) -> Expression | None:
-    """Return the parts of an expression of pyarrow; None for one that it cannot write down."""
-    # To pickle an expression, pyarrow writes an IPC file: its metadata has the tree from left to
-    # right, and the columns of its only row have literals and options.
+    """Return the parts of an expression of pyarrow; None for one that it cannot write down.
+
+    To pickle an expression, pyarrow writes an IPC file: its metadata has the tree from left to
+    right, and the columns of its only row have literals and options. Whatever is unexpected gives
+    None: then nothing is pruned, and the engine evaluates the condition.
+    """
     try:
         _, (written, *_) = expression.__reduce__()
         file = pa.ipc.open_file(written)

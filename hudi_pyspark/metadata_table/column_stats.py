@@ -55,10 +55,15 @@ def slices_within_bounds(
     predicate: Predicate,
     fields: Mapping[str, pa.Field],
 ) -> list[FileSlice]:
-    """Return the slices whose rows can pass a filter by the statistics of their files."""
-    # Each value of a merged row is that of a record in the base file or in a log file. So a
-    # condition on one column rules a slice out if it does so for each of its files. A file without
-    # statistics keeps its slice.
+    """Return the slices whose rows can pass a filter by the statistics of their files.
+
+    Each value of a merged row is that of a record in the base file or in a log file. So a condition
+    on one column rules a slice out if it does so for each of its files. A file without statistics
+    keeps its slice. The order of the slices stays.
+
+    Raises:
+        HudiError: the index cannot be read; the caller then keeps all slices.
+    """
     known = metadata.bounds
     if known is None or known.slices != slices:
         known = metadata.bounds = KnownBounds(slices)
@@ -104,9 +109,11 @@ def _have_rows(
     owners: npt.NDArray[np.int64],
     is_known: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.bool_]:
-    """Return whether each file may have rows: a log of deletes has none, and so no bounds."""
-    # Other logs may lack bounds, too, so the commit is asked; not where it would change nothing,
-    # since no file of the slice has bounds.
+    """Return whether each file may have rows: a log of deletes has none, and so no bounds.
+
+    Other logs may lack bounds, too, so the commit is asked; not where it would change nothing,
+    since no file of the slice has bounds.
+    """
     asked = ~is_known & np.isin(owners, owners[is_known])
     has_rows = np.ones(len(owners), np.bool_)
     if not asked.any():

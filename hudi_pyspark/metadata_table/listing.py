@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 class MetadataListing:
     """The files that the metadata table lists; folders, where it cannot be relied upon."""
 
-    # It is left aside as a whole where it cannot be read or lacks a commit of the table, and for
+    # It is not used at all where it cannot be read or lacks a commit of the table, and for
     # one partition where it lacks a file that a commit names and that a query needs. Both are
     # logged.
 

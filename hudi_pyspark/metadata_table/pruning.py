@@ -56,9 +56,12 @@ class IndexQuestion:
 def prune_slices(
     table: TableView, slices: Slices, question: IndexQuestion
 ) -> tuple[Slices, list[str]]:
-    """Return the slices of the latest state that can have rows of a query, and notes."""
-    # A note says what an index did, or why it could not. Indexes are used if files come from the
-    # metadata table.
+    """Return the slices of the latest state that can have rows of a query, and notes.
+
+    A note says what an index did, or why it could not. Indexes are used if files come from the
+    metadata table; one that cannot be read keeps all slices, with a warning, and never fails the
+    query.
+    """
     notes: list[str] = []
     listing = table.listing
     if not isinstance(listing, _IndexedListing):

@@ -64,8 +64,11 @@ def file_key(file: BaseFile | LogFile) -> str:
 def merged_values(
     found: Iterable[Entries], kinds: Iterable[int] = RECORD_TYPES
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yield key, type and value of a slice's merged records, by key; oldest entries first."""
-    # The values of other types than ``kinds`` are empty.
+    """Yield key, type and value of a slice's merged records, by key; oldest entries first.
+
+    The values of other types than ``kinds`` are empty. Deleted records are left out, except those
+    of listings, whose merge needs them.
+    """
     fields = {kind: RECORD_TYPES[kind][1] for kind in kinds}
     state: dict[str, tuple[int, dict[str, Any]]] = {}
     for entries in found:

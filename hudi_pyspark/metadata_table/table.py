@@ -90,10 +90,12 @@ class MetadataTable:
 
     @cached_property
     def recorded_commits(self) -> frozenset[str]:
-        """The table's commits whose files it recorded when they were committed."""
-        # It has files of other commits by a listing of the storage, made when it was created, which
-        # may have missed some. Where it is ahead of the table's timeline, a clean may have removed
-        # files from it that the state of that timeline needs: then there are none.
+        """The table's commits whose files it recorded when they were committed.
+
+        It has files of other commits by a listing of the storage, made when it was created, which
+        may have missed some. Where it is ahead of the table's timeline, a clean may have removed
+        files from it that the state of that timeline needs: then there are none.
+        """
         own = {
             i.requested_time
             for i in self.view.timeline.completed
@@ -139,8 +141,10 @@ class MetadataTable:
         return slices
 
     def _committed(self, partition: str) -> dict[str, CommittedFile]:
-        """Return what commits record of a partition's files since it was last built."""
-        # A partition that is dropped leaves its commits behind.
+        """Return what commits record of a partition's files since it was last built.
+
+        A partition that is dropped leaves its commits behind.
+        """
         committed = self.view.groups.committed_until(self.view.last_instant).get(partition, {})
         built_at = self._built_at(partition)
         return {
@@ -153,6 +157,15 @@ class MetadataTable:
         return self.view.history.completion_time(time) or time
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
+        """Yield the entries of some keys, oldest first, for each shard that can have them.
+
+        A key is in the shard that Java's hash of it names. Where the file groups are not numbered
+        without gaps, as while an index is built, all are asked for all keys.
+
+        Args:
+            partition: of the metadata table, such as ``record_index``.
+            keys: of its records, in any order. Those without a record are missing.
+        """
         slices, wanted = self._index(partition), pa.array(keys, pa.string())
         numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
         if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):
@@ -186,8 +199,10 @@ class MetadataTable:
         return self._indexes[partition]
 
     def _check_files(self, file_slice: FileSlice) -> None:
-        """Refuse a slice that lacks a file, or the end of one."""
-        # Up to table version 7 a missing log file may have been appended to another one.
+        """Refuse a slice that lacks a file, or the end of one.
+
+        Up to table version 7 a missing log file may have been appended to another one.
+        """
         base = file_slice.base_file
         logs = file_slice.log_files if self.view.config.has_completion_times else ()
         missing = [(log.path, log.instant_time) for log in logs if not log.is_listed]
@@ -209,9 +224,11 @@ class MetadataTable:
         )
 
     def _valid_among(self, times: Collection[str]) -> CommittedTimes:
-        """Return the valid instants, given those that are asked about."""
-        # It is written before the table commits. Instants that the table rolled back since count,
-        # too, since the rollback itself follows; they are looked up only where they matter.
+        """Return the valid instants, given those that are asked about.
+
+        It is written before the table commits. Instants that the table rolled back since count,
+        too, since the rollback itself follows; they are looked up only where they matter.
+        """
         if all(time in self._valid for time in times):
             return self._valid
         rolled_back: set[str] = set()

@@ -56,10 +56,16 @@ def parse_range_instant(text: str) -> str:
 
 
 def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
-    """Return the instant of a time-travel query, checked against the table's timeline."""
-    # A bare date is midnight of the local zone; where the timeline runs in UTC it is converted, as
-    # Hudi does. Every other form is wall-clock time of the timeline already. FutureInstantError: it
-    # is after the table's last instant and after ``now``.
+    """Return the instant of a time-travel query, checked against the table's timeline.
+
+    A bare date is midnight of the local zone; where the timeline runs in UTC it is converted, as
+    Hudi does. Every other form is wall-clock time of the timeline already.
+
+    Raises:
+        InvalidInstantError: the text is not an instant, or has a zone although that of the timeline
+            is not recorded.
+        FutureInstantError: it is after the table's last instant and after ``now``.
+    """
     if _ZONED.fullmatch(text):
         if view.config.timeline_timezone != "UTC":
             raise InvalidInstantError(

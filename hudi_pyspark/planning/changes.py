@@ -68,11 +68,24 @@ def check_changes(view: TableView, options: IncrementalOptions) -> None:
 def plan_changes(
     view: TableView, options: IncrementalOptions, table_schema: pa.Schema, plan: Plan
 ) -> list[CdcTask]:
-    """Make one task per commit and file group, in order of commits."""
-    # Begin and end are compared with requested times on every table version, except that the
-    # offsets of a stream are completion times from version 8 on. ``plan`` makes scan tasks of all
-    # columns, given file slices and the newest instant that counts. IncrementalRangeError: the
-    # range begins before the active timeline, commits of it are still pending, or files are gone.
+    """Make one task per commit and file group, in order of commits.
+
+    Begin and end are compared with requested times on every table version, except that the offsets
+    of a stream are completion times from version 8 on. Source: Hudi's CDC reader,
+    HoodieCDCExtractor.
+
+    Args:
+        view: the table.
+        options: the range; its begin is exclusive, its end inclusive, and no end means the last
+            commit.
+        table_schema: the columns of the images.
+        plan: makes scan tasks of all columns, given file slices and the newest instant that counts.
+
+    Raises:
+        IncrementalRangeError: the range begins before the active timeline, commits of it are still
+            pending, or files are gone.
+        CorruptTimelineError: a commit cannot be decoded.
+    """
     by_completion = options.by_offset and view.config.has_completion_times
     times = commit_times(view, by_completion=by_completion)
     end = options.end or max(times.values(), default="")
@@ -255,8 +268,10 @@ def _has_older_version(stat: WriteStat, time: str) -> bool:
 
 
 def _has_only_inserts(stat: WriteStat, time: str) -> bool:
-    """Return whether all rows of a base file are new, and the commit removed no others."""
-    # A delete that is among the inserts of a new file finds nothing to remove.
+    """Return whether all rows of a base file are new, and the commit removed no others.
+
+    A delete that is among the inserts of a new file finds nothing to remove.
+    """
     removes = stat.num_deletes and _has_older_version(stat, time)
     return not removes and not stat.num_update_writes and stat.num_writes == stat.num_inserts
 

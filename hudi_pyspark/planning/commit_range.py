@@ -70,10 +70,16 @@ def range_slices(
     options: IncrementalOptions,
     choice: PartitionChoice | None = None,
 ) -> tuple[CommitRange, list[FileSlice]]:
-    """Return the slices to read, and the effective commit range."""
-    # Slices are made only of the files that the range's commits wrote. If such a file is gone, the
-    # latest slices are read instead, with a warning: they hold the rows whose present version was
-    # written in the range. IncrementalRangeError: the query must not fall back.
+    """Return the effective commit range, and the slices to read for it.
+
+    Slices are made only of the files that the range's commits wrote. If such a file is gone, the
+    latest slices are read instead, with a warning: they hold the rows whose present version was
+    written in the range. The returned range says so.
+
+    Raises:
+        IncrementalRangeError: files are gone, and the query must not fall back
+            (``on_missing=fail``).
+    """
     slices: list[FileSlice] = []
     while commit_range.commits and not commit_range.full_scan:
         try:

@@ -55,8 +55,10 @@ class ExplainedScan:
 
     @property
     def row_bytes(self) -> int:
-        """The bytes that all columns of the answer's rows would take in Parquet, estimated."""
-        # Log records replace rows or add some: both together are at most twice the larger one.
+        """The bytes that all columns of the answer's rows would take in Parquet, estimated.
+
+        Log records replace rows or add some: both together are at most twice the larger one.
+        """
         merged = (
             max(_base_bytes(task), int(_LOGS_AS_PARQUET * _log_bytes(task))) for task in self.scans
         )

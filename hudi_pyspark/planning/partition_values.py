@@ -140,9 +140,14 @@ def path_type(field: pa.Field) -> pa.DataType:
 
 
 def partition_texts(partition_path: str, config: TableConfig) -> dict[str, str | None]:
-    """Return the text of each partition column in a path; None where the value is null."""
-    # One column may span several folders (a value with slashes); otherwise folders and columns must
-    # agree in number.
+    """Return the text of each partition column in a path; None where the value is null.
+
+    One column may span several folders (a value with slashes); otherwise folders and columns must
+    agree in number. A table without partition columns has no texts.
+
+    Raises:
+        CorruptTableError: the path has another number of folders than the table has columns.
+    """
     names = config.partition_fields
     if not names:
         return {}
@@ -232,7 +237,12 @@ _AFTER_SLASH = "0"  # the character that follows the slash
 
 @dataclass(frozen=True, eq=False)
 class PartitionPruner:
-    """Chooses partitions by the values that their paths give to rows."""
+    """Chooses partitions by the values that their paths give to rows.
+
+    `choose` decides about partitions: those whose paths are plain text all at once by columns
+    (`_known`), the others one by one (`_can_pass`). Both decide alike; the first is the fast twin.
+    `containing` decides about folders above partitions, of which only the first values are known.
+    """
 
     predicate: Predicate
     config: TableConfig
@@ -251,6 +261,11 @@ class PartitionPruner:
         ]
 
     def containing(self, folders: Sequence[str]) -> list[str]:
+        """Return the folders that may contain a partition which can pass the filter, in their order.
+
+        The folders are of one depth, and may be partitions themselves. It decides by the texts of
+        the names as far as these go: a folder that cannot be decided about stays.
+        """
         if not self._parts or not folders:
             return list(folders)
         depth = len(partition_folders(folders[0], self.config))
@@ -301,8 +316,10 @@ class PartitionPruner:
         return narrow_by_path(values, self.predicate)[0]
 
     def _known(self, paths: Sequence[str]) -> list[bool | None]:
-        """Decide about all paths at once; None for those that have to be looked at singly."""
-        # Paths of plain text, whose values need no decoding, are the rule.
+        """Decide about all paths at once; None for those that have to be looked at singly.
+
+        Paths of plain text, whose values need no decoding, are the rule.
+        """
         depth = len(self.config.partition_fields)
         plain = self._plain(paths, depth)
         values = pa.table(self._plain_values([*plain.values()], depth))

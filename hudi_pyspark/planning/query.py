@@ -196,9 +196,11 @@ class RangeQuery(Query):
     def _merged_slices(
         self, commit_range: CommitRange, slices: Sequence[FileSlice]
     ) -> Mapping[tuple[str, str], FileSlice]:
-        """Return the merged slices on top of which the range's log files may be."""
-        # Log files of one commit may have partial updates: those of tables from version 8 on, also
-        # after a downgrade.
+        """Return the merged slices on top of which the range's log files may be.
+
+        Log files of one commit may have partial updates: those of tables from version 8 on, also
+        after a downgrade.
+        """
         with_logs = [s for s in slices if any(log.is_of_one_commit for log in s.log_files)]
         if not self.view.config.is_merge_on_read or not with_logs:
             return {}

@@ -144,9 +144,11 @@ def read_settings(options: ReadOptions) -> ReadSettings:
 def admitted_record_keys(
     predicate: Predicate | None, context: PlanContext
 ) -> tuple[str, ...] | None:
-    """Return the only record keys that can pass a filter before a merge; None for any."""
-    # A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files
-    # do not hold the key, delete blocks encode the key differently.
+    """Return the only record keys that can pass a filter before a merge; None for any.
+
+    A user's merger may change the fields of a key, which Apache Hudi's own never do. Where files do
+    not hold the key, delete blocks encode the key differently. Both give None.
+    """
     if context.merger is not None or context.key_fields:
         return None
     return wanted_record_keys(predicate, context.config, context.table_schema)
@@ -159,7 +161,7 @@ class _NarrowedPartition:
     values: PartitionValues
     is_kept: bool  # whether its rows can pass the filter
     predicate: Predicate | None  # what remains of the filter
-    remainder: int  # its number: partitions of which the same remains have the same
+    remainder: int  # its number, shared by all partitions with the same remainder
 
 
 def _partition_narrower(

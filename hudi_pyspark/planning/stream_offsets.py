@@ -17,13 +17,15 @@ OFFSET_KEY = "offsetCommitTime"
 FIRST_OFFSET = "00000000000000"
 # After every commit: an empty range, for questions whose answer does not depend on commits.
 LAST_OFFSET = "99999999999999999"
-# What the query of one batch has other values of, or none at all.
+# Options that the query of one batch sets itself, or does not have.
 _REPLACED = {key_of("query_type"), *(o.key for o in options_of(StreamOptions).values())}
 
 
 def schema_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options that give a stream's columns as a batch, where a range needs its begin."""
-    # The range is empty, so that commits that are archived or pending do not matter.
+    """Return the options that give a stream's columns as a batch, where a range needs its begin.
+
+    The range is empty, so that commits that are archived or pending do not matter.
+    """
     given = GivenOptions.of(options)
     names_type = given.has("query_type")
     is_range = given.value("query_type") is QueryType.INCREMENTAL or (
@@ -45,10 +47,11 @@ def range_options(options: Mapping[str, str], begin: str, end: str) -> dict[str,
 
 
 def commit_offsets(view: TableView) -> dict[str, str]:
-    """Map the offset of each completed commit to its requested time, ascending."""
-    # Offsets are completion times from table version 8 on and requested times before. With
-    # requested times, a commit that is still pending holds back those after it, which would be
-    # passed over.
+    """Map the offset of each completed commit to its requested time, ascending.
+
+    Offsets are completion times from table version 8 on and requested times before. With requested
+    times, a commit that is still pending holds back those after it, which would be passed over.
+    """
     if view.config.has_completion_times:
         pairs = [(c.completion_time or c.requested_time, c.requested_time) for c in view.commits]
         return dict(sorted(pairs))

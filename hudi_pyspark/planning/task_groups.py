@@ -29,9 +29,11 @@ _SMALLEST_PART = 4 << 20
 
 
 def group_tasks(tasks: Sequence[ReadTask], target: int) -> list[tuple[ReadTask, ...]]:
-    """Spread tasks over groups of about ``target`` bytes, the most expensive first."""
-    # A slice with logs may cost more, since it cannot be divided. The same tasks in the same order
-    # give the same groups.
+    """Spread tasks over groups of about ``target`` bytes, the most expensive first.
+
+    A slice with logs may cost more, since it cannot be divided. There are at most as many groups as
+    pieces of tasks, and none without tasks. The same tasks in the same order give the same groups.
+    """
     costs = np.fromiter((cost(task) for task in tasks), np.int64, len(tasks))
     target = max(target, int(costs.sum()) // _MOST_GROUPS)
     pieces = [piece for task in tasks for piece in _pieces(task, target)]

@@ -68,9 +68,16 @@ def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
 
 
 def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
-    """Read the rows of a slice, with the columns that the task works on."""
-    # The record key column may be missing, and rows for which the task's predicate is not true may
-    # be among them.
+    """Read the rows of a slice, with the columns that the task works on.
+
+    The record key column may be missing, and rows for which the task's predicate is not true may be
+    among them: the caller drops both.
+
+    Raises:
+        MissingFileError: a file of the slice is gone.
+        CorruptBaseFileError, CorruptLogBlockError: a file cannot be decoded.
+        UnsupportedMergeError: the records cannot be merged by the table's rule.
+    """
     if not task.file_slice.log_files:
         yield from read_base_rows(task, storage, task.predicate)
     elif task.settings.skip_merge:
@@ -137,10 +144,12 @@ def _is_written(commit_range: CommitRange, rows: pa.Table) -> Mask:
 
 
 def _load_merge_sides(task: ScanTask, blocks: Sequence[LogBlock], storage: Storage) -> _MergeSides:
-    """Choose how log records find their base rows, and load them accordingly."""
-    # Base rows are left out by their keys only. Those that the predicate rules out otherwise may
-    # still beat a log record, lend it values, or, where a base file has a key twice, be the one of
-    # the two that is replaced.
+    """Choose how log records find their base rows, and load them accordingly.
+
+    Base rows are left out by their keys only. Those that the predicate rules out otherwise may
+    still beat a log record, lend it values, or, where a base file has a key twice, be the one of
+    the two that is replaced.
+    """
     if task.shared.record_keys is not None and _has_positions(task, blocks, any):
         # Positions identify one of several rows with the same key, and keys do not. Where no key
         # occurs twice, both identify the same row.

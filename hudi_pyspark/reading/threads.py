@@ -19,10 +19,18 @@ _Task = TypeVar("_Task")
 def read_in_parallel(
     tasks: Sequence[_Task], read: Callable[[_Task], Iterable[pa.Table]], threads: int, more: int = 0
 ) -> Iterator[pa.Table]:
-    """Yield the rows of all tasks, in mixed order; the first error of any ends it."""
-    # Threads help, since Arrow and numpy release the interpreter lock. At most two tables per
-    # thread wait to be taken. Some `more` threads start with the second table that is asked for:
-    # whoever wants a few rows stops before that.
+    """Yield the rows of all tasks, in mixed order; the first error of any ends it.
+
+    Threads help, since Arrow and numpy release the interpreter lock. At most two tables per thread
+    wait to be taken. Threads end when the iterator is closed.
+
+    Args:
+        tasks: of any type that ``read`` takes.
+        read: yields the tables of a task.
+        threads: how many tasks are read at a time.
+        more: threads that start with the second table that is asked for: whoever wants a few rows
+            stops before that.
+    """
     first = min(threads, len(tasks))
     more = min(more, len(tasks) - first)
     if first + more <= 1:

@@ -84,6 +84,12 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(  # noqa: N802  (Spark's name; 4.0 and 4.1 call it without arguments)
         self, start: Offset | None = None, limit: ReadLimit | None = None
     ) -> Offset:
+        """Return where the next batch ends, by the limits of the options or at the last commit.
+
+        Args:
+            start: where it begins; None in Spark 4.0 and 4.1, which do not pass it.
+            limit: Spark's; only whether it is that of all available data counts.
+        """
         begin = start[OFFSET_KEY] if start is not None else self._last
         if begin and begin == self._start:
             # Spark records only the ends of batches. If the first batch does not finish, it asks
@@ -113,6 +119,11 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._until = max(commit_offsets(self._open_table().view), default="0")
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """Plan the rows written after one offset, up to another; none if it is not later.
+
+        Raises:
+            StreamSchemaChangedError: columns that the query reads have changed since it began.
+        """
         begin, until = start[OFFSET_KEY], end[OFFSET_KEY]
         self._last, self._start = until, ""
         # The end may be before the begin: when the first, empty batch of a stream of the latest is

@@ -106,8 +106,11 @@ _lock = Lock()
 def current_credentials(
     provider: CredentialsProvider, location: str, *, refused: Credentials | None = None
 ) -> Credentials:
-    """Return valid credentials, not the ``refused`` ones, for the URI of a folder."""
-    # The provider is asked by one thread at a time, where none are known or where they expire.
+    """Return valid credentials, not the ``refused`` ones, for the URI of a folder.
+
+    The provider is asked by one thread at a time, where none are known or where they expire. The
+    answer is shared by all tables of the process.
+    """
     with _lock:
         known = _known.get((provider, location))
         if known is None or known is refused or known.renew_at <= time.time():

@@ -231,8 +231,14 @@ class HdfsNativeFileSystem(FsspecFileSystem):
         return FileOfRanges(lambda begin, end: file.read_range(begin, end - begin), len(file))
 
     def _ask(self, path: str, request: Callable[[], _T]) -> _T:
-        """Make a request to the name node; OSError where it refuses."""
-        # StorageError: it does not answer; hdfs-native has repeated the request for minutes.
+        """Make a request to the name node.
+
+        Raises:
+            FileNotFoundError: the path does not exist.
+            StorageError: the node does not answer; hdfs-native has repeated the request for
+                minutes.
+            OSError: it refuses.
+        """
         try:
             return request()
         except FileNotFoundError as error:

@@ -141,6 +141,11 @@ class ArrowStorage:
         return f"{self.scheme}://{self._host}{absolute}" if self.scheme else absolute
 
     def at(self, location: str) -> ArrowStorage:
+        """Return the storage of another location: a path or a URI, as a bootstrap records it.
+
+        In the same store it has the same file system and credentials, only the bucket may be
+        another. In another store it is opened with the same settings, which may not fit.
+        """
         scheme, separator, rest = location.partition("://")
         here = self.describe("")
         if location.startswith(f"{here}/"):  # whatever file system this is

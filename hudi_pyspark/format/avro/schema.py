@@ -194,7 +194,7 @@ _ARROW_PRIMITIVES: Final = {
     Primitive.STRING: pa.string(),
 }
 
-# By logical type: its carrier, on any other of which Avro ignores it, and its Arrow type, if any.
+# By logical type: its carrier, and its Arrow type, if any. On another carrier Avro ignores it.
 LOGICAL_TYPES: Final[dict[str, tuple[Primitive | None, pa.DataType | None]]] = {
     "date": (Primitive.INT, pa.date32()),
     "time-millis": (Primitive.INT, pa.int32()),  # Spark has no type for a time of day

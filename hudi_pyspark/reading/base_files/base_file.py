@@ -147,8 +147,10 @@ def _join_columns(left: pa.Table, right: pa.Table) -> pa.Table:
 def read_hfile_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Read a whole HFile and decode some columns; see `read_base_file`."""
-    # The blocks of an HFile are compressed rows, so it cannot be read in part.
+    """Read a whole HFile and decode some columns; see `read_base_file`.
+
+    The blocks of an HFile are compressed rows, so it cannot be read in part.
+    """
     place = storage.describe(path)
     try:
         hfile = read_hfile(storage.read_bytes(path), path=path)

@@ -29,10 +29,15 @@ _LAST_MILLIS = (2**63 - 1) // 1_000_000  # of Arrow's nanoseconds: the years 167
 def read_orc_file(
     storage: Storage, path: str, columns: Sequence[str], batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Stream an ORC file; see `read_base_file`."""
-    # An ORC timestamp without zone is the wall clock of its writer, whose time zone the file names;
-    # so the instant is known, whatever the time zone of this machine. Apache Hudi reads the same in
-    # a JVM that runs in the writer's zone.
+    """Stream an ORC file; see `read_base_file`.
+
+    An ORC timestamp without zone is the wall clock of its writer, whose time zone the file names;
+    so the instant is known, whatever the time zone of this machine. Apache Hudi reads the same in a
+    JVM that runs in the writer's zone.
+
+    Raises:
+        UnsupportedTableError: timestamps whose instant is ambiguous.
+    """
     place = storage.describe(path)
     try:
         with storage.open_input(path) as file, failures_of(file):

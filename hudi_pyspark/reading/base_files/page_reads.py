@@ -37,9 +37,15 @@ _BATCH_ROWS = 1 << 14
 def read_keyed_rows(
     file: PagedFile, group: int, columns: Sequence[str], keys: pa.Array
 ) -> pa.Table | None:
-    """Read the rows of a row group that have some record keys, in the file's own types."""
-    # None where the row group is to be read whole: that is not slower (`benchmarks/page_reads.py`),
-    # or the file has no usable index of its pages.
+    """Read the rows of a row group that have some record keys, in the file's own types and order.
+
+    Returns:
+        The rows, maybe none; among them may be rows with other keys. None where the row group is to
+            be
+        read whole: that is not slower (`benchmarks/page_reads.py`), or the file has no usable index
+            of
+        its pages.
+    """
     metadata = file.parquet.metadata
     row_group = metadata.row_group(group)
     others = [name for name in columns if name != RECORD_KEY_COLUMN]

@@ -115,9 +115,11 @@ def _read_row_groups(
     batch_rows: int,
     keys: pa.Array | None,
 ) -> Iterator[pa.Table]:
-    """Read columns, of whose leaves some are wanted, in file order; other keys may be missing."""
-    # What is fetched for a read stays in memory as long as that: so from another machine, the
-    # columns of one row group at a time.
+    """Read columns, of whose leaves some are wanted, in file order; other keys may be missing.
+
+    What is fetched for a read stays in memory as long as that: so from another machine, the columns
+    of one row group at a time.
+    """
     one_by_one = keys is not None or file.is_remote
     for at_once in [[group] for group in groups] if one_by_one else [groups] if groups else []:
         picked = None if keys is None else read_keyed_rows(file, at_once[0], columns, keys)

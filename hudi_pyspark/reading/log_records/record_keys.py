@@ -31,9 +31,14 @@ def with_record_key(table: pa.Table, key_fields: Sequence[str]) -> pa.Table:
 
 
 def record_keys(table: pa.Table, key_fields: Sequence[str]) -> pa.Array:
-    """Return the record key of each row, as Hudi's key generators make it."""
-    # The key of one field is its text. Several fields are ``field:text`` joined by commas, with
-    # null and empty text spelt out. CorruptTableError: all of a row are null or empty.
+    """Return the record key of each row, as Hudi's key generators make it.
+
+    The key of one field is its text. Several fields are ``field:text`` joined by commas, with null
+    and empty text spelt out. Source: Hudi's KeyGenUtils.
+
+    Raises:
+        CorruptTableError: a key field is missing, or all of a row are null or empty.
+    """
     texts = [
         _java_text(field_array(table, spelled_path(name, table.schema), role="record key field"))
         for name in key_fields

@@ -181,8 +181,10 @@ class LogRecords:
 
     @classmethod
     def concat(cls, parts: Sequence[LogRecords]) -> LogRecords:
-        """Join parts of one slice, at least one."""
-        # Positions count only if all records have them: otherwise all are merged by key.
+        """Join parts of one slice, at least one; the records keep their order.
+
+        Positions count only if all records have them: otherwise all are merged by key.
+        """
         first = parts[0]
         starts = np.cumsum([0, *(part.rows.num_rows for part in parts[:-1])])
         positions = [part.positions for part in parts if part.positions is not None]
@@ -207,6 +209,7 @@ class LogRecords:
     def from_spill_table(
         cls, table: pa.Table, schema: pa.Schema, column_sets: ColumnSets
     ) -> LogRecords:
+        """Return the records of a table that `to_spill_table` made; it inverts that."""
         has_row, keys, positions, *marks = map(as_one_array, table.columns[len(schema) :])
         records = Records(
             pa.Table.from_arrays(table.columns[: len(schema)], schema=schema),

@@ -33,10 +33,23 @@ if TYPE_CHECKING:
 
 
 def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = None) -> LogRecords:
-    """Fold the log records of each key into one, whose rows may be those of all log records."""
-    # Records that were written later may follow: folding the result with them gives the same as
-    # folding all at once. UnsupportedMergeError: partial updates in the log of a table with a
-    # user's merger.
+    """Fold the log records of each key into one, whose rows may be those of all log records.
+
+    Records that were written later may follow: folding the result with them gives the same as
+    folding all at once.
+
+    Args:
+        log: records of one slice, oldest first.
+        rule: the table's rule of merging.
+        merger: a user's function, for payload classes that are not known; None to merge by the
+            rule.
+
+    Raises:
+        UnsupportedMergeError: partial updates in the log of a table whose rule takes values from
+            both records: what Apache Hudi makes of them is not known.
+        InvalidOptionError: a user's merger returned something other than rows of its arguments'
+            types.
+    """
     codes, keys, positions = _identify(log)
     if not winners_take_values(log, rule):
         by_arrival = rule.mode is RecordMergeMode.COMMIT_TIME_ORDERING
@@ -124,10 +137,12 @@ def _newest_of_each(codes: Rows, log: LogRecords) -> Rows:
 
 
 def _after_resets(codes: Rows, log: LogRecords) -> Rows:
-    """Return the records that still matter after deletes that beat everything before them."""
-    # A delete without ordering value beats every older record of its key and loses against any
-    # newer row; further delete-block records right after it change nothing. A delete-block record
-    # whose ordering value has another Java class than the column beats every older record, too.
+    """Return the records that still matter after deletes that beat everything before them.
+
+    A delete without ordering value beats every older record of its key and loses against any newer
+    row; further delete-block records right after it change nothing. A delete-block record whose
+    ordering value has another Java class than the column beats every older record, too.
+    """
     everything = np.arange(len(codes))
     commit_time = log.marks.is_commit_time_delete
     if not commit_time.any() and not log.marks.has_other_class.any():

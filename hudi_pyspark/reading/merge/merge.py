@@ -119,8 +119,10 @@ def _split_off_touched(
     touched: list[LogRecords],
     takes_part: RowFilter | None,
 ) -> Iterator[pa.Table]:
-    """Yield the base rows without a log record, and collect the others."""
-    # Apache Hudi merges the files of an LSM tree alike: base rows are the oldest records.
+    """Yield the base rows without a log record, and collect the others.
+
+    Apache Hudi merges the files of an LSM tree alike: base rows are the oldest records.
+    """
     touched.append(LogRecords.of_base_rows(log.rows.schema.empty_table(), rule, log.column_sets))
     for table in base:
         rows = table if takes_part is None else table.filter(pa.array(takes_part(table)))
@@ -215,6 +217,11 @@ class BaseRowMatcher:
         return unmet
 
     def match(self, table: pa.Table) -> Match:
+        """Find the base rows that log records meet, in tables of one slice that come in file order.
+
+        It remembers how many rows it has seen, for records that name positions, and which records
+        it has met: the others are inserts.
+        """
         # A log record meets one base row only: of duplicate keys in a base file, the first.
         if self.winners.positions is not None:
             first_row, self._rows_before = self._rows_before, self._rows_before + table.num_rows

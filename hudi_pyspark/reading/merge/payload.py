@@ -4,6 +4,21 @@ Each takes the older and the newer record of some keys, pair by pair, and decide
 of Apache Hudi's payload classes, whose method ``combineAndGetUpdateValue`` the functions follow.
 Functions named `fill_*` add to a decision on whole records, column by column, the pairs in which
 the winner takes the loser's value. A delete on either side takes and gives nothing.
+
+Who beats whom, from the strongest rule to the weakest:
+
+1. A delete without an ordering value beats whatever is older, and any newer row beats it, in each
+   mode and for each payload class. So does a record over nothing: then there is no pair to decide.
+2. By COMMIT_TIME_ORDERING the newer record wins, also over a greater ordering value.
+3. By EVENT_TIME_ORDERING the greater ordering value wins, and on a tie the newer record. A delete
+   with an ordering value takes part like a row.
+4. A payload class decides by itself, and may turn a row into a delete. Its winner may be a mix.
+5. Last, columns are filled: those that a partial update lacks, or those that the table's partial
+   update mode names. This changes no winner.
+
+A record that only the payload calls a delete keeps no row (`Decision.without_row`): nothing is left
+of it that a later record, or the base row, could be compared with. A row that was flagged as a
+delete keeps its values, since its ordering value still counts against the base row.
 """
 
 from __future__ import annotations
@@ -108,8 +123,10 @@ class Decision:
 def fill_missing_columns(
     older: Records, newer: Records, decision: Decision, sets: ColumnSets
 ) -> Decision:
-    """Fill the columns that the winner's block lacks, as MERGE INTO and UPDATE write them."""
-    # A column that the block has sets null where it is null.
+    """Fill the columns that the winner's block lacks, as MERGE INTO and UPDATE write them.
+
+    A column that the block has sets null where it is null.
+    """
     alive = _both_rows(older, newer)
     winner = np.where(decision.newer_wins, newer.marks.columns, older.marks.columns)
     names = older.rows.schema.names
@@ -121,9 +138,12 @@ def fill_missing_columns(
 def fill_by_mode(
     older: Records, newer: Records, decision: Decision, mode: str, properties: Mapping[str, str]
 ) -> Decision:
-    """Apply ``hoodie.table.partial.update.mode``, one of `PARTIAL_UPDATE_MODES`."""
-    # IGNORE_DEFAULTS fills the nulls of the winner, FILL_UNAVAILABLE its text that equals a marker.
-    # Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast).
+    """Apply ``hoodie.table.partial.update.mode``, one of `PARTIAL_UPDATE_MODES`.
+
+    IGNORE_DEFAULTS fills the nulls of the winner, FILL_UNAVAILABLE its text that equals a marker.
+    Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast). Source:
+    Hudi's PartialUpdateHandler.
+    """
     marker = properties.get(UNAVAILABLE_VALUE, DEBEZIUM_UNAVAILABLE)
 
     alive = _both_rows(older, newer)
@@ -176,10 +196,12 @@ def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) ->
 
 
 def event_time(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """Decide by EVENT_TIME_ORDERING: the greater ordering value wins, the newer record on a tie."""
-    # A delete without ordering value beats what is older and is beaten by any newer row; a delete-
-    # block record behind it changes nothing. A delete-block record whose ordering value has another
-    # Java class beats what is older.
+    """Decide by EVENT_TIME_ORDERING: the greater ordering value wins, the newer record on a tie.
+
+    A delete without ordering value beats what is older and is beaten by any newer row; a delete-
+    block record behind it changes nothing. A delete-block record whose ordering value has another
+    Java class beats what is older.
+    """
     wins = ~newer.marks.ordering.older_than(older.marks.ordering)
     wins |= newer.marks.is_commit_time_delete | newer.marks.has_other_class
     wins = np.where(older.marks.is_commit_time_delete, newer.has_row, wins)
@@ -238,9 +260,11 @@ def overwrite_non_defaults(older: Records, newer: Records, rule: MergeRule) -> D
 
 
 def partial_update(older: Records, newer: Records, rule: MergeRule) -> Decision:
-    """Decide like PartialUpdateAvroPayload."""
-    # The greater ordering value wins, and takes the other value where it has null. A newer delete
-    # deletes whatever its ordering value; meta columns are always those of the newer record.
+    """Decide like PartialUpdateAvroPayload.
+
+    The greater ordering value wins, and takes the other value where it has null. A newer delete
+    deletes whatever its ordering value; meta columns are always those of the newer record.
+    """
     deletes = newer.marks.is_delete | ~newer.has_row
     wins = deletes | ~newer.marks.ordering.older_than(older.marks.ordering)
     wins |= _of_other_class(older, newer, rule) | _is_unordered(older, rule)
@@ -286,10 +310,12 @@ def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision
 
 
 def postgres_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """Decide like PostgresDebeziumAvroPayload."""
-    # The greater LSN wins, and takes the older values where TOAST left out its own. Apache Hudi 1.1
-    # and later leave the marker text of such values in the result on tables before version 9; here
-    # they are filled, as by 0.15 and on version 9.
+    """Decide like PostgresDebeziumAvroPayload.
+
+    The greater LSN wins, and takes the older values where TOAST left out its own. Apache Hudi 1.1
+    and later leave the marker text of such values in the result on tables before version 9; here
+    they are filled, as by 0.15 and on version 9.
+    """
     fields = (POSTGRES_LSN_FIELD,)
     older_lsn = comparable_ordering(older.rows, fields)
     newer_lsn = comparable_ordering(newer.rows, fields)
@@ -350,8 +376,13 @@ PAYLOADS: Mapping[str, Decide] = {
 
 
 def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: MergeRule) -> Records:
-    """Merge pairs of records with a user's function; InvalidOptionError for a wrong result."""
-    # Deletes need no function: without an older row, or with a delete, the newer record counts.
+    """Merge pairs of records with a user's function.
+
+    Deletes need no function: without an older row, or with a delete, the newer record counts.
+
+    Raises:
+        InvalidOptionError: the function returned another number of rows, or other columns or types.
+    """
     deletes = older.marks.is_delete | newer.marks.is_delete
     by_function = older.has_row & newer.has_row & ~deletes
     others = Decision.pick(older, newer, ~by_function).apply(older, newer)

@@ -34,10 +34,15 @@ class MemoryLimits:
 
     @classmethod
     def resolve(cls, total: int, folder: str, environment: Mapping[str, str]) -> MemoryLimits:
-        """Return the limits of a Python process, by the options and its environment."""
-        # A total of 0 is a third of the memory that Spark allows a Python worker
-        # (``spark.executor.pyspark.memory``), 1 GiB at most. A folder of "" is a local folder of
-        # Spark, or that for temporary files.
+        """Return the limits of a Python process, by the options and its environment.
+
+        Args:
+            total: bytes; 0 means a third of the memory that Spark allows a Python worker
+                (``spark.executor.pyspark.memory``), and at most 1 GiB.
+            folder: for the spill file; "" means a local folder of Spark, or that for temporary
+                files.
+            environment: variables of the process.
+        """
         worker = int(environment.get("PYSPARK_EXECUTOR_MEMORY_MB", "-1")) * _MEGABYTE
         if not total:
             total = min(worker // 3, DEFAULT_MEMORY) if worker > 0 else DEFAULT_MEMORY
@@ -127,6 +132,7 @@ class Buckets:
         self._spans: list[list[Span]] = [[] for _ in range(count)]
 
     def add(self, table: pa.Table, buckets: Rows) -> None:
+        """Write rows to the buckets that they belong to; the rows of a bucket keep their order."""
         order = np.argsort(buckets, kind="stable")
         rows = table.take(pa.array(order))
         ends = np.cumsum(np.bincount(buckets, minlength=len(self._spans)))

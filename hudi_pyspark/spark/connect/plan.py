@@ -1,4 +1,21 @@
-"""A walk over a plan of Spark Connect: each read of this source gets what is needed above it."""
+"""A walk over a plan of Spark Connect: each read of this source gets what is needed above it.
+
+A client sends a plan that no one has analysed: it has names, but not what they refer to. So the
+walk collects every name that is used above a read, whatever it may mean there, and a read keeps
+each column that has one of these names. Too many names only read more; a missing one would lose a
+column. Therefore everything is safe by default:
+
+- A relation is looked into only where its kind is listed below, and only while it has no field that
+  is not listed with it: a later Spark may give it another meaning. Otherwise all columns are needed
+  below it (`UNKNOWN`), and no condition or limit goes on.
+- `_PASSING` adds the names that it uses to those from above. `_CHOOSING` replaces them, since its
+  result has only the columns that it names. `_WHOLE` needs all columns of its inputs.
+- A condition goes down only through relations that keep rows and names as they are
+  (`_KEEP_CONDITIONS`), a limit only through those that keep their number (`_KEEP_LIMITS`).
+- Text of SQL is not parsed: `scan_sql` collects its words, and refuses what it cannot tell apart.
+
+The result is a hint: the plan stays as it was, and Spark still applies each condition and limit.
+"""
 
 from __future__ import annotations
 
