@@ -156,7 +156,7 @@ class SharedPlan:
     merges_whole_table: bool = False
 
     def narrowed(self, wanted: pa.Schema) -> SharedPlan:
-        """Return the plan of the same rows with fewer columns; the merge still reads those it needs.
+        """Return the plan of the same rows with fewer columns; those of the merge stay.
 
         Columns whose names differ in case alone stay together: a file may have one of them.
         """

@@ -261,7 +261,7 @@ class PartitionPruner:
         ]
 
     def containing(self, folders: Sequence[str]) -> list[str]:
-        """Return the folders that may contain a partition which can pass the filter, in their order.
+        """Return the folders that may contain a partition that passes the filter, in their order.
 
         The folders are of one depth, and may be partitions themselves. It decides by the texts of
         the names as far as these go: a folder that cannot be decided about stays.
