@@ -14,6 +14,7 @@ from hudi_pyspark.doctor.finding import (
     Track,
     silently,
 )
+from hudi_pyspark.doctor.schema import SCHEMA, check_schema
 from hudi_pyspark.doctor.timeline import check_timeline, collect_timeline_files
 from hudi_pyspark.errors import HudiError, MissingFileError, TableNotFoundError
 from hudi_pyspark.format.properties import parse_properties, table_checksum
@@ -82,6 +83,8 @@ def examine(
     yield from check_properties(view.storage, view.config)
     committed = collect_timeline_files(view, track)
     yield from check_timeline(view, committed)
+    if not committed.undecodable:
+        yield from _guarded(SCHEMA, check_schema(view))
     if not files:
         return
     stored = collect_stored_files(view, committed)

@@ -70,7 +70,9 @@ def check_ordering_fields(table_schema: pa.Schema, rule: MergeRule) -> None:
     if missing:
         raise CorruptTableError(
             f"ordering field {', '.join(missing)} (hoodie.table.ordering.fields or "
-            "hoodie.table.precombine.field) does not exist in the table schema"
+            "hoodie.table.precombine.field) does not exist in the table schema. Set the property "
+            "in .hoodie/hoodie.properties to the column by which records are ordered, or read the "
+            "base files alone with hoodie.datasource.query.type=read_optimized"
         )
 
 

@@ -87,6 +87,7 @@ def test_a_whole_table_has_an_ok_from_every_check(golden_table):
     assert of(findings, Severity.WARNING, Severity.PROBLEM) == []
     assert {f.check for f in findings if f.severity is Severity.OK} == {
         "properties",
+        "schema",
         "timeline",
         "files",
         "sizes",

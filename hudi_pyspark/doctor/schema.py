@@ -1,0 +1,171 @@
+"""Checks of the properties that name columns, and of the columns, against the files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hudi_pyspark.description import counted
+from hudi_pyspark.doctor.finding import RESTORE_PROPERTIES, Finding, Severity
+from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
+from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
+from hudi_pyspark.format.column_names import spelled, spelled_path
+from hudi_pyspark.inspection.commits import known_schema
+from hudi_pyspark.table.config import PROPERTIES_FILE
+from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hudi_pyspark.table.config import TableConfig
+    from hudi_pyspark.table.view import TableView
+
+SCHEMA = "schema"
+_ORDERING = ("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
+_RECORD_KEY = "hoodie.table.recordkey.fields"
+_PARTITION = "hoodie.table.partition.fields"
+_GENERATORS = ("SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION", "GLOBAL_DELETE")
+_INNER_GENERATORS = (
+    "AUTO_RECORD",
+    "HOODIE_TABLE_METADATA",
+    "SPARK_SQL",
+    "SPARK_SQL_UUID",
+    "SPARK_SQL_MERGE_INTO",
+    "USER_PROVIDED",
+)
+
+
+def check_schema(view: TableView) -> Iterator[Finding]:
+    """Compare merge rule, key generator, and the fields that they name, with the table's schema."""
+    schema = known_schema(view)
+    if not schema.names:
+        return  # nothing was committed yet
+    findings = [
+        *_merging(view.config, schema),
+        *_fields(view.config, schema),
+        *_key_generator(view.config),
+        *_columns_without_nulls(view),
+    ]
+    yield from findings
+    if not findings:
+        message = f"{counted(len(schema), 'column')}; key, partition and ordering fields are there"
+        yield Finding(Severity.OK, SCHEMA, "", message)
+
+
+def _merging(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
+    """Check the merge rule and its ordering fields."""
+    key = next((key for key in _ORDERING if config.properties.get(key)), _ORDERING[0])
+    try:
+        rule = resolve_merge_rule(config, "", "")
+        if config.is_merge_on_read:
+            check_supported(rule, has_merger=False)
+    except CorruptTableError as error:
+        yield Finding(Severity.PROBLEM, SCHEMA, PROPERTIES_FILE, error.reason(), RESTORE_PROPERTIES)
+        return
+    except UnsupportedMergeError as error:
+        yield Finding(Severity.WARNING, SCHEMA, PROPERTIES_FILE, error.reason())
+        return
+    advice = (
+        f"Set {key} in {PROPERTIES_FILE} to the column by which records are ordered. If there is "
+        "none, remove it and set hoodie.record.merge.mode=COMMIT_TIME_ORDERING"
+    )
+    severity = Severity.PROBLEM if config.is_merge_on_read else Severity.WARNING
+    for name in rule.ordering_fields:
+        found = spelled_path(name, schema)
+        if not _has(schema, found):
+            message = f"the table's schema lacks {name}, so log files cannot be merged"
+            yield Finding(severity, SCHEMA, key, message, advice)
+        elif found != name:
+            yield _in_other_case(key, name, found)
+
+
+def _fields(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
+    """Check the fields of record keys and of partition paths."""
+    key_severity = Severity.WARNING if config.populate_meta_fields else Severity.PROBLEM
+    for key, names, severity in (
+        (_RECORD_KEY, config.record_key_fields, key_severity),
+        (_PARTITION, config.partition_fields, Severity.WARNING),
+    ):
+        for name in names:
+            found = spelled_path(name, schema)
+            if not _has(schema, found):
+                message = f"the table's schema lacks {name}, which Apache Hudi's writers need"
+                advice = f"Set {key} in {PROPERTIES_FILE} to columns of the table"
+                yield Finding(severity, SCHEMA, key, message, advice)
+            elif found != name and key == _PARTITION:
+                yield _in_other_case(key, name, found)
+
+
+def _has(schema: pa.Schema, path: str) -> bool:
+    """Return whether a schema has a column, or a dotted name of a nested field."""
+    if path in schema.names:
+        return True
+    head, _, rest = path.partition(".")
+    if not rest or head not in schema.names:
+        return False
+    data_type = schema.field(head).type
+    return pa.types.is_struct(data_type) and _has(pa.schema(list(data_type)), rest)
+
+
+def _in_other_case(key: str, name: str, found: str) -> Finding:
+    message = f"the table's schema spells {name} as {found}: queries of Apache Hudi may fail"
+    advice = f"Set {key} in {PROPERTIES_FILE} to {found} while nobody writes"
+    return Finding(Severity.WARNING, SCHEMA, key, message, advice)
+
+
+def _key_generator(config: TableConfig) -> Iterator[Finding]:
+    """Check that the key generator fits the fields that it gets."""
+    named, keys, partitions = (
+        config.key_generator,
+        len(config.record_key_fields),
+        len(config.partition_fields),
+    )
+    problem = ""
+    if named and named not in (*_GENERATORS, *_INNER_GENERATORS):
+        problem = f"known: {', '.join(_GENERATORS)}"
+    elif named == "NON_PARTITION" and partitions:
+        problem = f"but {_PARTITION} is {config.properties[_PARTITION]}"
+    elif named == "SIMPLE" and (keys > 1 or partitions > 1):
+        problem = "which takes one record key field and one partition field"
+    if problem:
+        message = f"the key generator is {named}, {problem}: Apache Hudi's writers may fail"
+        key = "hoodie.table.keygenerator.type"
+        yield Finding(Severity.WARNING, SCHEMA, key, message, RESTORE_PROPERTIES)
+
+
+def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
+    """Report columns that are declared without nulls, and that needed files lack."""
+    texts = {
+        time: metadata.schema_text
+        for time, metadata in view.commit_metadata.of(view.commit_metadata).items()
+        if metadata.schema_text
+    }
+    if not texts:
+        return
+    schemas = {text: parse_schema(text) for text in set(texts.values())}
+    latest = schemas[texts[max(texts)]]
+    required = [
+        avro.name
+        for avro, field in zip(latest.fields, arrow_schema(latest), strict=True)
+        if not field.nullable and avro.default is None
+    ]
+    stored = {time: [field.name for field in schemas[text].fields] for time, text in texts.items()}
+    slices = view.file_slices(check_files=False) if required else []
+    files = [file for s in slices for file in (s.base_file, *s.log_files) if file]
+    for name in required:
+        lacking = [
+            file.path
+            for file in files
+            if file.instant_time in stored and spelled(name, stored[file.instant_time]) is None
+        ]
+        if lacking:
+            yield Finding(
+                Severity.WARNING,
+                SCHEMA,
+                name,
+                f"declared without nulls, but {counted(len(lacking), 'file')} from before it was "
+                f"added lack it, {min(lacking)} first. Here their rows have null; Apache Hudi "
+                "cannot read them, or shows 0",
+                "Write once with a column that may be null",
+            )
