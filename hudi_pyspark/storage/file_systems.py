@@ -14,6 +14,7 @@ from hudi_pyspark.errors import StorageError
 from hudi_pyspark.storage.protocol import FileInfo
 
 _T = TypeVar("_T")
+_PAGE = 1_000  # entries of an answer of S3 to a listing
 _MARK = 0xA7  # of bytes that have not come
 
 
@@ -55,6 +56,19 @@ class ArrowFileSystem(FileSystem):
         return self._arrow
 
     def list_directory(self, path: str) -> list[FileInfo]:
+        """List a folder; ConnectionError where a page of the answer was lost."""
+        entries = self._listed(path)
+        # pyarrow ends a listing where S3, or a proxy before it, answers the request for the next
+        # page with something that is not a list. The folder itself may be an object of a page.
+        may_be_cut = entries and len(entries) % _PAGE in (0, _PAGE - 1)
+        if self._arrow.type_name != "s3" or not may_be_cut:
+            return entries
+        again = self._listed(path)
+        if len(again) < len(entries):
+            raise ConnectionError(f"{len(again)} entries came, {len(entries)} before")
+        return again
+
+    def _listed(self, path: str) -> list[FileInfo]:
         # With allow_not_found, pyarrow lists nothing where a request to HDFS fails or is refused.
         selector = pafs.FileSelector(path, allow_not_found=self._arrow.type_name != "hdfs")
         try:

@@ -31,7 +31,7 @@ from hudi_pyspark.format.timeline.instant_body import (
     required,
     undecodable_as_corrupt,
 )
-from hudi_pyspark.table.listing import read_together
+from hudi_pyspark.table.listing import list_known_folder, read_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -156,7 +156,7 @@ def load_archived_metadata(
 
 def load_archive_v1(storage: Storage, folder: str) -> Iterator[ArchivedInstant]:
     """Yield the completed entries of all archive files; the same entry may come several times."""
-    files = storage.list_directory(folder)
+    files = list_known_folder(storage, folder)
     names = sorted(file.name for file in files if _ARCHIVE_FILE.fullmatch(file.name))
     half_merged = _half_merged_file(storage, folder, {file.name for file in files})
 
@@ -262,7 +262,7 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
         version = int(storage.read_bytes(f"{folder}/{_VERSION_FILE}"))
     except (FileNotFoundError, ValueError):
         # Then it is the one with the largest number.
-        matches = (_MANIFEST_FILE.fullmatch(f.name) for f in storage.list_directory(folder))
+        matches = (_MANIFEST_FILE.fullmatch(f.name) for f in list_known_folder(storage, folder))
         numbers = [int(match[1]) for match in matches if match]
         if not numbers:
             return []

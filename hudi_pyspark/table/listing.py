@@ -25,6 +25,15 @@ def read_together(read: Callable[[_T], _R], items: Collection[_T]) -> Sequence[_
         return list(pool.map(read, items))
 
 
+def list_known_folder(storage: Storage, folder: str) -> list[FileInfo]:
+    """List a folder that should have entries, a second time where a store lists none.
+
+    A store, or a proxy before it, may answer without a list, which looks like an empty folder.
+    """
+    entries = storage.list_directory(folder)
+    return entries if entries or storage.is_local else storage.list_directory(folder)
+
+
 class PartitionChoice(Protocol):
     """The partitions that a query needs."""
 
@@ -71,7 +80,7 @@ class DirectoryListing:
         partitions: list[str] = []
         level = [""]
         while level:
-            entries_of = read_together(self._storage.list_directory, level)
+            entries_of = read_together(self._list, level)
             self._folders += len(level)
             listed, level = zip(level, entries_of, strict=True), []
             for folder, entries in listed:
@@ -89,10 +98,13 @@ class DirectoryListing:
     def files(self, partition_paths: Sequence[str]) -> Mapping[str, list[FileInfo]]:
         unlisted = [path for path in partition_paths if path not in self._files]
         self._folders += len(unlisted)
-        listed = read_together(self._storage.list_directory, unlisted)
+        listed = read_together(self._list, unlisted)
         for path, entries in zip(unlisted, listed, strict=True):
             self._files[path] = [e for e in entries if not e.is_directory]
         return {path: self._files[path] for path in partition_paths}
+
+    def _list(self, folder: str) -> list[FileInfo]:
+        return list_known_folder(self._storage, folder)
 
     def relist(self, partition_path: str, missing_file: str) -> bool:  # noqa: ARG002
         """Return False: the storage itself has been listed."""

@@ -27,17 +27,18 @@ from hudi_pyspark.format.parquet.checked_file import open_parquet
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.storage.remote_file import failures_of
 from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.table.listing import list_known_folder
 from hudi_pyspark.table.live_blocks import LogFiles
 from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from hudi_pyspark.format.bytes_source import BytesSource
     from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.format.timeline.internal_schema import InternalSchema
-    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.storage import FileInfo, Storage
     from hudi_pyspark.table.view import TableView
 
 _PLAIN_TYPES = frozenset(
@@ -161,7 +162,7 @@ def latest_internal_schema(view: TableView, as_of: str | None) -> InternalSchema
     Raises:
         CorruptTimelineError: a commit, or the schema that it carries, cannot be decoded.
     """
-    has_history = bool(_history_files(view))
+    has_history = bool(_history_files(view, view.storage.list_directory(SCHEMA_FOLDER)))
     for commit in reversed(view.commits):
         time = commit.requested_time
         if as_of is not None and time > as_of:
@@ -193,17 +194,16 @@ def internal_schema_versions(view: TableView) -> tuple[InternalSchema, ...]:
         if text:
             schema = parse_internal_schema(text, path=instant_path(commit, view.config))
             versions[schema.version_id] = schema
-    if completed := _history_files(view):
+    if completed := _history_files(view, list_known_folder(view.storage, SCHEMA_FOLDER)):
         path = f"{SCHEMA_FOLDER}/{max(completed)}"
         for schema in parse_schema_history(view.storage.read_bytes(path), path=path):
             versions[schema.version_id] = schema
     return tuple(versions[version_id] for version_id in sorted(versions))
 
 
-def _history_files(view: TableView) -> list[str]:
+def _history_files(view: TableView, entries: Sequence[FileInfo]) -> list[str]:
     """Return the names of history files whose instants have completed."""
-    names = [file.name for file in view.storage.list_directory(SCHEMA_FOLDER)]
-    matches = [match for name in names if (match := _HISTORY_FILE.fullmatch(name))]
+    matches = [match for file in entries if (match := _HISTORY_FILE.fullmatch(file.name))]
     return [match.group(0) for match in matches if match.group(1) in view.history.committed]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
 from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.table.listing import list_known_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -155,17 +156,11 @@ def _listed_instants(storage: Storage, config: TableConfig) -> list[Instant]:
 
 
 def _timeline_entries(storage: Storage, config: TableConfig) -> list[FileInfo]:
-    """List the timeline's folder; StorageError where a store lists nothing that must be there.
-
-    A store, or a proxy before it, may answer without a list, which looks like an empty folder.
-    """
+    """List the timeline's folder; StorageError where a store lists nothing that must be there."""
     folder = config.timeline_folder
-    entries = storage.list_directory(folder)
-    if entries or storage.is_local:
-        return entries
-    entries = storage.list_directory(folder)
+    entries = list_known_folder(storage, folder)
     # A new table on a store has an empty timeline, or none, but its properties.
-    if not entries and not storage.list_directory(METADATA_FOLDER):
+    if not entries and not storage.is_local and not storage.list_directory(METADATA_FOLDER):
         problem = "the store lists nothing here, twice, although hoodie.properties is there"
         raise StorageError(storage.describe(folder), problem, 2)
     return entries

@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import random
 import socket
 import struct
 import threading
 import time
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.loopback import running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    # Takes the ordinal of the request and whether it is a GET of a file; returns the fault.
-    Faults = Callable[[int, bool], str]
+    Faults = Callable[[int, "Request"], str]  # from the ordinal of the request
 
 NONE = ""
+BODIES = {"empty": b"", "html": b"<html><body>Please log in</body></html>"}  # without an error
+CHANGES: Mapping[str, Callable[[bytes], bytes]] = {
+    "short": lambda body: body[: len(body) // 2],  # and says so
+    "zeros": lambda body: bytes(len(body)),
+    "gzip": lambda body: gzip.compress(body).ljust(len(body), b"\0")[: len(body)],
+}
 FAULTS = ("503", "429", "500", "reset", "cut", "delay")
 LONG = 1.5  # seconds of a delay: longer than the time-out that tests set
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request of a reader."""
+
+    kind: str  # HEAD, GET or LIST
+    path: str  # key, or prefix of a listing, decoded
+    is_next_page: bool  # of a listing
+
+    @classmethod
+    def of(cls, method: str, target: str) -> Request:
+        """Take a request apart."""
+        url = urlsplit(target)
+        query = parse_qs(url.query, keep_blank_values=True)
+        if "list-type" in query:
+            return cls("LIST", query.get("prefix", [""])[0], "continuation-token" in query)
+        return cls(method, unquote(url.path), is_next_page=False)
+
+
 def always(fault: str, *, only_files: bool = False) -> Faults:
     """Every request fails, or every one for the content of a file."""
-    return lambda _, is_file: fault if is_file or not only_files else NONE
+    return lambda _, request: fault if request.kind == "GET" or not only_files else NONE
 
 
 def sometimes(rate: float, seed: int) -> Faults:
@@ -60,10 +86,10 @@ class FaultyProxy(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
         pass  # clients go away in the middle: nothing on standard error
 
-    def next_fault(self, *, is_file: bool) -> str:
+    def next_fault(self, request: Request) -> str:
         with self.lock:
             self.requests += 1
-            fault = self.faults(self.requests, is_file)
+            fault = self.faults(self.requests, request)
             if fault:
                 self.failed.append(fault)
             return fault
@@ -89,48 +115,47 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def _answer(self) -> None:
-        is_file = self.command == "GET" and "list-type" not in self.path
-        fault = self.server.next_fault(is_file=is_file)
+        request = Request.of(self.command, self.path)
+        fault = self.server.next_fault(request)
         if fault.isdigit():
-            self.send_response(int(fault))
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        if fault == "reset":
+            self._send(int(fault), b"")
+        elif fault in BODIES:
+            self._send(200 if request.kind == "LIST" else 206, BODIES[fault])
+        elif fault == "reset":
             linger = struct.pack("ii", 1, 0)  # so that closing resets the connection
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             self._end()
-            return
-        if fault == "delay":
-            time.sleep(LONG)
-        if fault == "empty" and "list-type" in self.path:
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        self._pass_on(is_cut=fault == "cut", is_short=fault == "short")
+        else:
+            if fault == "delay":
+                time.sleep(LONG)
+            self._pass_on(fault if request.kind == "GET" or fault == "cut" else NONE)
 
-    def _pass_on(self, *, is_cut: bool, is_short: bool) -> None:
+    def _send(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        if "Content-Length" not in (headers or {}):
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _pass_on(self, fault: str) -> None:
         with closing(http.client.HTTPConnection(self.server.target)) as connection:
             # The signature holds for the name under which the client knows the server: its checks
             # are those of the target.
             connection.request(self.command, self.path, headers=dict(self.headers))
             answer = connection.getresponse()
             body = answer.read()
-        if is_short and self.command == "GET":  # and says so
-            body = body[: len(body) // 2]
-            answer.headers.replace_header("Content-Length", str(len(body)))
-        self.send_response(answer.status)
-        for name in self.passed_on:
-            if answer.headers.get(name):
-                self.send_header(name, answer.headers[name])
-        self.send_header("Content-Length", answer.headers.get("Content-Length", str(len(body))))
-        self.end_headers()
-        if is_cut and body:
-            self.wfile.write(body[: len(body) // 2])
+        headers = {n: v for n in self.passed_on if (v := answer.headers.get(n))}
+        if self.command == "HEAD":
+            headers["Content-Length"] = answer.headers.get("Content-Length", "0")
+        elif fault == "cut" and body:
+            headers["Content-Length"] = str(len(body))
+            self._send(answer.status, body[: len(body) // 2], headers)
             self._end()
             return
-        self.wfile.write(body)
+        self._send(answer.status, CHANGES.get(fault, bytes)(body), headers)
 
     def _end(self) -> None:
         self.close_connection = True

@@ -28,6 +28,7 @@ class S3Server(ThreadingHTTPServer):
         self.credentials: set[str] = set()  # access key and region of each request
         self.tokens: set[str] = set()
         self.accepts: Callable[[str], bool] = lambda _: True  # by the session token
+        self.page = 1_000  # entries of an answer to a listing
         self.before_read: Callable[[str], None] = lambda _: None  # may wait
 
 
@@ -52,7 +53,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         query = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
         if "list-type" in query:
-            self._answer_listing(query.get("prefix", [""])[0])
+            begin = int(query.get("continuation-token", ["0"])[0])
+            self._answer_listing(query.get("prefix", [""])[0], begin)
         else:
             self._answer_file()
 
@@ -64,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(400, b"<Error><Code>ExpiredToken</Code></Error>", "application/xml")
         return False
 
-    def _answer_listing(self, prefix: str) -> None:
+    def _answer_listing(self, prefix: str, begin: int) -> None:
         directory = self.server.folder / prefix
         entries = sorted(directory.iterdir()) if directory.is_dir() else []
         items = "".join(
@@ -72,9 +74,14 @@ class _Handler(BaseHTTPRequestHandler):
             if e.is_dir()
             else f"<Contents><Key>{escape(f'{prefix}{e.name}')}</Key><Size>{e.stat().st_size}"
             "</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
-            for e in entries
+            for e in entries[begin : begin + self.server.page]
         )
-        start = '<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated>'
+        end = begin + self.server.page
+        more = "<IsTruncated>false</IsTruncated>"
+        if end < len(entries):
+            more = f"<IsTruncated>true</IsTruncated><NextContinuationToken>{end}"
+            more += "</NextContinuationToken>"
+        start = f'<?xml version="1.0"?><ListBucketResult>{more}'
         self._answer(200, f"{start}{items}</ListBucketResult>".encode(), "application/xml")
 
     def _answer_file(self) -> None:

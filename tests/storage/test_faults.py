@@ -1,12 +1,13 @@
 """Reads through a network that fails: the right rows, or an error by name, and never fewer rows."""
 
+import itertools
 import logging
 import pickle
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from hudi_pyspark import HudiTable, StorageAccessError, StorageError
+from hudi_pyspark import CorruptTableError, HudiTable, StorageAccessError, StorageError
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage.attempts import Attempts
@@ -227,8 +228,8 @@ def test_neighbours_are_one_request(spans, most, ranges):
 
 
 def test_answers_that_are_shorter_than_asked_are_asked_for_again(s3):
-    def two_of_five(request, is_file):
-        return "short" if is_file and request % 5 < 2 else NONE
+    def two_of_five(number, request):
+        return "short" if request.kind == "GET" and number % 5 < 2 else NONE
 
     with fail_between(s3.endpoint, two_of_five) as proxy:
         assert table(proxy, attempts=12).scan().count() == ROWS
@@ -252,14 +253,128 @@ def test_last_byte_of_a_file_may_be_any(tmp_path, last):
         assert storage.read_bytes("f") == content
 
 
-def test_empty_answer_to_a_listing_of_the_timeline_is_no_empty_table(s3):
-    def first_listing(request, is_file):
-        return NONE if is_file or request != 3 else "empty"
+WIDE = pytest.mark.parametrize(
+    ("name", "use_metadata_table", "answer"),
+    [
+        (MOR, False, "empty"),
+        pytest.param(MOR, True, "html", marks=pytest.mark.servers),
+        pytest.param("v6_mor_part_basic", False, "html", marks=pytest.mark.servers),
+        pytest.param("v6_mor_part_basic", True, "empty", marks=pytest.mark.servers),
+    ],
+)
 
-    with fail_between(s3.endpoint, first_listing) as proxy:
-        assert table(proxy).scan().count() == ROWS
+
+# Neither may count as an empty folder, wherever it comes: the timeline, the folders of the metadata
+# table, those of partitions, with and without metadata table.
+@WIDE
+def test_each_listing_may_be_answered_once_without_a_list(
+    golden_table, name, use_metadata_table, answer
+):
+    folder = golden_table(name).parent
+    expected = HudiTable(str(folder / name)).scan().count()
+
+    def read(faults):
+        with fail_between(server.endpoint, faults) as proxy:
+            table = HudiTable(f"s3://lake/{name}", storage_options=options(proxy.endpoint))
+            assert table.scan(use_metadata_table=use_metadata_table).count() == expected
+            return proxy
+
+    def remember(_, request):
+        if request.kind == "LIST":
+            listed.add(request.path)
+        return NONE
+
+    with serve(folder) as server:
+        listed: set[str] = set()
+        read(remember)
+        listed = {path for path in listed if (folder / path).is_dir()}
+        assert len(listed) >= 2
+        for path in sorted(listed):
+            lost = [path]
+
+            def lose(_, request, lost=lost):
+                is_one = request.kind == "LIST" and request.path in lost
+                return answer if is_one and lost.pop() else NONE
+
+            read(lose)
+            assert not lost
+
+
+@pytest.mark.parametrize("answer", ["empty", "html"])
+def test_timeline_without_a_list_is_no_empty_table(s3, answer):
     with (
-        fail_between(s3.endpoint, always("empty")) as proxy,
+        fail_between(s3.endpoint, always(answer)) as proxy,
+        pytest.raises((StorageError, CorruptTableError)),
+    ):
+        table(proxy)
+    lists = lambda _, request: answer if request.kind == "LIST" else NONE  # noqa: E731
+    with (
+        fail_between(s3.endpoint, lists) as proxy,
         pytest.raises(StorageError, match="the store lists nothing here"),
     ):
         table(proxy)
+
+
+@pytest.fixture
+def small_pages(monkeypatch):
+    monkeypatch.setattr("hudi_pyspark.storage.file_systems._PAGE", 4)
+    return 4
+
+
+@WIDE
+def test_each_page_of_a_listing_may_be_lost_once(
+    golden_table, small_pages, name, use_metadata_table, answer
+):
+    folder = golden_table(name).parent
+    expected = HudiTable(str(folder / name)).scan().to_arrow().sort_by("_hoodie_record_key")
+
+    def read(faults):
+        with fail_between(server.endpoint, faults) as proxy:
+            table = HudiTable(f"s3://lake/{name}", storage_options=options(proxy.endpoint))
+            scan = table.scan(use_metadata_table=use_metadata_table)
+            assert scan.to_arrow().sort_by("_hoodie_record_key").equals(expected)
+
+    with serve(folder) as server:
+        server.page = small_pages
+        pages = []
+
+        def remember(_, request):
+            if request.is_next_page:
+                pages.append(request.path)
+            return NONE
+
+        read(remember)
+        assert len(pages) >= 2
+        for lost in sorted({pages.index(path) for path in pages}):  # the first of each folder
+            seen = itertools.count()
+
+            def lose(_, request, lost=lost, seen=seen):
+                return answer if request.is_next_page and next(seen) == lost else NONE
+
+            read(lose)
+
+
+def test_full_pages_cost_one_listing_more(tmp_path, small_pages):
+    with serve(tmp_path) as server:
+        server.page = small_pages
+        for entries, requests in [(2, 1), (3, 2), (4, 2), (5, 2), (8, 4), (9, 3)]:
+            (folder := tmp_path / f"t/{entries}").mkdir(parents=True)
+            for number in range(entries):
+                (folder / f"f{number}").touch()
+            with fail_between(server.endpoint, always(NONE)) as proxy:
+                storage = ArrowStorage.parse("s3://lake/t", options(proxy.endpoint))
+                assert len(storage.list_directory(str(entries))) == entries
+            assert proxy.requests == requests, entries
+
+
+def test_page_that_is_lost_in_the_second_listing_alone_is_noticed(tmp_path, small_pages):
+    (tmp_path / "t").mkdir()
+    for number in range(8):
+        (tmp_path / f"t/f{number}").touch()
+    lost = iter(["", "", "", "empty", "", "", "", ""])
+    with serve(tmp_path) as server:
+        server.page = small_pages
+        with fail_between(server.endpoint, lambda *_: next(lost)) as proxy:
+            storage = ArrowStorage.parse("s3://lake/t", options(proxy.endpoint))
+            assert len(storage.list_directory("")) == 8
+    assert proxy.requests == 8
