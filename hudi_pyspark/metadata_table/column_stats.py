@@ -18,18 +18,16 @@ from hudi_pyspark.filter.predicate import columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.format.parquet.legacy_calendar import widened
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
-from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.file_group import LogFile
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.metadata_table.entries import Entries
-    from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.table.file_group import BaseFile, FileSlice
     from hudi_pyspark.table.view import TableView
 
@@ -49,53 +47,52 @@ _FIELDS = {
 }
 
 
-def slices_within_bounds(
-    metadata: MetadataTable,
-    slices: Sequence[FileSlice],
-    predicate: Predicate,
-    fields: Mapping[str, pa.Field],
-) -> list[FileSlice]:
-    """Return the slices whose rows can pass a filter by the statistics of their files.
-
-    Each value of a merged row is that of a record in the base file or in a log file. So a condition
-    on one column rules a slice out if it does so for each of its files. A file without statistics
-    keeps its slice. The order of the slices stays.
-
-    Raises:
-        HudiError: the index cannot be read; the caller then keeps all slices.
-    """
-    known = metadata.bounds
-    if known is None or known.slices != slices:
-        known = metadata.bounds = KnownBounds(slices)
-    known.add(metadata, {n: fields[n] for n in sorted(fields) if n not in known.columns})
-    columns = {name: known.columns[name] for name in fields}
-    within = may_match_merged(predicate, columns, known.files, len(slices))
-    return [file_slice for file_slice, may in zip(slices, within, strict=True) if may]
-
-
 @dataclass(eq=False, slots=True)
 class KnownBounds:
-    """What a metadata table keeps of its statistics, for the next filter of the same slices."""
+    """The bounds of columns in the files of some slices, read from the metadata table once.
+
+    `MetadataTable.bounds_of` keeps them for the next filter of the same slices.
+    """
 
     slices: Sequence[FileSlice]
+    table: TableView  # whose slices they are
+    find: Callable[[Sequence[str]], Iterator[list[Entries]]]  # statistics by their keys
     files: npt.NDArray[np.int64] = field(init=False)  # ordinal of each file's slice
     has_rows: npt.NDArray[np.bool_] | None = field(default=None, init=False)  # of each file
     columns: dict[str, ColumnBounds] = field(default_factory=dict, init=False)
 
-    def add(self, metadata: MetadataTable, fields: Mapping[str, pa.Field]) -> None:
+    def may_match(self, predicate: Predicate, fields: Mapping[str, pa.Field]) -> list[bool]:
+        """Return, for each slice, whether its rows can pass a filter by its files' statistics.
+
+        Each value of a merged row is that of a record in the base file or in a log file. So a
+        condition on one column rules a slice out if it does so for each of its files. A file
+        without statistics keeps its slice.
+
+        Args:
+            predicate: the filter.
+            fields: the columns that decide, by the names in the filter; see `columns_with_bounds`.
+
+        Raises:
+            HudiError: the index cannot be read; the caller then keeps all slices.
+        """
+        self._add({name: fields[name] for name in sorted(fields) if name not in self.columns})
+        columns = {name: self.columns[name] for name in fields}
+        return list(may_match_merged(predicate, columns, self.files, len(self.slices)))
+
+    def _add(self, fields: Mapping[str, pa.Field]) -> None:
         """Read the bounds of more columns, in each of the files."""
         if not fields:
             return
         self.files, keys = _keys(list(fields), self.slices)
         wanted = pa.concat_arrays([*keys.values()]).drop_null()
-        found = metadata.find(Index.COLUMN_STATS.value, wanted.to_pylist())
+        found = self.find(wanted.to_pylist())
         known, statistics = _newest([entries for of_slice in found for entries in of_slice])
         for name, of_column in keys.items():
             rows = pc.index_in(of_column, value_set=known)
             bounds = bounds_of_files(statistics.take(rows), fields[name])
             if self.has_rows is None:
                 is_known = np.asarray(bounds.low.is_valid())
-                self.has_rows = _have_rows(metadata.table, self.slices, self.files, is_known)
+                self.has_rows = _have_rows(self.table, self.slices, self.files, is_known)
             self.columns[name] = replace(
                 bounds,
                 may_be_null=bounds.may_be_null & self.has_rows,

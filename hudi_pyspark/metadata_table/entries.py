@@ -20,7 +20,8 @@ from hudi_pyspark.format.log.delete_block import decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.storage.remote_file import fetch_end
 from hudi_pyspark.table.file_group import OnDamage
-from hudi_pyspark.table.live_blocks import BlockFilter, LogFiles, SliceBlocks, scan_blocks
+from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
+from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

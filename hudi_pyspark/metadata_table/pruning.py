@@ -11,7 +11,6 @@ from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.metadata_table.column_stats import (
     columns_with_bounds,
     is_base_alone,
-    slices_within_bounds,
 )
 from hudi_pyspark.metadata_table.records import file_key, merged_values, partition_keys
 from hudi_pyspark.options.option import Index
@@ -99,8 +98,9 @@ def _by_column_stats(
     asked = [s for s in slices if question.logs_have_bounds or is_base_alone(s)]
     if not kinds or not asked:
         return None
-    within = slices_within_bounds(metadata, asked, question.predicate, kinds)
-    return _without(slices, asked, within)
+    may_match = metadata.bounds_of(asked).may_match(question.predicate, kinds)
+    kept = [file_slice for file_slice, may in zip(asked, may_match, strict=True) if may]
+    return _without(slices, asked, kept)
 
 
 def _by_bloom_filters(

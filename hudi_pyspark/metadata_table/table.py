@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
+from hudi_pyspark.metadata_table.column_stats import KnownBounds
 from hudi_pyspark.metadata_table.entries import MetadataSlice
 from hudi_pyspark.metadata_table.records import (
     FILES,
@@ -28,6 +29,7 @@ from hudi_pyspark.metadata_table.records import (
     UNPARTITIONED,
     merged_values,
 )
+from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing, path_in
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
@@ -37,7 +39,6 @@ from hudi_pyspark.table.view import open_table
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from hudi_pyspark.metadata_table.column_stats import KnownBounds
     from hudi_pyspark.metadata_table.entries import Entries
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.file_groups import CommittedFile
@@ -61,7 +62,7 @@ class MetadataTable:
     table: TableView  # that it describes
     view: TableView  # its own timeline and files
     _indexes: dict[str, list[MetadataSlice]] = field(default_factory=dict, init=False)
-    bounds: KnownBounds | None = field(default=None, init=False)  # of column statistics
+    _bounds: KnownBounds | None = field(default=None, init=False)  # of the last slices asked for
 
     @classmethod
     def open(cls, table: TableView) -> MetadataTable:
@@ -155,6 +156,13 @@ class MetadataTable:
 
     def _completed_at(self, time: str) -> str:
         return self.view.history.completion_time(time) or time
+
+    def bounds_of(self, slices: Sequence[FileSlice]) -> KnownBounds:
+        """Return the bounds of columns in slices, which are kept for the next question on them."""
+        if self._bounds is None or self._bounds.slices != slices:
+            find = partial(self.find, Index.COLUMN_STATS.value)
+            self._bounds = KnownBounds(slices, self.table, find)
+        return self._bounds
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
         """Yield the entries of some keys, oldest first, for each shard that can have them.

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, repeat
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match, may_match_merged
+from hudi_pyspark.filter.bounds import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds, parse_date
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.tasks import PartitionValues
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.table.config import TableConfig
@@ -177,7 +175,7 @@ def partition_scalar(
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
-    text = _without_name(folder, name)
+    text = without_name(folder, name)
     is_hive_style = len(text) < len(folder)
     if text == NULL_PARTITION_VALUE:
         return None
@@ -188,7 +186,7 @@ def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
     return text
 
 
-def _without_name(folder: str, name: str) -> str:
+def without_name(folder: str, name: str) -> str:
     """Return the value in a folder's name, in Hive's style or not."""
     # The schema may spell the column in another way than the table's properties and folders.
     start = len(name) + 1
@@ -230,141 +228,3 @@ def _text_scalar(text: str) -> pa.Scalar:
     data = text.encode()
     buffers = [None, pa.py_buffer(_OFFSETS.pack(0, len(data))), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string(), 1, buffers)[0]
-
-
-_AFTER_SLASH = "0"  # the character that follows the slash
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionPruner:
-    """Chooses partitions by the values that their paths give to rows.
-
-    `choose` decides about partitions: those whose paths are plain text all at once by columns
-    (`_known`), the others one by one (`_can_pass`). Both decide alike; the first is the fast twin.
-    `containing` decides about folders above partitions, of which only the first values are known.
-    """
-
-    predicate: Predicate
-    config: TableConfig
-    schema: pa.Schema  # of the table
-    always_from_path: bool  # the path decides all partition values
-
-    def choose(self, partition_paths: Sequence[str]) -> list[str]:
-        """Return the partitions that can have rows for which the filter is true, in their order."""
-        if not self._parts:
-            return list(partition_paths)
-        known = self._known(partition_paths)
-        return [
-            path
-            for path, can_pass in zip(partition_paths, known, strict=True)
-            if can_pass or (can_pass is None and self._can_pass(path))
-        ]
-
-    def containing(self, folders: Sequence[str]) -> list[str]:
-        """Return the folders that may contain a partition that passes the filter, in their order.
-
-        The folders are of one depth, and may be partitions themselves. It decides by the texts of
-        the names as far as these go: a folder that cannot be decided about stays.
-        """
-        if not self._parts or not folders:
-            return list(folders)
-        depth = len(partition_folders(folders[0], self.config))
-        plain = self._plain(folders, depth)
-        bounds = {
-            name: self._bounds_below(values)
-            for name, values in self._plain_values([*plain.values()], depth).items()
-        }
-        numbers = np.arange(len(plain))
-        masks = [may_match_merged(part, bounds, numbers, len(plain)) for part in self._parts]
-        may = dict(zip(plain, np.logical_and.reduce(masks).tolist(), strict=True))
-        return [f for f in folders if (may[f] if f in may else self._may_contain(f))]
-
-    def _bounds_below(self, values: pa.Array) -> ColumnBounds:
-        """Return the bounds of a column in folders that have these values, and below them."""
-        beyond = values
-        if pa.types.is_string(values.type) and not self.config.url_encode_partitions:
-            # Where slashes are not encoded, the value may go on in the folders below.
-            beyond = pc.binary_join_element_wise(values, _AFTER_SLASH, "")
-        is_so = np.ones(len(values), np.bool_)
-        return ColumnBounds(values, beyond, may_be_null=~is_so, may_have_value=is_so)
-
-    def _may_contain(self, folder: str) -> bool:
-        fields = self.config.partition_fields
-        folders = partition_folders(folder, self.config)
-        if len(folders) > len(fields):
-            return True
-        texts = dict(zip(fields, folders, strict=False))
-        decided = (
-            [*texts] if self.always_from_path else decided_by_path(folder, self.config, self.schema)
-        )
-        bounds = {name: self._folder_bounds(name, texts[name]) for name in decided if name in texts}
-        return all(may_match(part, bounds.get) for part in self._parts)
-
-    @cached_property
-    def _parts(self) -> tuple[Predicate, ...]:
-        """The parts of the filter that compare partition columns only."""
-        fields = {name for name in self.config.partition_fields if name in self.schema.names}
-        return tuple(part for part in conjuncts(self.predicate) if columns_of(part) <= fields)
-
-    def _can_pass(self, path: str) -> bool:
-        try:
-            values = resolve_partition_values(
-                path, self.config, self.schema, always_from_path=self.always_from_path
-            )
-        except CorruptTableError:
-            return True  # to be refused where it has files
-        return narrow_by_path(values, self.predicate)[0]
-
-    def _known(self, paths: Sequence[str]) -> list[bool | None]:
-        """Decide about all paths at once; None for those that have to be looked at singly.
-
-        Paths of plain text, whose values need no decoding, are the rule.
-        """
-        depth = len(self.config.partition_fields)
-        plain = self._plain(paths, depth)
-        values = pa.table(self._plain_values([*plain.values()], depth))
-        parts = [part for part in self._parts if columns_of(part) <= set(values.schema.names)]
-        if not parts or not plain:
-            return [None] * len(paths)
-        masks = [holds(part, values) for part in parts]
-        can_pass = dict(zip(plain, np.logical_and.reduce(masks).tolist(), strict=True))
-        if len(parts) == len(self._parts):
-            return [can_pass.get(path) for path in paths]
-        return [None if can_pass.get(path, True) else False for path in paths]
-
-    def _plain(self, paths: Sequence[str], depth: int) -> dict[str, list[str]]:
-        """Return the folders of the paths of plain text that have as many as ``depth``, by path."""
-        if self.config.slash_separated_dates:
-            return {}
-        folders = {path: partition_folders(path, self.config) for path in paths}
-        return {
-            path: of_path
-            for path, of_path in folders.items()
-            if len(of_path) == depth and "%" not in path and NULL_PARTITION_VALUE not in path
-        }
-
-    def _plain_values(self, folders: Sequence[Sequence[str]], depth: int) -> dict[str, pa.Array]:
-        """Return the values of the columns that paths of plain text decide, down to a depth."""
-        decided = set(decided_by_path("", self.config, self.schema))
-        columns = {}
-        for index, name in enumerate(self.config.partition_fields[:depth]):
-            if name in decided:
-                texts = pa.array([_without_name(f[index], name) for f in folders], pa.string())
-                data_type = self.schema.field(name).type
-                if pa.types.is_string(data_type):
-                    columns[name] = texts
-                elif pa.types.is_integer(data_type):
-                    try:
-                        columns[name] = texts.cast(data_type)
-                    except pa.ArrowInvalid:
-                        continue  # some are not numbers
-        return columns
-
-    def _folder_bounds(self, name: str, folder: str) -> ColumnBounds | None:
-        """Return bounds of the column's values below a folder; None if they are not known."""
-        data_type = path_type(self.schema.field(name))
-        try:
-            value = partition_scalar(name, folder, data_type, self.config)
-        except CorruptTableError:
-            return None
-        return self._bounds_below(repeat(value, 1)) if value.is_valid else None

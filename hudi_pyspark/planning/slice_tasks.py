@@ -22,8 +22,8 @@ from hudi_pyspark.planning.needed_columns import (
     merge_columns,
     working_schema,
 )
+from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import (
-    PartitionPruner,
     narrow_by_path,
     resolve_partition_values,
 )

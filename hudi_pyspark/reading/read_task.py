@@ -22,7 +22,7 @@ from hudi_pyspark.filter.predicate import matching
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.reading.slice_reader import changes_of_log, read, slice_blocks, slice_tables
-from hudi_pyspark.table.live_blocks import LogFiles
+from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CdcTask, ChangeSource, cdc_schema
 

@@ -30,7 +30,7 @@ from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.reading.merge.merge import changed_rows, merge, unmerged
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 from hudi_pyspark.reading.merge.spilled_merge import load_log
-from hudi_pyspark.table.live_blocks import LogFiles, SliceBlocks
+from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:

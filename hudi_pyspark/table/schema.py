@@ -1,16 +1,13 @@
-"""The schema of a table: by its commits or its newest data file, and its internal versions."""
+"""The schema of a table: by its commits, else its newest data file, and its internal versions."""
 
 from __future__ import annotations
 
-import posixpath
 import re
-from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyarrow import orc
 
-from hudi_pyspark.errors import CorruptTableError, HudiError, StorageError, UnsupportedTableError
+from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
 from hudi_pyspark.format.avro.schema import (
     MILLISECONDS,
     VARIANT,
@@ -19,26 +16,17 @@ from hudi_pyspark.format.avro.schema import (
     parse_schema,
 )
 from hudi_pyspark.format.column_names import spelled
-from hudi_pyspark.format.file_name import is_log_file_name
-from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
-from hudi_pyspark.format.log.log_block import DATA_BLOCKS
-from hudi_pyspark.format.log.log_file import frame_log_file
-from hudi_pyspark.format.parquet.checked_file import open_parquet
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
-from hudi_pyspark.storage.remote_file import failures_of
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import list_known_folder
-from hudi_pyspark.table.live_blocks import LogFiles
 from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from hudi_pyspark.format.bytes_source import BytesSource
-    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.format.timeline.internal_schema import InternalSchema
-    from hudi_pyspark.storage import FileInfo, Storage
+    from hudi_pyspark.storage import FileInfo
     from hudi_pyspark.table.view import TableView
 
 _PLAIN_TYPES = frozenset(
@@ -205,68 +193,3 @@ def _history_files(view: TableView, entries: Sequence[FileInfo]) -> list[str]:
     """Return the names of history files whose instants have completed."""
     matches = [match for file in entries if (match := _HISTORY_FILE.fullmatch(file.name))]
     return [match.group(0) for match in matches if match.group(1) in view.history.committed]
-
-
-_AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
-_FOOTER_READERS: Mapping[str, Callable[[Any], pa.Schema]] = {
-    ".parquet": lambda file: open_parquet(file, verify_checksums=False).schema_arrow,
-    ".orc": lambda file: orc.ORCFile(file).schema,
-}
-
-
-def newest_data_file_schema(
-    storage: Storage, commit_metadata: Mapping[str, CommitMetadata]
-) -> pa.Schema | None:
-    """Return the columns of the newest readable data file, meta columns included, or None."""
-    deletes: list[WriteStat] = []  # of files that have no rows, and no schema
-    for time in sorted(commit_metadata, reverse=True):
-        sample = commit_metadata[time].sample
-        if sample and sample.num_writes and (schema := _file_schema(storage, sample)) is not None:
-            return schema
-        stats = [stat for _, stat in commit_metadata[time].all_stats() if stat.path]
-        # Of base files the footer is enough, so they come before log files, and both by size.
-        for stat in sorted(stats, key=lambda s: (is_log_file_name(s.file_name), s.file_size)):
-            if stat.num_deletes and not stat.num_writes:
-                deletes.append(stat)
-            elif (schema := _file_schema(storage, stat)) is not None:
-                return schema
-    schemas = (_file_schema(storage, stat) for stat in deletes)
-    return next((schema for schema in schemas if schema is not None), None)
-
-
-def _file_schema(storage: Storage, stat: WriteStat) -> pa.Schema | None:
-    path = stat.path
-    try:
-        if is_log_file_name(stat.file_name):
-            with closing(LogFiles(storage)) as files:
-                return _log_file_schema(files.open(path), path)
-        read_schema = _FOOTER_READERS.get(posixpath.splitext(path)[1])
-        if read_schema is not None:
-            with storage.open_input(path) as file, failures_of(file):
-                return _footer_schema(read_schema(file))
-        if path.endswith(".hfile"):
-            text = read_hfile(storage.read_bytes(path), path=path).file_info.get(SCHEMA_INFO)
-            return arrow_schema(parse_schema(str(text, "utf-8"))) if text else None
-    except (StorageError, MemoryError):
-        raise  # a guess would make a failure of the storage change the columns
-    except (OSError, HudiError, pa.ArrowException, ValueError):  # ValueError: of HFiles and UTF-8
-        # Cleaned away or damaged: reading the rows says so, if the file is needed at all.
-        return None
-    return None
-
-
-def _log_file_schema(data: BytesSource, path: str) -> pa.Schema | None:
-    texts = [
-        block.schema_text
-        for block in frame_log_file(data, path=path)
-        if block.block_type in DATA_BLOCKS and not block.is_partial and block.schema_text
-    ]
-    return arrow_schema(parse_schema(texts[-1])) if texts else None
-
-
-def _footer_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the writer's Avro schema, since the file's own types say less; else these."""
-    metadata = schema.metadata or {}
-    texts = (str(metadata[key], "utf-8") for key in _AVRO_SCHEMA_KEYS if key in metadata)
-    text = next(texts, "")
-    return arrow_schema(parse_schema(text)) if text else schema.remove_metadata()

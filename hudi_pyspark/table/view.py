@@ -10,10 +10,10 @@ from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNo
 from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.config import PROPERTIES_FILE, load_table_config
 from hudi_pyspark.table.confined_storage import ConfinedStorage
+from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
 from hudi_pyspark.table.listing import DirectoryListing
-from hudi_pyspark.table.schema import newest_data_file_schema
 from hudi_pyspark.table.timeline import load_timeline
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from hudi_pyspark.format.timeline.instant_metadata import commit_metadata_of
 from hudi_pyspark.metadata_table.column_stats import (
     KnownBounds,
     bounds_of_files,
-    slices_within_bounds,
 )
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
@@ -317,17 +316,23 @@ class Layer:
         return self._table
 
 
+def bounds_of(slices, layers, commits):
+    """Bounds of the columns of slices, whose statistics are in these layers."""
+    table: Any = SimpleNamespace(commit_metadata=commits)
+    return KnownBounds(slices, table, lambda _keys: iter([layers]))
+
+
 def test_statistics_of_releases_with_other_schemas_are_put_together():
     files = [BaseFile(f"p/{n}.parquet", n, "1", 1) for n in ("old", "new")]
     slices = [FileSlice("p", file.file_id, "1", file, ()) for file in files]
     keys = [column_keys(["x"])["x"] + partition_keys({"p"})["p"] + file_key(f) for f in files]
     layers = [Layer(keys[0], ["int", "long"], 3), Layer(keys[1], ["int", "long", "date"], 7)]
-    known = KnownBounds(slices)
-    table = SimpleNamespace(
-        commit_metadata=LazyMetadata([], lambda _commit: commit_metadata_of({}))
-    )
-    metadata: Any = SimpleNamespace(find=lambda _index, _keys: [layers], table=table)
-    known.add(metadata, {"x": pa.field("x", pa.int32())})
+    known = bounds_of(slices, layers, LazyMetadata([], lambda _commit: commit_metadata_of({})))
+    fields = {"x": pa.field("x", pa.int32())}
+    assert known.may_match(parse_filter("x > 5", pa.schema(fields.values())), fields) == [
+        False,
+        True,
+    ]
     assert known.columns["x"].low.to_pylist() == [3, 7]
 
 
@@ -352,17 +357,13 @@ def test_logs_of_deletes_keep_no_slice(operation, counts, is_left_out):
     written = {"partitionToWriteStats": {"p": [stat]}, "operationType": operation}
     commit = Instant("2", Action.DELTA_COMMIT, InstantState.COMPLETED, "3")
     commits = LazyMetadata([commit], lambda _commit: commit_metadata_of(written))
-    metadata: Any = SimpleNamespace(
-        find=lambda _index, _keys: [layers],
-        table=SimpleNamespace(commit_metadata=commits),
-        bounds=None,
-    )
+    known = bounds_of(slices, layers, commits)
     fields = {"x": pa.field("x", pa.int32())}
     schema = pa.schema(fields.values())
     for text in ("x > 5", "x IS NULL", "x <> 3"):
-        within = slices_within_bounds(metadata, slices, parse_filter(text, schema), fields)
-        assert (within == []) == (is_left_out and text != "x IS NULL"), text
-    assert slices_within_bounds(metadata, slices, parse_filter("x = 3", schema), fields) == slices
+        may_match = known.may_match(parse_filter(text, schema), fields)
+        assert may_match == [not is_left_out or text == "x IS NULL"], text
+    assert known.may_match(parse_filter("x = 3", schema), fields) == [True]
 
 
 def test_column_without_any_bounds_reads_no_commit():
@@ -371,12 +372,8 @@ def test_column_without_any_bounds_reads_no_commit():
     commit = Instant("2", Action.DELTA_COMMIT, InstantState.COMPLETED, "3")
     read: list[Instant] = []
     load: Any = read.append
-    metadata: Any = SimpleNamespace(
-        find=lambda _index, _keys: [[]],
-        table=SimpleNamespace(commit_metadata=LazyMetadata([commit], load)),
-        bounds=None,
-    )
+    known = bounds_of(slices, [], LazyMetadata([commit], load))
     fields = {"x": pa.field("x", pa.int32())}
     predicate = parse_filter("x > 5", pa.schema(fields.values()))
-    assert slices_within_bounds(metadata, slices, predicate, fields) == slices
+    assert known.may_match(predicate, fields) == [True]
     assert read == []

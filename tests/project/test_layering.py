@@ -208,8 +208,6 @@ CIRCLES = {
     frozenset({"hudi_table", "report.report", "report.sections"}),
     frozenset({"inspection.inspection", "inspection.registry"}),
     frozenset({"inspection.inspection", "inspection.registry"}),
-    frozenset({"metadata_table.column_stats", "metadata_table.table"}),
-    frozenset({"table.schema", "table.view"}),
 }
 
 

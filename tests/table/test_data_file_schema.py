@@ -10,7 +10,7 @@ from pyarrow import orc
 from hudi_pyspark.errors import StorageError
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
 from hudi_pyspark.storage.remote_file import RemoteFile
-from hudi_pyspark.table.schema import newest_data_file_schema
+from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from tests.memory_storage import MemoryStorage
 from verification.damaged_tables import files_of
 

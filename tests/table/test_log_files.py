@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
-from hudi_pyspark.table import live_blocks
-from hudi_pyspark.table.live_blocks import LogFiles
+from hudi_pyspark.table import log_files
+from hudi_pyspark.table.log_files import LogFiles
 from tests.format.log.log_writer import MAGIC, write_block
 from tests.memory_storage import MemoryStorage
 
@@ -40,7 +40,7 @@ class CountingStorage(MemoryStorage):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(live_blocks, "_PIECE", 64)
+    monkeypatch.setattr(log_files, "_PIECE", 64)
 
 
 @pytest.mark.property

@@ -1,0 +1,161 @@
+"""The log files of a slice: their bytes, their blocks, and reports of damage."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
+from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.format.log.log_file import frame_log_file
+from hudi_pyspark.storage.remote_file import read_files
+from hudi_pyspark.table.live_blocks import scan_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from hudi_pyspark.format.bytes_source import BytesSource
+    from hudi_pyspark.storage import Storage
+    from hudi_pyspark.table.file_group import LogFile, OnDamage
+    from hudi_pyspark.table.live_blocks import BlockFilter
+
+_NATIVE_IN_MEMORY = 1 << 20  # bytes: larger native logs are read by columns
+_PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceBlocks:
+    """Reader of the live blocks of a slice."""
+
+    log_files: Sequence[LogFile]  # of the slice, in the order in which they apply
+    on_damage: OnDamage
+    most_bytes_in_memory: int  # larger files are read piece by piece
+
+    def read(self, storage: Storage, files: LogFiles, block_filter: BlockFilter) -> list[LogBlock]:
+        """Return the log blocks that the query sees, undecoded, in the order of their merge."""
+        scan = scan_blocks(self.framed(storage, files), block_filter)
+        if scan.corrupt_blocks:
+            places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)
+            _log.warning("skipped %d corrupt log blocks: %s", len(scan.corrupt_blocks), places)
+        # Where a file system can append, the blocks of a file that a commit names and no listing
+        # has are in the file that they were appended to.
+        for file in self.log_files:
+            is_seen = not file.is_listed and file.committed_by <= block_filter.until
+            if is_seen and file.committed_by not in scan.instants:
+                raise MissingFileError.since_commit(storage.describe(file.path), file.committed_by)
+        return list(scan.blocks)
+
+    def framed(self, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
+        """Yield all blocks of the listed files, and report what committed files have lost."""
+        listed = [file for file in self.log_files if file.is_listed]
+        is_small = sum(file.size for file in listed) <= self.most_bytes_in_memory
+        # Of a native log only some columns may be needed.
+        whole = [f for f in listed if is_small and (not f.is_native or f.size <= _NATIVE_IN_MEMORY)]
+        loaded = files.load([file.path for file in whole])
+        for file in listed:
+            data = loaded[file.path] if file.path in loaded else files.open(file.path)
+            if len(data) < file.committed_size:
+                problem = (
+                    f"the file has {len(data)} bytes, but its commit says {file.committed_size}"
+                )
+                self.on_damage.report(problem, storage.describe(file.path), len(data))
+            for block in self._framed(file, data, storage):
+                # Others were torn by a write that never committed.
+                is_committed = block.offset < file.committed_size
+                if is_committed and block.block_type is LogBlockType.CORRUPT_BLOCK:
+                    problem = "a corrupt block within what completed commits wrote"
+                    self.on_damage.report(problem, storage.describe(file.path), block.offset)
+                yield block
+
+    def _framed(self, file: LogFile, data: BytesSource, storage: Storage) -> Iterator[LogBlock]:
+        try:
+            yield from frame_log_file(data, path=file.path)
+        except CorruptLogBlockError as error:
+            if not file.is_native:
+                raise
+            # It is one block, and no writer left half of it: those of failed commits are not read.
+            self.on_damage.report(error.problem, storage.describe(file.path), error.offset)
+
+
+class LogFiles:
+    """The log files of a slice: at most one is open at a time, and one piece of it in memory."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._path = ""
+        self._file: pa.NativeFile | IO[bytes] | None = None
+        self._piece = memoryview(b"")
+        self._start = 0  # of the piece in its file
+
+    def load(self, paths: Sequence[str]) -> dict[str, BytesSource]:
+        """Read whole files into memory, in parallel where reads are requests."""
+        loaded: dict[str, BytesSource] = {}
+        try:
+            for path, content in zip(paths, read_files(self._storage, paths), strict=True):
+                loaded[path] = memoryview(content)
+        except FileNotFoundError as error:
+            lost = self._storage.describe(paths[len(loaded)])
+            raise MissingFileError.since_planning(lost) from error
+        return loaded
+
+    def open(self, path: str) -> BytesSource:
+        """Open a file that is read piece by piece, best from the start to the end."""
+        file = self._opened(path)
+        return _StoredFile(self, path, file.seek(0, os.SEEK_END))
+
+    def read(self, path: str, start: int, stop: int) -> memoryview:
+        """Read some bytes of a file; a request as long as a piece is not kept for the next one."""
+        in_piece = self._start <= start and stop <= self._start + len(self._piece)
+        if path != self._path or not in_piece:
+            file = self._opened(path)
+            file.seek(start)
+            octets = memoryview(file.read(max(stop - start, _PIECE)))
+            if stop - start >= _PIECE:
+                return octets
+            self._piece, self._start = octets, start
+        return self._piece[start - self._start : stop - self._start]
+
+    def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
+        """Open a file for random access; the caller closes it."""
+        try:
+            return self._storage.open_input(path)
+        except FileNotFoundError as error:
+            raise MissingFileError.since_planning(self._storage.describe(path)) from error
+
+    def _opened(self, path: str) -> pa.NativeFile | IO[bytes]:
+        if self._file is None or path != self._path:
+            self.close()
+            self._file = self.open_input(path)
+            self._path = path
+        return self._file
+
+    def close(self) -> None:
+        """Close the open file; a later read opens it again."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._path = None, ""
+        self._piece, self._start = memoryview(b""), 0
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredFile:
+    """A log file whose bytes are read when needed."""
+
+    files: LogFiles
+    path: str
+    size: int  # bytes when it was opened
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, span: slice, /) -> memoryview:
+        start, stop, _ = span.indices(self.size)
+        return self.files.read(self.path, start, max(start, stop))
+
+    def open(self) -> pa.NativeFile | IO[bytes]:
+        return self.files.open_input(self.path)
