@@ -27,6 +27,7 @@ from hudi_pyspark.options.read_options import (
 from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.scan import Scan, from_wheel
 from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage.second_read import read_twice
 from hudi_pyspark.storage_options import (
     CREDENTIALS_PROVIDER,
     SPARK_PREFIX,
@@ -462,7 +463,11 @@ class HudiTable:
         is_listed = options.use_metadata_table and has_files
         view = self.view.with_listing(self._metadata_listing.anew()) if is_listed else self.view
         known_mergers = registered_payloads() if mergers is None else mergers
-        return Scan.of(view, options, known_mergers, limit=limit, spark_options=spark_options)
+
+        def choose() -> Scan:
+            return Scan.of(view, options, known_mergers, limit=limit, spark_options=spark_options)
+
+        return read_twice(self.storage, choose)
 
     @cached_property
     def _metadata_listing(self) -> MetadataListing:

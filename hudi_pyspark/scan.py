@@ -27,6 +27,7 @@ from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.storage.second_read import read_twice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,8 +152,12 @@ class Scan:
         result = pa.schema([self._result.field(name) for name in names])
         if fields is not None:
             result = narrow_fields(result, fields)
-        with _collection_paused():
+
+        def tasks() -> list[ReadTask]:
             return list(self._query.tasks(self._planner, result, self._predicate))
+
+        with _collection_paused():
+            return read_twice(self.storage, tasks)
 
     def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
         """Return the tasks of `plan` in groups of about equal cost (option ``task_bytes``).

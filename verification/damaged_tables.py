@@ -180,17 +180,31 @@ def damages_of(case: str, step: int) -> Iterator[Damage]:
             Damage("cut", path, length) for length in range(first or step, len(content), step)
         )
     calls = count(1)
-    read(FailingStorage(files, 0, calls))
+    read(FailingStorage(files, 0, calls), filters_of(case))
     yield from (Damage("fail", "", call) for call in range(1, next(calls)))
 
 
-def read(storage: MemoryStorage) -> pa.Table:
-    """The rows of a snapshot query, by the metadata table if there is one; in no special order."""
+def read(storage: MemoryStorage, filters: Sequence[str] = ("",)) -> pa.Table:
+    """The rows of snapshot queries, by the metadata table if there is one; in no special order."""
     view = open_table(storage)
     if FILES in view.config.metadata_partitions:
         view = view.with_listing(MetadataListing(view))
-    scan = Scan.of(view, ReadOptions.parse({}), {})
-    return pa.Table.from_batches(scan.to_batches(threads=1), scan.schema)
+    tables = []
+    for text in filters:
+        scan = Scan.of(view, ReadOptions.parse({"filter": text} if text else {}), {})
+        tables.append(pa.Table.from_batches(scan.to_batches(threads=1), scan.schema))
+    return pa.concat_tables(tables)
+
+
+@cache
+def filters_of(case: str) -> tuple[str, ...]:
+    """Filters of the queries: those by which indexes of the metadata table are asked, too."""
+    files = MemoryStorage(files_of(case))
+    indexes = set(open_table(files).config.metadata_partitions) - {FILES}
+    if not indexes:
+        return ("",)
+    keys = sorted(read(files).column("_hoodie_record_key").to_pylist())
+    return ("", *(f"_hoodie_record_key = '{key}'" for key in (keys[0], keys[-1])))
 
 
 def _sorted_rows(table: pa.Table) -> list[str]:
@@ -200,7 +214,7 @@ def _sorted_rows(table: pa.Table) -> list[str]:
 def outcome_of(case: str, damage: Damage) -> tuple[str, str]:
     """Read a damaged table; returns the outcome, and more about it."""
     try:
-        table = read(damage.of(files_of(case)))
+        table = read(damage.of(files_of(case)), filters_of(case))
     except HudiError as error:
         return NAMED, type(error).__name__
     except StorageGone:
@@ -216,6 +230,9 @@ def outcome_of(case: str, damage: Damage) -> tuple[str, str]:
 
 def _kind_of_file(path: str) -> str:
     name = path.rpartition("/")[2]
+    _, is_metadata, inside = path.partition(".hoodie/metadata/")
+    if is_metadata:
+        return f"file of the metadata table's {inside.partition('/')[0]}"
     if ".log." in name:
         return "log file"
     return name if name == "hoodie.properties" else name.rpartition(".")[2]
@@ -223,7 +240,7 @@ def _kind_of_file(path: str) -> str:
 
 @cache
 def _good_rows(case: str) -> list[str]:
-    return _sorted_rows(read(MemoryStorage(files_of(case))))
+    return _sorted_rows(read(MemoryStorage(files_of(case)), filters_of(case)))
 
 
 def _outcomes_of(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ or a list of replaced file groups.
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -22,27 +23,70 @@ from hudi_pyspark.filter.predicate import matching
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.reading.slice_reader import changes_of_log, read, slice_blocks, slice_tables
+from hudi_pyspark.storage.second_read import may_be_whole
+from hudi_pyspark.table.file_group import OnDamage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import CdcTask, ChangeSource, cdc_schema
+from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, cdc_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from hudi_pyspark.storage import Storage
-    from hudi_pyspark.tasks import ReadTask, ScanTask
+    from hudi_pyspark.tasks import ReadSettings, ReadTask
 
 
 def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
     """Yield the rows of a file slice, or the changes that a commit made to a file group."""
-    rows = read_changes(task, storage) if isinstance(task, CdcTask) else read(task, storage)
     try:
-        yield from rows
+        yield from _rows_of(task, storage)
     except MissingFileError as error:
         lost = _lost_file(storage)
         if lost is None:
             raise
         raise lost from error
+
+
+def _rows_of(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
+    """Yield the rows of a task; where its files seem damaged, those that are left once more."""
+    if storage.is_local:
+        yield from _read(task, storage)
+        return
+    come = 0
+    try:
+        for table in _read(_refusing_damage(task), storage):
+            come += table.num_rows
+            yield table
+    except CorruptTableError as error:
+        if not may_be_whole(error, storage):
+            raise
+    else:
+        return
+    for table in _read(task, storage):
+        rest = table.slice(min(come, table.num_rows))
+        come -= table.num_rows - rest.num_rows
+        if rest.num_rows:
+            yield rest
+
+
+def _read(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
+    return read_changes(task, storage) if isinstance(task, CdcTask) else read(task, storage)
+
+
+def _refusing_damage(task: ReadTask) -> ReadTask:
+    """Return a task that skips no damage, which may be gone when it is read again."""
+    settings = replace(task.settings, on_damage=OnDamage.FAIL)
+    if settings == task.settings:
+        return task
+    if isinstance(task, ScanTask):
+        return _with_settings(task, settings)
+    before = task.before and _with_settings(task.before, settings)
+    after = task.after and _with_settings(task.after, settings)
+    return replace(task, settings=settings, before=before, after=after)
+
+
+def _with_settings(task: ScanTask, settings: ReadSettings) -> ScanTask:
+    return replace(task, shared=replace(task.shared, settings=settings))
 
 
 def _lost_file(storage: Storage) -> MissingFileError | None:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNotFoundError
+from hudi_pyspark.storage.second_read import read_twice
 from hudi_pyspark.table.commit_history import CommitHistory
 from hudi_pyspark.table.config import PROPERTIES_FILE, load_table_config
 from hudi_pyspark.table.confined_storage import ConfinedStorage
@@ -99,6 +100,10 @@ class TableView:
 
 def open_table(storage: Storage) -> TableView:
     """Read a table's properties and active timeline; else TableNotFoundError or a child."""
+    return read_twice(storage, lambda: _open_table(storage))
+
+
+def _open_table(storage: Storage) -> TableView:
     try:
         config = load_table_config(storage)
     except (FileNotFoundError, NotADirectoryError):

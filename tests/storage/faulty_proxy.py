@@ -28,6 +28,7 @@ BODIES = {"empty": b"", "html": b"<html><body>Please log in</body></html>"}  # w
 CHANGES: Mapping[str, Callable[[bytes], bytes]] = {
     "short": lambda body: body[: len(body) // 2],  # and says so
     "zeros": lambda body: bytes(len(body)),
+    "tail": lambda body: body[: len(body) // 2].ljust(len(body), b"\0"),
     "gzip": lambda body: gzip.compress(body).ljust(len(body), b"\0")[: len(body)],
 }
 FAULTS = ("503", "429", "500", "reset", "cut", "delay")

@@ -1,0 +1,38 @@
+"""Files of another machine are read once more before they count as damaged."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, TypeVar
+
+from hudi_pyspark.errors import CorruptTableError, MissingFileError, PathOutsideTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hudi_pyspark.storage.protocol import Storage
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+
+
+def may_be_whole(error: CorruptTableError, storage: Storage) -> bool:
+    """Return whether another read may succeed: the bytes on the way were damaged, not the file.
+
+    Gateways answer with pages of their own, compress what they pass on, or shorten it.
+    """
+    is_of_content = not isinstance(error, MissingFileError | PathOutsideTableError)
+    if storage.is_local or not is_of_content:
+        return False
+    _log.warning("read once more: %s", error.reason())
+    return True
+
+
+def read_twice(storage: Storage, read: Callable[[], _T]) -> _T:
+    """Read from a storage, and once more where that finds damage; good files cost nothing."""
+    try:
+        return read()
+    except CorruptTableError as error:
+        if not may_be_whole(error, storage):
+            raise
+    return read()
