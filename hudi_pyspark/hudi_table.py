@@ -395,7 +395,7 @@ class HudiTable:
         with from_wheel():
             from hudi_pyspark.report.report import Report  # noqa: PLC0415  (few need it)
 
-        return Report.of(self, compare=compare)
+        return Report.of(self.view, self.scan, self.changes, compare=compare)
 
     @property
     def inspect(self) -> Inspection:

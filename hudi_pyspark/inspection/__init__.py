@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from hudi_pyspark.inspection.call import InspectionCall
 from hudi_pyspark.inspection.inspection import Inspection
-from hudi_pyspark.inspection.registry import INSPECTION_TABLES, InspectionCall
+from hudi_pyspark.inspection.registry import INSPECTION_TABLES
 
 __all__ = ["INSPECTION_TABLES", "Inspection", "InspectionCall"]

@@ -1,30 +1,19 @@
-"""The tables about a table: name, columns and arguments of each, and calls of them by options."""
+"""The tables about a table: the method and the columns of each, by name."""
 
 from __future__ import annotations
 
-import difflib
-import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.options.option import options_of
-from hudi_pyspark.options.read_options import CATALOG_PREFIX, INSPECT, SPARK_OPTIONS, TableOptions
-from hudi_pyspark.storage_options import is_storage_option
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import pyarrow as pa
 
-    from hudi_pyspark.inspection.inspection import Inspection
     from hudi_pyspark.table.view import TableView
 
     Columns: TypeAlias = pa.Schema | Callable[[TableView], pa.Schema] | None
 
 _Method = TypeVar("_Method", bound="Callable[..., pa.Table]")
-# The option `path` is already the path of the table.
-_OTHER_NAMES = {"file": "path"}
 
 
 INSPECTION_TABLES: dict[str, tuple[Callable[..., pa.Table], Columns]] = {}
@@ -43,70 +32,3 @@ def inspection_table(columns: Columns) -> Callable[[_Method], _Method]:
         return method
 
     return register
-
-
-@dataclass(frozen=True, slots=True)
-class InspectionCall:
-    """An inspection table and its arguments, checked; small and picklable."""
-
-    name: str
-    arguments: tuple[tuple[str, str | bool | int], ...]
-
-    @classmethod
-    def parse(cls, options: Mapping[str, str]) -> InspectionCall:
-        """Parse options as Spark passes them: ``inspect`` and ``inspect.<argument>``."""
-        given = {key.lower(): value for key, value in options.items()}
-        name = given.pop(INSPECT).strip().lower()
-        if name not in INSPECTION_TABLES:
-            near = difflib.get_close_matches(name, INSPECTION_TABLES, n=1, cutoff=0.4)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise InvalidOptionError(
-                f"unknown inspection table {name!r}{hint} (known: {', '.join(INSPECTION_TABLES)})"
-            )
-        table_keys = {found.key for found in options_of(TableOptions).values()}
-        _, *parameters = inspect.signature(INSPECTION_TABLES[name][0]).parameters.values()
-        known = {parameter.name: parameter for parameter in parameters}  # without self
-        arguments: dict[str, str | bool | int] = {}
-        for key, text in given.items():
-            is_setting = is_storage_option(key) or key.startswith(CATALOG_PREFIX)
-            if key in SPARK_OPTIONS or key in table_keys or is_setting:
-                continue
-            if not key.startswith(f"{INSPECT}."):
-                raise InvalidOptionError(f"option {key} cannot be combined with {INSPECT}")
-            argument = key.removeprefix(f"{INSPECT}.")
-            parameter = known.get(_OTHER_NAMES.get(argument, argument))
-            if parameter is None:
-                accepted = ", ".join(f"{INSPECT}.{n}" for n in known) or "no argument"
-                raise InvalidOptionError(
-                    f"{name} has no argument {argument!r}; it accepts {accepted}"
-                )
-            arguments[parameter.name] = _parse_value(key, text, str(parameter.annotation))
-        missing = [n for n, p in known.items() if p.default is p.empty and n not in arguments]
-        if missing:
-            raise InvalidOptionError(f"{name} needs the option {INSPECT}.{missing[0]}")
-        return cls(name, tuple(arguments.items()))
-
-    def schema(self, inspection: Inspection) -> pa.Schema:
-        """Return the columns of the table; only ``log_records`` reads files for them."""
-        _, columns = INSPECTION_TABLES[self.name]
-        if columns is None:
-            return self.run(inspection).schema
-        return columns(inspection.view) if callable(columns) else columns
-
-    def run(self, inspection: Inspection) -> pa.Table:
-        method, _ = INSPECTION_TABLES[self.name]
-        return method(inspection, **dict(self.arguments))
-
-
-def _parse_value(key: str, text: str, annotation: str) -> str | bool | int:
-    """Convert an option's text to the type of the argument, given as written in the source."""
-    word = text.strip().lower()
-    if annotation == "bool":
-        if word not in ("true", "false"):
-            raise InvalidOptionError(f"{key} is {text!r}; give true or false")
-        return word == "true"
-    if annotation == "int":
-        if not (word.isascii() and word.isdigit()):
-            raise InvalidOptionError(f"{key} is {text!r}; give a whole number")
-        return int(word)
-    return text

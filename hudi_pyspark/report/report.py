@@ -29,12 +29,11 @@ from hudi_pyspark.report.sections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     import pyarrow as pa
 
-    from hudi_pyspark.hudi_table import HudiTable
     from hudi_pyspark.table.view import TableView
 
 _FRAME_HEIGHT = 900  # pixels, in notebooks
@@ -57,12 +56,20 @@ class Report:
 
     @classmethod
     def of(
-        cls, table: HudiTable, *, compare: str | None = None, now: datetime | None = None
+        cls,
+        view: TableView,
+        scan: Callable[..., object],
+        changes: Callable[[], object],
+        *,
+        compare: str | None = None,
+        now: datetime | None = None,
     ) -> Report:
         """Collect what is known of a table; see `HudiTable.report`.
 
         Args:
-            table: the table.
+            view: the table.
+            scan: plans a query of it, by the arguments of `HudiTable.scan`.
+            changes: plans a query of its changes.
             compare: an instant, two as ``EARLIER..LATER``, or the file of an earlier report.
             now: the present time, with its zone; by default that of this machine.
         """
@@ -73,13 +80,13 @@ class Report:
             earlier, _, later = compare.partition("..")
             parse_instant(earlier)
         now = now or local_now()
-        facts = Facts.of(table.view, now)
-        content = _content(table, facts, now)
+        facts = Facts.of(view, now)
+        content = _content(facts, reading_section(facts, scan, changes), now)
         if content_before is not None:
             content["comparison"] = _compare_contents(content_before, content)
         elif compare is not None:
-            until = later or table.last_instant
-            content["comparison"] = _compare_instants(facts.view, earlier, until, now)
+            newest = view.commits[-1].requested_time if view.commits else ""
+            content["comparison"] = _compare_instants(view, earlier, later or newest, now)
         return cls(content)
 
     @property
@@ -126,13 +133,13 @@ class Report:
         )
 
 
-def _content(table: HudiTable, facts: Facts, now: datetime) -> dict[str, Any]:
+def _content(facts: Facts, reading: dict[str, Any], now: datetime) -> dict[str, Any]:
     sections = {
         "timeline": timeline_section(facts),
         "growth": growth_section(facts),
         "storage": storage_section(facts),
         "schema": schema_section(facts),
-        "reading": reading_section(table, facts),
+        "reading": reading,
     }
     found = list(examine(facts.view, files=facts.is_listed, contents=False))
     found += [*advise(facts, sections), _unchecked(facts)]

@@ -24,7 +24,6 @@ from hudi_pyspark.table.file_groups import by_path, committed_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from hudi_pyspark.hudi_table import HudiTable
     from hudi_pyspark.inspection.commits import KnownCommit
     from hudi_pyspark.report.facts import Facts
 
@@ -349,8 +348,13 @@ def files_per_value(rows: pa.Table, order: Callable[[str], Any]) -> float | None
     return read / len(known) ** 2
 
 
-def reading_section(table: HudiTable, facts: Facts) -> dict[str, Any]:
-    """Return code that reads the table, its newest instants, and the queries that are refused."""
+def reading_section(
+    facts: Facts, scan: Callable[..., object], changes: Callable[[], object]
+) -> dict[str, Any]:
+    """Return code that reads the table, its newest instants, and the queries that are refused.
+
+    ``scan`` and ``changes`` plan queries, as the methods of `HudiTable` do.
+    """
     path = facts.view.storage.describe("")
     column = "completion_time" if facts.view.config.has_completion_times else "requested_time"
     commits = facts.commits[-_MOST_QUOTED:]
@@ -361,14 +365,14 @@ def reading_section(table: HudiTable, facts: Facts) -> dict[str, Any]:
     opened = f"table = HudiTable({quoted})"
     end = f".load({quoted})"
     queries: dict[str, Callable[[], object]] = {
-        "snapshot": table.scan,
-        "read_optimized": lambda: table.scan(query_type="read_optimized"),
-        "incremental": lambda: table.scan(begin="earliest"),
+        "snapshot": scan,
+        "read_optimized": lambda: scan(query_type="read_optimized"),
+        "incremental": lambda: scan(begin="earliest"),
     }
     if facts.view.config.cdc_enabled:
-        queries["changes"] = table.changes
+        queries["changes"] = changes
     if instants:
-        queries["time travel"] = lambda: table.scan(as_of=commits[-1]["requested_time"])
+        queries["time travel"] = lambda: scan(as_of=commits[-1]["requested_time"])
     refusals = {name: _refusal(query) for name, query in queries.items()}
     return {
         "spark": {

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta, timezone
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from hudi_pyspark.spark.connect.sql_text import UnclearError, scan_sql, unquoted
+from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

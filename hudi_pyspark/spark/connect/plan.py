@@ -36,7 +36,7 @@ from hudi_pyspark.spark.connect.expressions import (
     parts_of,
     split_name,
 )
-from hudi_pyspark.spark.connect.sql_text import UnclearError, scan_sql
+from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql
 from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from uuid import uuid4
 from pyspark.sql.connect.proto import base_pb2, relations_pb2
 
 from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql, view_definition
 from hudi_pyspark.spark.connect.plan import Needs, Walk, is_ours, keys_of, leaves_of
-from hudi_pyspark.spark.connect.sql_text import UnclearError, scan_sql, view_definition
 from hudi_pyspark.spark.hints import OPTION, ClientHints
 from hudi_pyspark.spark.optimizer import ENABLED
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudi_pyspark.spark.connect.sql_text import UnclearError, scan_sql, view_definition
+from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql, view_definition
 
 
 @pytest.mark.parametrize(
