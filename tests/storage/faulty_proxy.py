@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.loopback import running
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
     Faults = Callable[[int, "Request"], str]  # from the ordinal of the request
 
+_OF_CONNECTION = (
+    "connection",
+    "content-length",
+    "date",
+    "keep-alive",
+    "server",
+    "transfer-encoding",
+)
 NONE = ""
 BODIES = {"empty": b"", "html": b"<html><body>Please log in</body></html>"}  # without an error
 CHANGES: Mapping[str, Callable[[bytes], bytes]] = {
@@ -48,8 +56,9 @@ class Request:
         """Take a request apart."""
         url = urlsplit(target)
         query = parse_qs(url.query, keep_blank_values=True)
-        if "list-type" in query:
-            return cls("LIST", query.get("prefix", [""])[0], "continuation-token" in query)
+        if query.keys() & {"list-type", "comp"} or url.path.endswith("/o"):  # S3, Azure, GCS
+            is_next = bool(query.keys() & {"continuation-token", "marker", "pageToken"})
+            return cls("LIST", query.get("prefix", [""])[0], is_next)
         return cls(method, unquote(url.path), is_next_page=False)
 
 
@@ -104,7 +113,6 @@ def fail_between(target: str, faults: Faults) -> AbstractContextManager[FaultyPr
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: FaultyProxy
-    passed_on: ClassVar = ("Content-Type", "Content-Range", "Last-Modified", "ETag")
 
     def log_message(self, *_arguments: object) -> None:
         pass
@@ -148,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
             connection.request(self.command, self.path, headers=dict(self.headers))
             answer = connection.getresponse()
             body = answer.read()
-        headers = {n: v for n in self.passed_on if (v := answer.headers.get(n))}
+        headers = {n: v for n, v in answer.headers.items() if n.lower() not in _OF_CONNECTION}
         if self.command == "HEAD":
             headers["Content-Length"] = answer.headers.get("Content-Length", "0")
         elif fault == "cut" and body:
