@@ -852,10 +852,10 @@ def sl_consistent_resize(t):
 
 def change_version(t, to):
     """Upgrade or downgrade the table, which is written in that version from then on."""
-    number = {"SIX": 6, "EIGHT": 8, "NINE": 9}[to]
+    number = ["ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE"].index(to)
     verb = "upgrade" if number > t.tv else "downgrade"
     t.sql(f"CALL {verb}_table(table => '{{t}}', to_version => '{to}')", t.opts)
-    t.tv, t._sql, t.v6, t.v8, t.v9 = number, None, number == 6, number == 8, number == 9
+    t.tv, t._sql, t.v6, t.v8, t.v9 = number, None, number < 8, number == 8, number == 9
 
 
 @case("rg_upgraded_archived", "MOR", ("1.2.0:9",), ["downgrade", "upgrade", "archived timeline", "cleaning", "compaction"],
@@ -879,6 +879,20 @@ def rg_upgraded_archived(t):
     change_version(t, "NINE")
     t.opts = {k: v for k, v in t.opts.items() if k != PAYLOAD}
     std(t, asof=9)
+
+
+for _to in ("ZERO", "THREE"):
+    @case(f"sl_downgraded_{_to.lower()}", "MOR", ("0.15.0:6",), ["downgrade", "compaction", "deletes"],
+          f"version 6: insert, upserts, a delete, a compaction, more logs, `downgrade_table` to {_to}; time travel to every commit")
+    def _downgraded(t, to=_to):
+        t.ddl, t.part = RDDL, "region"
+        t.opts = {**event_time(t), **NO_MDT}
+        t.write(R(range(8), "base", 100), "insert")
+        t.write(R([0, 1, 2, 9], "w1", 110)); t.write(R([2, 5], "x", 120), "delete")
+        compact(t)
+        t.write(R([0, 3], "w4", 105)); t.write(R([1, 10], "w5", 130))
+        change_version(t, to)
+        std(t, asof=9)
 
 
 @case("sl_row_groups", "MOR", ("1.2.0:9",), ["many row groups", "record positions"],
