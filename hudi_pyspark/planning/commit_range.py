@@ -6,6 +6,7 @@ import fnmatch
 import logging
 import warnings
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import (
@@ -94,7 +95,7 @@ def range_slices(
             commit_range = _answerable(view, commit_range, options, reason, incomplete)
     if commit_range.full_scan:
         slices = view.file_slices(choice=choice)
-    _announce(commit_range)
+    _announce(view, commit_range)
     glob = options.incremental_path_glob
     return commit_range, [s for s in slices if matches_glob(view, slice_paths(s), glob)]
 
@@ -142,7 +143,7 @@ def _slices_at_end(
         ) from error
 
 
-def _announce(commit_range: CommitRange) -> None:
+def _announce(view: TableView, commit_range: CommitRange) -> None:
     """Log the range, and warn if the answer differs from that of the range's own files."""
     _log.info("incremental query of %s", commit_range)
     if commit_range.full_scan:
@@ -159,6 +160,29 @@ def _announce(commit_range: CommitRange) -> None:
             UserWarning,
             stacklevel=3,
         )
+    if left_out := _left_out(view, commit_range):
+        warnings.warn(
+            f"incremental query of {commit_range.bounds}: it leaves out delta commits, the last of "
+            f"them {left_out[-1]}, since the table has become COPY_ON_WRITE, as Apache Hudi does. "
+            "Begin there, or read a snapshot",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _left_out(view: TableView, commit_range: CommitRange) -> list[str]:
+    """Return the range's delta commits that do not count, since the table is COPY_ON_WRITE now."""
+    if view.config.is_merge_on_read:
+        return []
+    at = attrgetter("completion_time" if commit_range.by_completion_time else "requested_time")
+    return [
+        instant.requested_time
+        for instant in view.timeline.completed
+        if instant.action is Action.DELTA_COMMIT
+        and commit_range.begin
+        < (at(instant) or instant.requested_time)
+        <= (commit_range.end or "~")
+    ]
 
 
 def _answerable(

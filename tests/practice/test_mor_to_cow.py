@@ -1,5 +1,8 @@
 """A MERGE_ON_READ table that became COPY_ON_WRITE: the rows are those of Apache Hudi 1.2.0."""
 
+import warnings
+
+import pyarrow.compute as pc
 import pytest
 
 from hudi_pyspark import HudiTable
@@ -21,3 +24,16 @@ def test_log_files_from_before_the_change_do_not_count(table, use_metadata_table
 def test_doctor_says_that_the_log_files_do_not_count(table):
     (found,) = (f for f in table.doctor() if f.severity.value == "problem")
     assert "reads ignore the log files of 2 delta commits" in found.message
+
+
+def test_range_warns_once_of_delta_commits_that_it_leaves_out(golden_table):
+    table = HudiTable(golden_table("x_v9_cow_sl_was_mor"))
+    last = table.inspect.timeline().filter(pc.field("action") == "deltacommit").to_pylist()[-1]
+    with pytest.warns(UserWarning, match="COPY_ON_WRITE") as caught:
+        rows = table.scan(begin="earliest").to_arrow().sort_by("id")
+    (text,) = (str(warning.message) for warning in caught)
+    assert f"leaves out delta commits, the last of them {last['requested_time']}" in text
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert table.scan(begin=last["completion_time"]).to_arrow().sort_by("id").equals(rows)
+        table.scan().to_arrow()
