@@ -25,6 +25,7 @@ from hudi_pyspark.options.read_options import (
     key_of,
 )
 from hudi_pyspark.planning.stream_offsets import range_options
+from hudi_pyspark.reading.merge.outcome import MergeOutcomes
 from hudi_pyspark.scan import Scan, from_wheel
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage.second_read import read_twice
@@ -108,6 +109,7 @@ class HudiTable:
         self.path = path
         self._opened_by = spark_options  # open the same table in Spark; None for an object
         self._defaults: Mapping[str, object] = {}  # of its read options
+        self._outcomes = MergeOutcomes()  # of its file slices
         self.view: TableView = open_table(storage)
         """The timeline and files behind the table, for tools that look deeper."""
         self.storage: Storage = self.view.storage
@@ -467,7 +469,7 @@ class HudiTable:
         def choose() -> Scan:
             return Scan.of(view, options, known_mergers, limit=limit, spark_options=spark_options)
 
-        return read_twice(self.storage, choose)
+        return replace(read_twice(self.storage, choose), outcomes=self._outcomes)
 
     @cached_property
     def _metadata_listing(self) -> MetadataListing:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.options.read_options import ReadOptions
     from hudi_pyspark.planning.query import Query
+    from hudi_pyspark.reading.merge.outcome import MergeOutcomes
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
     from hudi_pyspark.tasks import ReadTask
@@ -67,6 +68,8 @@ class Scan:
     _predicate: Predicate | None = None
     _limit: int | None = None  # most rows to read
     _spark_options: Mapping[str, object] | None = None  # None if Spark cannot do the same read
+    outcomes: MergeOutcomes | None = None
+    """What merges of the table's file slices decided; None to merge anew."""
 
     @classmethod
     def of(
@@ -322,7 +325,7 @@ class Scan:
                 costs = [cost(task) for task in tasks[:100]] or [1]
                 at_once = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))
                 more = min(at_once, _MOST_MORE)
-        read = partial(read_task, storage=self.storage)
+        read = partial(read_task, storage=self.storage, outcomes=self.outcomes)
         return read_in_parallel(tasks, read, threads or usual, more)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -37,7 +37,7 @@ from hudi_pyspark.options.option import (
 )
 from hudi_pyspark.storage_options import is_storage_option
 from hudi_pyspark.table.file_group import OnDamage
-from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER
+from hudi_pyspark.table.merge_mode import DELETE_FIELD, DELETE_MARKER, MergeCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -206,6 +206,11 @@ class ReadOptions:
         "where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files",
         text("a local folder"),
         "hoodie.memory.spillable.map.path",
+    )
+    merge_cache: MergeCache = option(
+        "keep what the merge of a file slice decided, for later queries of the same "
+        "`HudiTable`; not in Spark",
+        word(MergeCache),
     )
     on_damage: OnDamage = option(
         "about a log file that lost committed records; Apache Hudi does `ignore`", word(OnDamage)

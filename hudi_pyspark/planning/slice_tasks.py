@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
+from hashlib import sha256
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_boo
 from hudi_pyspark.table.config import spelled_config
 from hudi_pyspark.table.file_group import check_readable
 from hudi_pyspark.table.live_blocks import BlockFilter
-from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
+from hudi_pyspark.table.merge_mode import MergeCache, check_supported, resolve_merge_rule
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.schema import (
     column_defaults,
@@ -123,6 +124,13 @@ def plan(
     )
     unmerged = _with_columns(common, table_schema, merges=False)
     merged = _with_columns(common, table_schema, merges=True) if has_logs else unmerged
+    # A user's merger may decide otherwise the next time.
+    is_whole = commit_range is None and context.merger is None and not from_files
+    if has_logs and options.merge_cache is MergeCache.MEMORY and is_whole:
+        columns = table_schema.serialize().to_pybytes()
+        settings = replace(common.settings, batch_rows=0)
+        basis = repr((settings, common.rule, common.schema_on_read, columns))
+        merged = replace(merged, merge_basis=sha256(basis.encode()).hexdigest())
     plans: dict[tuple[bool, int], SharedPlan] = {}
     tasks = []
     for file_slice in kept:

@@ -32,14 +32,20 @@ from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, cdc_schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from hudi_pyspark.reading.merge.outcome import MergeOutcomes
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.tasks import ReadSettings, ReadTask
 
 
-def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
-    """Yield the rows of a file slice, or the changes that a commit made to a file group."""
+def read_task(
+    task: ReadTask, storage: Storage, outcomes: MergeOutcomes | None = None
+) -> Iterator[pa.Table]:
+    """Yield the rows of a file slice, or the changes that a commit made to a file group.
+
+    ``outcomes`` are those of earlier merges; None to merge anew.
+    """
     try:
-        yield from _rows_of(task, storage)
+        yield from _rows_of(task, storage, outcomes)
     except MissingFileError as error:
         lost = _lost_file(storage)
         if lost is None:
@@ -47,14 +53,16 @@ def read_task(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
         raise lost from error
 
 
-def _rows_of(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
+def _rows_of(
+    task: ReadTask, storage: Storage, outcomes: MergeOutcomes | None
+) -> Iterator[pa.Table]:
     """Yield the rows of a task; where its files seem damaged, those that are left once more."""
     if storage.is_local:
-        yield from _read(task, storage)
+        yield from _read(task, storage, outcomes)
         return
     come = 0
     try:
-        for table in _read(_refusing_damage(task), storage):
+        for table in _read(_refusing_damage(task), storage, outcomes):
             come += table.num_rows
             yield table
     except CorruptTableError as error:
@@ -62,15 +70,17 @@ def _rows_of(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
             raise
     else:
         return
-    for table in _read(task, storage):
+    for table in _read(task, storage, outcomes):
         rest = table.slice(min(come, table.num_rows))
         come -= table.num_rows - rest.num_rows
         if rest.num_rows:
             yield rest
 
 
-def _read(task: ReadTask, storage: Storage) -> Iterator[pa.Table]:
-    return read_changes(task, storage) if isinstance(task, CdcTask) else read(task, storage)
+def _read(task: ReadTask, storage: Storage, outcomes: MergeOutcomes | None) -> Iterator[pa.Table]:
+    if isinstance(task, CdcTask):
+        return read_changes(task, storage)
+    return read(task, storage, outcomes)
 
 
 def _refusing_damage(task: ReadTask) -> ReadTask:

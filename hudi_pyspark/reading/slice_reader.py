@@ -28,8 +28,10 @@ from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.reading.merge.merge import changed_rows, merge, unmerged
+from hudi_pyspark.reading.merge.outcome import MOST_BYTES
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
-from hudi_pyspark.reading.merge.spilled_merge import load_log
+from hudi_pyspark.reading.merge.spilled_merge import LogInMemory, load_log
+from hudi_pyspark.table.file_group import PARQUET
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.filter.predicate import Predicate
+    from hudi_pyspark.reading.merge.outcome import MergeOutcome, MergeOutcomes
     from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.file_group import LogFile
@@ -58,16 +61,20 @@ class _MergeSides:
     task: ScanTask  # of the slice that both belong to
 
 
-def read(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+def read(
+    task: ScanTask, storage: Storage, outcomes: MergeOutcomes | None = None
+) -> Iterator[pa.Table]:
     """Read one file slice: tables of the task's result schema, in no promised order of rows."""
-    for table in slice_tables(task, storage):
+    for table in slice_tables(task, storage, outcomes):
         rows = matching(task.predicate, task.partition.show(table))
         if task.shared.commit_range is not None:
             rows = rows.filter(pa.array(_is_written(task.shared.commit_range, rows)))
         yield rows.select(task.shared.result.names)
 
 
-def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+def slice_tables(
+    task: ScanTask, storage: Storage, outcomes: MergeOutcomes | None = None
+) -> Iterator[pa.Table]:
     """Read the rows of a slice, with the columns that the task works on.
 
     The record key column may be missing, and rows for which the task's predicate is not true may be
@@ -83,7 +90,7 @@ def slice_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     elif task.settings.skip_merge:
         yield from _unmerged_tables(task, storage)
     else:
-        yield from _merged_tables(task, storage)
+        yield from _merged_tables(task, storage, outcomes)
 
 
 def changes_of_log(
@@ -108,7 +115,19 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         yield from unmerged(base, log, batch_rows=task.settings.batch_rows)
 
 
-def _merged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
+def _merged_tables(
+    task: ScanTask, storage: Storage, outcomes: MergeOutcomes | None
+) -> Iterator[pa.Table]:
+    shared, base = task.shared, task.file_slice.base_file
+    is_plain = base is not None and base.path.endswith(PARQUET) and not base.bootstrap_source
+    if not (is_plain and shared.merge_basis):
+        outcomes = None
+    key = task.file_slice, task.partition, shared.merge_basis, shared.block_filter
+    wanted = _wanted_columns(task)
+    known = outcomes.find(key, wanted) if outcomes is not None else None
+    if known is not None:
+        yield from _known_tables(task, storage, wanted, known)
+        return
     sides = _load_sides(task, storage)
     shared = sides.task.shared
     merge_pass = partial(
@@ -120,7 +139,35 @@ def _merged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
         # the range's files, where they could beat a record of the range.
         merge_pass = partial(merge_pass, takes_part=partial(_is_written, shared.commit_range))
     with closing(sides.log) as log:
+        # Not what a filter on record keys has narrowed, nor what is merged in several passes.
+        is_one_pass = isinstance(log, LogInMemory) and log.records.nbytes <= MOST_BYTES
+        if outcomes is not None and is_one_pass and task.shared.record_keys is None:
+            merge_pass = partial(merge_pass, keep=partial(outcomes.keep, key, wanted))
         yield from log.merge(sides.base, merge_pass)
+
+
+def _wanted_columns(task: ScanTask) -> pa.Schema:
+    """Return the working columns that the answer or the filter has."""
+    names = {*task.shared.result.names, *top_level_columns(task.predicate, task.working)}
+    # Columns that differ in case alone stay together: a file may have one of them.
+    lower = {name.lower() for name in names}
+    return pa.schema(field for field in task.working if field.name.lower() in lower)
+
+
+def _known_tables(
+    task: ScanTask, storage: Storage, wanted: pa.Schema, known: MergeOutcome
+) -> Iterator[pa.Table]:
+    """Read the base rows that are left as of a slice without log files, and the other records."""
+    if not wanted.names:
+        count = len(known.dropped) - int(known.dropped.sum()) + known.count
+        whole = pa.table([pa.nulls(count)], schema=pa.schema([_ONLY_NULLS]))
+    else:
+        shared = replace(task.shared, working=wanted, key_fields=())
+        bare = replace(task, shared=shared, file_slice=replace(task.file_slice, log_files=()))
+        yield from read_base_rows(bare, storage, task.predicate, known.dropped)
+        whole = known.records
+    for batch in whole.to_batches(task.settings.batch_rows):
+        yield pa.Table.from_batches([batch])
 
 
 def _load_sides(task: ScanTask, storage: Storage) -> _MergeSides:
@@ -190,12 +237,11 @@ def _may_use_positions(task: ScanTask) -> bool:
 
 def _needs_no_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     """Decide, by the headers of the log blocks, whether record keys need not be read."""
-    wanted = [*task.shared.result.names, *top_level_columns(task.predicate, task.working)]
     return (
         bool(blocks)
         and task.shared.merger is None
         and task.shared.record_keys is None
-        and RECORD_KEY_COLUMN not in wanted
+        and RECORD_KEY_COLUMN not in _wanted_columns(task).names
         and _has_positions(task, blocks, all)
     )
 
@@ -240,7 +286,10 @@ def _memory(settings: ReadSettings) -> MemoryLimits:
 
 
 def read_base_rows(
-    task: ScanTask, storage: Storage, predicate: Predicate | None = None
+    task: ScanTask,
+    storage: Storage,
+    predicate: Predicate | None = None,
+    dropped: Mask | None = None,
 ) -> Iterator[pa.Table]:
     """Read a task's base rows in file order; a predicate leaves out row groups and pages."""
     base = task.file_slice.base_file
@@ -250,7 +299,7 @@ def read_base_rows(
     stored = stored_columns(shared.schema_on_read, task.stored_columns, base.instant_time)
     filterable = {name: stored[name] for name in stored if task.partition.is_as_stored(name)}
     row_groups = RowGroupFilter(
-        predicate, task.working, filterable, shared.record_keys, _part_to_read(task)
+        predicate, task.working, filterable, shared.record_keys, _part_to_read(task), dropped
     )
     keys = keys_array(shared.record_keys)
     read = partial(

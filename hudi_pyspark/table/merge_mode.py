@@ -51,6 +51,13 @@ class RecordMergeMode(enum.Enum):
     CUSTOM = "CUSTOM"
 
 
+class MergeCache(enum.Enum):
+    """Option ``merge_cache``: where the outcomes of merges are kept."""
+
+    MEMORY = "memory"
+    OFF = "off"
+
+
 _MODE_OF_PAYLOAD = {
     "DefaultHoodieRecordPayload": RecordMergeMode.EVENT_TIME_ORDERING,
     "EventTimeAvroPayload": RecordMergeMode.EVENT_TIME_ORDERING,

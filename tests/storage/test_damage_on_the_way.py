@@ -148,9 +148,9 @@ def test_rows_that_have_come_do_not_come_again(s3, monkeypatch):
     for come in range(len(expected)):
         failing = iter([True])
 
-        def read(task, storage, come=come, failing=failing):
+        def read(task, storage, outcomes, come=come, failing=failing):
             fails = next(failing, False)
-            yield from itertools.islice(whole(task, storage), come if fails else None)
+            yield from itertools.islice(whole(task, storage, outcomes), come if fails else None)
             if fails:
                 raise CorruptBaseFileError("f.parquet", "a page is damaged")
 

@@ -35,16 +35,25 @@ _BATCH_ROWS = 1 << 14
 
 
 def read_keyed_rows(
-    file: PagedFile, group: int, columns: Sequence[str], keys: pa.Array
+    file: PagedFile,
+    group: int,
+    columns: Sequence[str],
+    keys: pa.Array,
+    dropped: Mask | None = None,
 ) -> pa.Table | None:
     """Read the rows of a row group that have some record keys, in the file's own types and order.
 
+    Args:
+        file: that has the row group.
+        group: ordinal of the row group.
+        columns: names in the file, with or without the record key.
+        keys: of the wanted rows.
+        dropped: rows that are left out, by ordinal in the row group; None for none.
+
     Returns:
         The rows, maybe none; among them may be rows with other keys. None where the row group is to
-            be
-        read whole: that is not slower (`benchmarks/page_reads.py`), or the file has no usable index
-            of
-        its pages.
+        be read whole: that is not slower (`benchmarks/page_reads.py`), or the file has no usable
+        index of its pages.
     """
     metadata = file.parquet.metadata
     row_group = metadata.row_group(group)
@@ -58,6 +67,9 @@ def read_keyed_rows(
         return None
     file.prefetch([group], [RECORD_KEY_COLUMN])
     rows, found = _find_rows(file.parquet, group, keys)
+    if dropped is not None:
+        is_kept = ~dropped[rows]
+        rows, found = rows[is_kept], found.filter(pa.array(is_kept))
     if not len(rows):
         return file.parquet.schema_arrow.empty_table().select(columns)
     try:

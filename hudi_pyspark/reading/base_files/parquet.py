@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,10 +23,12 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
     from hudi_pyspark.storage import Storage
 
 _BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
+_NONE = np.empty(0, np.bool_)
 _log = logging.getLogger(__name__)
 _MOST_BYTES = 64 << 20  # of a table, by the average size of its rows in the footer
 
@@ -70,6 +73,7 @@ def read_parquet_file(
                 leaves=leaves,
                 batch_rows=_rows_at_once(parquet.metadata, groups, leaves, batch_rows),
                 keys=keys_as_stored(keys, parquet.schema_arrow),
+                masks=row_groups.dropped_in(parquet.metadata),
             ):
                 # Rows that were picked from pages have all nested fields, others the chosen ones.
                 target = narrow_fields(pa.schema([schema.field(n) for n in wanted]), table.schema)
@@ -114,20 +118,37 @@ def _read_row_groups(
     leaves: Sequence[str],
     batch_rows: int,
     keys: pa.Array | None,
+    masks: Sequence[Mask],
 ) -> Iterator[pa.Table]:
     """Read columns, of whose leaves some are wanted, in file order; other keys may be missing.
+
+    Rows of the masks, one for each row group of the file, are left out; [] for none.
 
     What is fetched for a read stays in memory as long as that: so from another machine, the columns
     of one row group at a time.
     """
     one_by_one = keys is not None or file.is_remote
     for at_once in [[group] for group in groups] if one_by_one else [groups] if groups else []:
-        picked = None if keys is None else read_keyed_rows(file, at_once[0], columns, keys)
+        picked = None
+        if keys is not None:
+            mask = masks[at_once[0]] if masks else None
+            picked = read_keyed_rows(file, at_once[0], columns, keys, mask)
         if picked is None:
-            yield from _stream(file, at_once, leaves, batch_rows)
+            begin = 0
+            dropped = np.concatenate([masks[group] for group in at_once]) if masks else _NONE
+            for table in _stream(file, at_once, leaves, batch_rows):
+                mask = dropped[begin : begin + table.num_rows]
+                begin += table.num_rows
+                yield _without(table, mask) if mask.any() else table
             continue
         for start in range(0, picked.num_rows, batch_rows):
             yield picked.slice(start, batch_rows)
+
+
+def _without(table: pa.Table, dropped: Mask) -> pa.Table:
+    if not table.num_columns:  # then Arrow's filter loses the number of rows
+        return table.slice(0, table.num_rows - int(dropped.sum()))
+    return table.filter(pa.array(~dropped))
 
 
 def _stream(

@@ -11,6 +11,7 @@ from math import isnan
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
+    from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.filter.predicate import Predicate
 
 _BLOOM_FILTER = b"org.apache.hudi.bloomfilter"
@@ -42,6 +44,7 @@ class RowGroupFilter:
     stored_names: Mapping[str, str] | None = None
     record_keys: tuple[str, ...] | None = None  # rows with other keys are not wanted; None for all
     byte_range: tuple[int, int] | None = None  # begin and end of a part of the file; None for all
+    dropped: Mask | None = None  # by row number: rows that are not wanted either; None for none
 
     def choose(
         self,
@@ -93,6 +96,15 @@ class RowGroupFilter:
             return bounds
 
         return [g for g in groups if may_match(predicate, partial(bounds_of, group=g))], keys
+
+    def dropped_in(self, metadata: pq.FileMetaData) -> list[Mask]:
+        """Return the rows of each row group that are not wanted; [] if there are none."""
+        if self.dropped is None:
+            return []
+        if len(self.dropped) != metadata.num_rows:
+            raise pa.ArrowInvalid("the file has other rows than when it was merged")
+        counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        return np.split(self.dropped, np.cumsum(counts)[:-1])
 
     def _keys_in(self, metadata: pq.FileMetaData) -> Sequence[str] | None:
         """Return the wanted record keys that may be in a file, by its footer; None for any."""

@@ -46,13 +46,19 @@ def merge(
     batch_rows: int,
     merger: PayloadMerger | None = None,
     takes_part: RowFilter | None = None,
+    keep: Callable[[Mask, list[pa.Table]], None] | None = None,
 ) -> Iterator[pa.Table]:
     """Merge a slice: the rows left of each base table, then the log rows that met no base row.
 
     Base tables have the log records' schema and come in file order, one at a time. Rows that
     ``takes_part`` excludes are left out, but count where log records name row positions.
+
+    Where the winner is always one whole record, and all rows take part, ``keep`` is called at the
+    end with the base rows that were dropped, by row number, and the log rows that stay.
     """
+    dropped: list[Mask] = []  # per base table
     if rule.folds_base_rows:
+        keep = None
         touched: list[LogRecords] = []
         yield from _split_off_touched(base, log, rule, touched, takes_part)
         winners = fold_log(
@@ -63,19 +69,25 @@ def merge(
         winners = fold_log(log, rule, merger)
         matcher = BaseRowMatcher(winners, takes_part)
         if winners_take_values(log, rule):
+            keep = None
             merge_pair = pair_merge(rule, log.column_sets, merger)
             yield from _merge_pairs(base, matcher, merge_pair, rule)
             left = matcher.unmet_rows
         else:
-            left = yield from _merge_whole_records(base, matcher, rule)
+            left = yield from _merge_whole_records(base, matcher, rule, dropped)
     # In log order, and never all at once, since a slice may have gigabytes.
     is_left = np.zeros(winners.rows.num_rows, np.bool_)
     is_left[left] = True
+    kept: list[pa.Table] = []
     for start in range(0, len(is_left), batch_rows):
         mask = pa.array(is_left[start : start + batch_rows])
         table = winners.rows.slice(start, batch_rows).filter(mask).combine_chunks()
         if table.num_rows:
+            if keep is not None:
+                kept.append(table)
             yield table
+    if keep is not None:
+        keep(np.concatenate([np.empty(0, np.bool_), *dropped]), kept)
 
 
 def changed_rows(
@@ -132,7 +144,7 @@ def _split_off_touched(
 
 
 def _merge_whole_records(
-    base: Iterable[pa.Table], matcher: BaseRowMatcher, rule: MergeRule
+    base: Iterable[pa.Table], matcher: BaseRowMatcher, rule: MergeRule, dropped: list[Mask]
 ) -> Generator[pa.Table, None, Rows]:
     """Run the second phase where either the base row or the log record stays as it is.
 
@@ -144,7 +156,10 @@ def _merge_whole_records(
         match = matcher.match(table)
         base_wins = _base_wins(match, winners, rule)
         is_left[match.winners[base_wins]] = False
-        yield _without(match.table, match.rows[~base_wins])
+        rows = match.rows[~base_wins]
+        dropped.append(np.zeros(match.table.num_rows, np.bool_))
+        dropped[-1][rows] = True
+        yield _without(match.table, rows)
     return winners.row[is_left]
 
 
