@@ -130,11 +130,12 @@ index-combinations: $(VENV)/.group-test ## prove that indexes lose no rows (COUN
 index-combinations: COUNT = 100000
 
 # Over Spark Connect, and with the optimizer's rule in a classic session: MODE=classic.
-random-plans: $(VENV)/.group-test ## prove that narrowed queries lose no rows (COUNT=2000 SEED=1 MODE=connect)
+random-plans: $(VENV)/.group-test ## prove that narrowed queries lose no rows (COUNT=2000 SEED=1 MODE=connect TABLES=ends)
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTHON) -m verification.random_plans \
-		--mode $(MODE) --seed $(SEED) --count $(COUNT)
+		--mode $(MODE) --tables $(TABLES) --seed $(SEED) --count $(COUNT)
 
 random-plans: COUNT = 2000
+TABLES ?= golden
 MODE ?= connect
 
 # PySpark 3.5, for which Apache Hudi has bundles, and PySpark 4 need an environment each.

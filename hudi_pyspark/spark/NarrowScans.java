@@ -41,7 +41,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
-import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.connector.expressions.FieldReference;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
@@ -76,6 +75,7 @@ import scala.Function1;
 import scala.Option;
 import scala.Product;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractPartialFunction;
 
 /**
@@ -104,7 +104,6 @@ public class NarrowScans extends Rule {
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
   private static final String EXPLAINED = "\0hudi-py\0";
-  private static final long DAYS_1900 = -25_566; // since the epoch: 1900-01-02
   private static final int MOST_SCANS = 100; // that are kept for each DataFrame
   private static final int MOST_KEYS = 10000; // of a join, which filter a scan
   private static final String[] COMPARISONS = {
@@ -285,7 +284,7 @@ public class NarrowScans extends Rule {
     ArrayList attributes = new ArrayList();
     ArrayList fields = new ArrayList();
     choose(CollectionConverters.asJava(relation.output()), stored, needed, attributes, fields);
-    String filters = filtersOf(conditions);
+    String filters = (String) exactly(new Translation(conditions));
     boolean isFirst = plannedOf(relation.scan()) == null;
     PythonDataSourceV2 source = isFirst ? sourceOf(scan) : (PythonDataSourceV2) get(scan, "ds");
     if (isFirst ? source != null : stored.apply(0).metadata().contains(PINNED)) {
@@ -687,8 +686,7 @@ public class NarrowScans extends Rule {
         Planned chosen = planned;
         for (int i = 0; i < predicates.length; i++) {
           boolean isShort = predicates[i].children().length <= MOST_KEYS;
-          Option filter = isShort ? PredicateUtils.toV1(predicates[i]) : Option.empty();
-          String text = filter.isDefined() ? textOf(filter.get()) : null;
+          String text = isShort ? (String) exactly(new Translation(predicates[i])) : null;
           chosen = text == null || text.indexOf('\n') >= 0 ? chosen : chosen.where(text);
         }
         filtered = chosen;
@@ -774,6 +772,33 @@ public class NarrowScans extends Rule {
       return (LogicalPlan) method.invoke(relation, arguments);
     }
     throw new IllegalStateException(relation.getClass() + " has no copy");
+  }
+
+  /**
+   * What a function returns where dates and times are java.time's. Those of java.sql, the default,
+   * count in the calendar of Julius Caesar before 1582, and in local mean time before 1900.
+   */
+  private static Object exactly(AbstractFunction0 function) {
+    SQLConf exact = SQLConf.get().clone();
+    exact.setConfString("spark.sql.datetime.java8API.enabled", "true");
+    return SQLConf.withExistingConf(exact, function);
+  }
+
+  /** The texts of catalyst conditions, or the text of a predicate of a join. */
+  private static class Translation extends AbstractFunction0 {
+    private final Object of;
+
+    Translation(Object of) {
+      this.of = of;
+    }
+
+    public Object apply() {
+      if (of instanceof List) {
+        return filtersOf((List) of);
+      }
+      Option filter = PredicateUtils.toV1((Predicate) of);
+      return filter.isDefined() ? textOf(filter.get()) : null;
+    }
   }
 
   /** Conditions as texts of filters, one on each line, without those that have no such text. */
@@ -894,19 +919,6 @@ public class NarrowScans extends Rule {
     }
     if (value instanceof Number || value instanceof Boolean) {
       return value.toString();
-    }
-    // Old classes of Java count in the calendar of Julius Caesar before 1582, and in local mean
-    // time
-    // before 1900: there the days and microseconds that Spark compares are not always known.
-    if (value instanceof java.sql.Date) {
-      int days = DateTimeUtils.fromJavaDate((java.sql.Date) value);
-      value = days < DAYS_1900 ? null : java.time.LocalDate.ofEpochDay(days);
-    }
-    if (value instanceof java.sql.Timestamp) {
-      long micros = DateTimeUtils.fromJavaTimestamp((java.sql.Timestamp) value);
-      java.time.Instant instant =
-          java.time.Instant.EPOCH.plus(micros, java.time.temporal.ChronoUnit.MICROS);
-      value = micros < DAYS_1900 * 86_400_000_000L ? null : instant;
     }
     if (value instanceof java.time.LocalDate) {
       return inCalendar("DATE", value, (java.time.LocalDate) value);

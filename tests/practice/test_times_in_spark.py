@@ -94,6 +94,21 @@ def test_registered_sessions_find_the_rows(ruled, paths, name):
     assert {c: found(frame, c) for c in QUERIES[name]} == QUERIES[name]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata"])
+def test_registered_sessions_push_the_days_and_microseconds_that_spark_compares(ruled, paths, zone):
+    ruled.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        frame = load(ruled, paths["legacy"])
+        for condition in QUERIES["legacy"]:
+            narrow = frame.where(condition)
+            literal = condition.split("'")[1].replace(" ", "T")
+            if not condition.startswith("s."):  # a field of a struct is left to Spark
+                assert f"'{literal}" in hudi_pyspark.explain(narrow), condition
+            assert found(frame, condition) == QUERIES["legacy"][condition]
+    finally:
+        ruled.conf.set("spark.sql.session.timeZone", "UTC")
+
+
 @pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
 def test_values_in_the_legacy_calendar_are_those_that_were_written(
     spark, request, paths, is_registered

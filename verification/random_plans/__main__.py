@@ -6,6 +6,9 @@ A query is made twice from the same seed: in a session that calls `hudi_pyspark.
 tables, and in one of Spark alone, over Parquet files with their rows. Both must give the same rows
 or the same error; only an error of a value, in a row that another condition leaves out, may be
 missing. ``--reference source`` reads the tables on both sides.
+
+``--tables ends`` takes the tables whose values are the ends of their types, and has more modes; see
+`ends`. A plan that differs is printed with its seed: ``--seed SEED --count 1`` asks it again.
 """
 
 from __future__ import annotations
@@ -167,10 +170,33 @@ def _sessions(mode: str, port: str, stack: ExitStack) -> tuple[SparkSession, Spa
     return sessions[0], sessions[1]
 
 
+def _compare_ends(mode: str, port: str, folder: Path, seeds: range, stack: ExitStack) -> int:
+    """Compare plans on the tables of ends; return how many differ."""
+    from verification.random_plans import ends
+
+    ends.unpack(folder)
+    if mode in ("duckdb", "polars"):
+        return ends.report(ends.compare_engine(mode, folder, seeds))
+    one, other = _sessions(mode, port, stack)
+    if mode == "filter":
+        return ends.report(ends.compare_filters(other, folder, seeds))
+    if mode != "plain":
+        hudi_pyspark.register(one)
+    narrowed = ends.SparkSide(one, folder, is_copy=False)
+    plain = ends.SparkSide(other, folder, is_copy=True)
+    if mode == "plain":
+        from hudi_pyspark.spark.datasource import HudiDataSource
+
+        one.dataSource.register(HudiDataSource)
+    return ends.report(ends.compare_in_spark(narrowed, plain, seeds, sys.stderr))
+
+
 def main() -> None:
     """Run as described above; the exit code is 1 if an answer differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mode", choices=["connect", "classic"], default="connect")
+    modes = ["connect", "classic", "plain", "filter", "duckdb", "polars"]
+    parser.add_argument("--mode", choices=modes, default="connect")
+    parser.add_argument("--tables", choices=["golden", "ends"], default="golden")
     parser.add_argument("--reference", choices=["copy", "source"], default="copy")
     parser.add_argument("--port", default="", help="of a Connect server that runs already")
     parser.add_argument("--seed", type=int, default=1)
@@ -180,6 +206,11 @@ def main() -> None:
     set_spark_environment()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if chosen.tables == "ends":
+            seeds = range(chosen.seed, chosen.seed + chosen.count)
+            count = _compare_ends(chosen.mode, chosen.port, folder, seeds, stack)
+            print(f"ANSWERS {chosen.mode}: {len(seeds)} plans, {count} different")
+            sys.exit(bool(count))
         one, other = _sessions(chosen.mode, chosen.port, stack)
         tables = _tables(other, folder)
         hudi_pyspark.register(one)

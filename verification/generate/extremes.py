@@ -1,0 +1,93 @@
+"""Have Apache Hudi write the tables of `verification/random_plans/extremes.zip`.
+
+    PYTHONPATH=. python verification/generate/extremes.py hudi-spark3.5-bundle_2.12-1.2.0.jar
+
+It runs beside PySpark 3.5. The rows are those of `verification.random_plans.extremes`: a copy of
+them in Parquet is in the same archive, so that no reader of tables decides what is expected.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from verification.random_plans.extremes import rows
+
+_OPTIONS = {
+    "hoodie.datasource.write.recordkey.field": "k",
+    "hoodie.datasource.write.precombine.field": "ordering",
+    "hoodie.datasource.write.partitionpath.field": "part",
+    "hoodie.datasource.write.hive_style_partitioning": "true",
+    "hoodie.metadata.index.column.stats.enable": "true",
+    "hoodie.metadata.record.index.enable": "true",
+    "hoodie.compact.inline": "false",
+    "hoodie.parquet.max.file.size": "60000",
+    "hoodie.parquet.small.file.limit": "0",
+    "hoodie.bulkinsert.shuffle.parallelism": "2",
+    "hoodie.upsert.shuffle.parallelism": "2",
+}
+
+
+def main() -> None:
+    """Write a table of each type, and the archive."""
+    os.environ["TZ"] = "UTC"
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.jars", sys.argv[1])
+        .config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
+        .config("spark.kryo.registrator", "org.apache.spark.HoodieSparkKryoRegistrar")
+        .config("spark.sql.extensions", "org.apache.spark.sql.hudi.HoodieSparkSessionExtension")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
+        .config("spark.sql.avro.datetimeRebaseModeInWrite", "CORRECTED")
+        .config("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
+        .config("spark.sql.avro.datetimeRebaseModeInRead", "CORRECTED")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    final = rows()
+    # Half of the rows have other values at first; a few more are deleted in the end.
+    first = rows(seed=2, count=final.num_rows + 8)
+    parts = pa.concat_arrays([final["part"].combine_chunks(), first["part"][-8:].combine_chunks()])
+    first = first.set_column(first.schema.get_field_index("part"), "part", parts)
+    chosen = sorted(random.Random(3).sample(range(final.num_rows), final.num_rows // 2))
+    others = [number for number in range(final.num_rows) if number not in set(chosen)]
+    deleted = list(range(final.num_rows, first.num_rows))
+    begin = pa.concat_tables([first.take(chosen + deleted), final.take(others)])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        steps = {"begin": begin, "update": final.take(chosen), "delete": first.take(deleted)}
+        for step, table in steps.items():
+            pq.write_table(table, folder / f"{step}.parquet")
+        for kind in ("cow", "mor"):
+            options = _OPTIONS | {"hoodie.table.name": kind}
+            options["hoodie.datasource.write.table.type"] = (
+                "COPY_ON_WRITE" if kind == "cow" else "MERGE_ON_READ"
+            )
+            for step, operation in (("begin", "bulk_insert"), ("update", "upsert"), ("delete",) * 2):
+                frame = spark.read.parquet(str(folder / f"{step}.parquet"))
+                writer = frame.write.format("hudi").options(**options)
+                writer.option("hoodie.datasource.write.operation", operation).mode("append").save(
+                    str(folder / kind)
+                )
+        pq.write_table(final, folder / "rows.parquet")
+        target = Path(__file__).parents[1] / "random_plans" / "extremes.zip"
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            for path in sorted(folder.rglob("*")):
+                top = path.relative_to(folder).parts[0]
+                is_one = top in ("cow", "mor", "rows.parquet") and path.suffix != ".crc"
+                if path.is_file() and is_one:
+                    archive.write(path, path.relative_to(folder))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
