@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -265,6 +266,7 @@ def compare_filters(spark: SparkSession, folder: Path, seeds: range) -> Iterator
         if not texts:
             continue
         masks = ", ".join(f"({text}) IS TRUE" for text in texts.values())
+        print(f"filter: up to seed {begin}", file=sys.stderr, flush=True)
         rows = spark.sql(f"SELECT k, array({masks}) FROM copy").collect()
         for number, (seed, text) in enumerate(texts.items()):
             wanted = sorted(key for key, mask in rows if mask[number])
@@ -299,6 +301,8 @@ def compare_engine(engine: str, folder: Path, seeds: range) -> Iterator[dict[str
                 answers.append(ask(source, condition))
             except Exception as error:  # noqa: BLE001, PERF203  (of both sides, or a difference)
                 answers.append(f"{type(error).__name__} {error}"[:300])
+        if seed % 100 == 0:
+            print(f"{engine}: up to seed {seed}", file=sys.stderr, flush=True)
         if answers[0] != answers[1]:
             yield {"seed": seed, "query": text, "found": answers[0], "wanted": answers[1]}
 
