@@ -5,7 +5,7 @@ Hudi compares ordering values in Java; here they become Arrow arrays whose own o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -146,6 +146,42 @@ class Records:
     def take(self, indices: Rows) -> Records:
         rows = self.rows.take(pa.array(indices))
         return Records(rows, self.has_row[indices], self.marks.take(indices))
+
+    def choose(
+        self,
+        newer: Records,
+        newer_wins: Mask,
+        filled: Mapping[str, Mask],
+        ordering_fields: Sequence[str],
+    ) -> Records:
+        """Return the winner of each pair, with its marks, and some columns of the loser.
+
+        Args:
+            newer: the other record of each pair; all arrays have one entry per pair.
+            newer_wins: whether the newer record wins.
+            filled: column to the pairs in which the winner takes the loser's value.
+            ordering_fields: where their columns are filled, the ordering value is the loser's, too.
+        """
+        pairs = Records.concat([self, newer])
+        count = len(self)
+        winner = np.arange(count) + count * newer_wins
+        loser = np.arange(count) + count * ~newer_wins
+        chosen = pairs.take(winner)
+        sources = {name: pa.array(np.where(mask, loser, winner)) for name, mask in filled.items()}
+        rows = chosen.rows
+        columns = {name: rows.column(name) for name in rows.schema.names}
+        for name, source in sources.items():
+            columns[name] = pairs.rows.column(name).take(source)
+        ordering = list(chosen.marks.ordering.fields)
+        for number, name in enumerate(ordering_fields):
+            column = name.partition(".")[0]
+            if column in sources:
+                ordering[number] = pairs.marks.ordering.fields[number].take(sources[column])
+        return Records(
+            pa.Table.from_arrays([*columns.values()], schema=rows.schema),
+            chosen.has_row,
+            replace(chosen.marks, ordering=OrderingValues(tuple(ordering), count)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import UnsupportedMergeError
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
-from hudi_pyspark.reading.merge.payload import decide, merge_pairs
+from hudi_pyspark.reading.merge.custom_merger import merge_by_function
+from hudi_pyspark.reading.merge.payload import decide
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def winners_take_values(log: LogRecords, rule: MergeRule) -> bool:
 def pair_merge(rule: MergeRule, sets: ColumnSets, merger: PayloadMerger | None) -> PairMerge:
     """Return the function that merges older and newer records by a table's rule."""
     if merger is not None:
-        return lambda older, newer: merge_pairs(merger, older, newer, rule)
+        return lambda older, newer: merge_by_function(merger, older, newer, rule)
     return lambda older, newer: decide(older, newer, rule, sets).apply(older, newer)
 
 

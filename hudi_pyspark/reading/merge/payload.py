@@ -2,8 +2,7 @@
 
 Each takes the older and the newer record of some keys, pair by pair, and decides. Names are those
 of Apache Hudi's payload classes, whose method ``combineAndGetUpdateValue`` the functions follow.
-Functions named `fill_*` add to a decision on whole records, column by column, the pairs in which
-the winner takes the loser's value. A delete on either side takes and gives nothing.
+What a decision consists of is in `decision.py`.
 
 Who beats whom, from the strongest rule to the weakest:
 
@@ -23,7 +22,7 @@ delete keeps its values, since its ordering value still counts against the base 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,12 +30,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of, as_one_array, is_null, is_true
-from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
+from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.records import (
     OrderingValues,
     Records,
     comparable_ordering,
     ordering_field,
+)
+from hudi_pyspark.reading.merge.decision import (
+    DEBEZIUM_UNAVAILABLE,
+    Decision,
+    equals_marker,
+    fill_by_mode,
+    fill_missing_columns,
 )
 from hudi_pyspark.table.merge_mode import (
     DMS_OPERATION_FIELD,
@@ -45,138 +51,16 @@ from hudi_pyspark.table.merge_mode import (
     POSTGRES_LSN_FIELD,
     RecordMergeMode,
 )
-from hudi_pyspark.table.meta_columns import DELETED_COLUMN, META_COLUMNS
+from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from hudi_pyspark.columns.arrays import Mask
-    from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.reading.log_records.records import ColumnSets, SetNumbers
+    from hudi_pyspark.reading.log_records.records import ColumnSets
     from hudi_pyspark.table.merge_mode import MergeRule
 
-    Decide = Callable[[Records, Records, MergeRule], "Decision"]
-
-UNAVAILABLE_VALUE = "hoodie.write.partial.update.unavailable.value"
-DEBEZIUM_UNAVAILABLE = "__debezium_unavailable_value"
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The winners of some pairs of records; all arrays have one entry per pair."""
-
-    newer_wins: Mask
-    filled: Mapping[str, Mask]  # column to the pairs in which the winner takes the loser's value
-    is_delete: Mask  # the merged record is a delete
-    columns: SetNumbers  # set of columns that the merged record has
-    without_row: Mask | None = None  # the merged record is a delete that keeps no row; None: none
-    ordering_fields: tuple[str, ...] = ()  # where filled, the ordering value is the loser's too
-
-    @classmethod
-    def pick(cls, older: Records, newer: Records, newer_wins: Mask) -> Decision:
-        """Decide for whole records: the winner takes nothing from the loser."""
-        return cls(
-            newer_wins=newer_wins,
-            filled={},
-            is_delete=np.where(newer_wins, newer.marks.is_delete, older.marks.is_delete),
-            columns=np.where(newer_wins, newer.marks.columns, older.marks.columns),
-        )
-
-    def fill(self, names: Iterable[str], mask_of: Callable[[str], Mask]) -> Decision:
-        """Return the decision where the winner takes columns from the loser, in masked pairs."""
-        masks = ((name, mask_of(name)) for name in names)
-        return replace(self, filled={name: mask for name, mask in masks if mask.any()})
-
-    def apply(self, older: Records, newer: Records) -> Records:
-        """Return the merged record of each pair."""
-        pairs = Records.concat([older, newer])
-        count = len(older)
-        winner = np.arange(count) + count * self.newer_wins
-        loser = np.arange(count) + count * ~self.newer_wins
-        merged = pairs.take(winner)
-        sources = {name: np.where(filled, loser, winner) for name, filled in self.filled.items()}
-        columns = [
-            pairs.rows.column(name).take(pa.array(sources[name]))
-            if name in sources
-            else merged.rows.column(name)
-            for name in merged.rows.schema.names
-        ]
-        ordering = list(merged.marks.ordering.fields)
-        for number, name in enumerate(self.ordering_fields):
-            source = sources.get(name.partition(".")[0])
-            if source is not None:
-                ordering[number] = pairs.marks.ordering.fields[number].take(pa.array(source))
-        return Records(
-            rows=pa.Table.from_arrays(columns, schema=merged.rows.schema),
-            has_row=merged.has_row
-            if self.without_row is None
-            else merged.has_row & ~self.without_row,
-            marks=replace(
-                merged.marks,
-                is_delete=self.is_delete,
-                columns=self.columns,
-                ordering=OrderingValues(tuple(ordering), count),
-            ),
-        )
-
-
-def fill_missing_columns(
-    older: Records, newer: Records, decision: Decision, sets: ColumnSets
-) -> Decision:
-    """Fill the columns that the winner's block lacks, as MERGE INTO and UPDATE write them.
-
-    A column that the block has sets null where it is null.
-    """
-    alive = _both_rows(older, newer)
-    winner = np.where(decision.newer_wins, newer.marks.columns, older.marks.columns)
-    names = older.rows.schema.names
-    filled = decision.fill(names, lambda name: alive & sets.lacking(name, winner))
-    union = sets.union(older.marks.columns, newer.marks.columns)
-    return replace(filled, columns=np.where(alive, union, decision.columns))
-
-
-def fill_by_mode(
-    older: Records, newer: Records, decision: Decision, mode: str, properties: Mapping[str, str]
-) -> Decision:
-    """Apply ``hoodie.table.partial.update.mode``, one of `PARTIAL_UPDATE_MODES`.
-
-    IGNORE_DEFAULTS fills the nulls of the winner, FILL_UNAVAILABLE its text that equals a marker.
-    Bytes are left as they are, as by Apache Hudi 1.2.0 (case x_v9_mor_pl_postgres_toast). Source:
-    Hudi's PartialUpdateHandler.
-    """
-    marker = properties.get(UNAVAILABLE_VALUE, DEBEZIUM_UNAVAILABLE)
-
-    alive = _both_rows(older, newer)
-
-    def is_open(column: pa.ChunkedArray) -> Mask:
-        if mode == "IGNORE_DEFAULTS":
-            return is_null(column)
-        if pa.types.is_string(column.type):
-            return equals_marker(column, marker)
-        return np.zeros(len(column), np.bool_)
-
-    def mask_of(name: str) -> Mask:
-        open_values = (is_open(records.rows.column(name)) for records in (newer, older))
-        return alive & np.where(decision.newer_wins, *open_values)
-
-    return decision.fill(older.rows.schema.names, mask_of)
-
-
-def equals_marker(column: pa.ChunkedArray, marker: str) -> Mask:
-    """Return the rows whose text or bytes equal a marker; none in columns of other types."""
-    data_type = column.type
-    if pa.types.is_string(data_type):
-        equal = pc.equal(column, marker)
-    elif pa.types.is_binary(data_type):
-        equal = pc.equal(column, pa.scalar(marker.encode(), pa.binary()))
-    else:
-        return np.zeros(len(column), np.bool_)
-    return is_true(equal)
-
-
-def _both_rows(older: Records, newer: Records) -> Mask:
-    deletes = older.marks.is_delete | newer.marks.is_delete
-    return older.has_row & newer.has_row & ~deletes
+    Decide = Callable[[Records, Records, MergeRule], Decision]
 
 
 def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:
@@ -373,52 +257,3 @@ PAYLOADS: Mapping[str, Decide] = {
     "MySqlDebeziumAvroPayload": mysql_debezium,
     "PostgresDebeziumAvroPayload": postgres_debezium,
 }
-
-
-def merge_pairs(merger: PayloadMerger, older: Records, newer: Records, rule: MergeRule) -> Records:
-    """Merge pairs of records with a user's function.
-
-    Deletes need no function: without an older row, or with a delete, the newer record counts.
-
-    Raises:
-        InvalidOptionError: the function returned another number of rows, or other columns or types.
-    """
-    deletes = older.marks.is_delete | newer.marks.is_delete
-    by_function = older.has_row & newer.has_row & ~deletes
-    others = Decision.pick(older, newer, ~by_function).apply(older, newer)
-    pairs = np.flatnonzero(by_function)
-    if not len(pairs):
-        return others
-    names = older.rows.schema.names
-    taken = pa.array(pairs)
-    returned = merger.merge(older.rows.take(taken), newer.rows.take(taken))
-    _check_returned(returned, older.rows.schema, len(pairs))
-    try:
-        rows = returned.select(names).cast(older.rows.schema)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InvalidOptionError(
-            f"the payload merger must return columns in the types that it gets: {error}"
-        ) from error
-    merged = Records.of_rows(rows, comparable_ordering(rows, rule.ordering_fields))
-    if DELETED_COLUMN in returned.schema.names:
-        is_delete = is_true(returned.column(DELETED_COLUMN))
-        merged = replace(merged, marks=replace(merged.marks, is_delete=is_delete))
-    source = np.arange(len(older))
-    source[pairs] = len(older) + np.arange(len(pairs))
-    return Records.concat([others, merged]).take(source)
-
-
-def _check_returned(merged: pa.Table, schema: pa.Schema, length: int) -> None:
-    if not isinstance(merged, pa.Table) or merged.num_rows != length:
-        returned = (
-            f"{merged.num_rows} rows" if isinstance(merged, pa.Table) else type(merged).__name__
-        )
-        raise InvalidOptionError(
-            f"the payload merger must return a pyarrow.Table of {length} rows, one for each pair "
-            f"of records; it returned {returned}"
-        )
-    missing = ", ".join(name for name in schema.names if name not in merged.schema.names)
-    if missing:
-        raise InvalidOptionError(
-            f"the payload merger must return all columns that it gets; missing: {missing}"
-        )

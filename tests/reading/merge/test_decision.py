@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hudi_pyspark.reading.merge.payload import Decision
+from hudi_pyspark.reading.merge.decision import Decision
 from tests.reading.log_records.test_records import records_of
 
 

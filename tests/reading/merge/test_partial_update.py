@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hudi_pyspark.errors import UnsupportedMergeError
-from hudi_pyspark.reading.merge.payload import equals_marker
+from hudi_pyspark.reading.merge.decision import equals_marker
 from hudi_pyspark.table.merge_mode import RecordMergeMode
 from tests.reading.log_records.log_files import COMMIT_TIME, EVENT_TIME, KEY, rule_of, wrapped
 from tests.reading.merge.merging import Table
