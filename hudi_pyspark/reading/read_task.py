@@ -8,7 +8,7 @@ or a list of replaced file groups.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, cdc_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hudi_pyspark.reading.merge.outcome import MergeOutcomes
     from hudi_pyspark.storage import Storage
@@ -47,7 +47,7 @@ def read_task(
     try:
         yield from _rows_of(task, storage, outcomes)
     except MissingFileError as error:
-        lost = _lost_file(storage)
+        lost = _lost_file(task, storage)
         if lost is None:
             raise
         raise lost from error
@@ -99,17 +99,35 @@ def _with_settings(task: ScanTask, settings: ReadSettings) -> ScanTask:
     return replace(task, shared=replace(task.shared, settings=settings))
 
 
-def _lost_file(storage: Storage) -> MissingFileError | None:
-    """Return the error for a file that the table needs now and lacks; None after a clean."""
+def _lost_file(task: ReadTask, storage: Storage) -> MissingFileError | None:
+    """Return the error for a file that the partition needs now and lacks; None after a clean.
+
+    Only the partition of the task is listed: each task of a large table may come here.
+    """
     from hudi_pyspark.table.view import open_table  # noqa: PLC0415  (workers rarely need it)
 
+    scans = [task.before, task.after] if isinstance(task, CdcTask) else [task]
+    partitions = {scan.file_slice.partition_path for scan in scans if scan is not None}
     try:
-        open_table(storage).file_slices(check_files=True)
+        open_table(storage).file_slices(choice=_Partitions(frozenset(partitions)))
     except MissingFileError as error:
         return error
     except (HudiError, OSError):
         pass
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Partitions:
+    """The choice of some partitions by their paths."""
+
+    paths: frozenset[str]
+
+    def choose(self, partition_paths: Sequence[str]) -> list[str]:
+        return [path for path in partition_paths if path in self.paths]
+
+    def containing(self, folders: Sequence[str]) -> list[str]:
+        return [f for f in folders if any(f"{path}/".startswith(f"{f}/") for path in self.paths)]
 
 
 def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:

@@ -10,10 +10,10 @@ import os
 import pickle
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -44,6 +44,10 @@ _ALL_COLUMNS = (
 )
 
 
+# All but the plan that many tasks share.
+_FIELDS_OF_A_TASK = [field.name for field in fields(ScanTask) if field.name != "shared"]
+
+
 @dataclass(frozen=True, slots=True)
 class PackedTasks:
     """Groups of tasks, pickled apart from the plans that very many of them share."""
@@ -66,23 +70,19 @@ def _packed(task: ReadTask, shared: list[SharedPlan]) -> object:
     number = next((n for n, plan in enumerate(shared) if plan is task.shared), len(shared))
     if number == len(shared):
         shared.append(task.shared)
-    return number, task.file_slice, task.partition, task.byte_range, task.merged_slice
+    return number, *(getattr(task, name) for name in _FIELDS_OF_A_TASK)
 
 
 def unpacked(tasks: bytes, shared: Sequence[SharedPlan]) -> tuple[ReadTask, ...]:
     """Return a group of `PackedTasks`."""
-    return tuple(
-        task
-        if isinstance(task, CdcTask)
-        else ScanTask(
-            shared=shared[task[0]],
-            file_slice=task[1],
-            partition=task[2],
-            byte_range=task[3],
-            merged_slice=task[4],
-        )
-        for task in pickle.loads(tasks)
-    )
+    return tuple(_unpacked(task, shared) for task in pickle.loads(tasks))
+
+
+def _unpacked(task: CdcTask | tuple[Any, ...], shared: Sequence[SharedPlan]) -> ReadTask:
+    if isinstance(task, CdcTask):
+        return task
+    number, *values = task
+    return ScanTask(shared=shared[number], **dict(zip(_FIELDS_OF_A_TASK, values, strict=True)))
 
 
 class HudiPartition(InputPartition):
