@@ -60,7 +60,11 @@ def registered_payloads() -> Mapping[str, PayloadMerger]:
 def find_merger(
     rule: MergeRule, reference: str, registered: Mapping[str, PayloadMerger]
 ) -> PayloadMerger | None:
-    """Return a table's merger, by ``reference`` (``module:function``) or its class, if any."""
+    """Return a table's merger, by ``reference`` (``module:function``) or its class; None for none.
+
+    Raises:
+        InvalidOptionError: the reference names no function that can be imported.
+    """
     is_custom = rule.mode is RecordMergeMode.CUSTOM
     if reference:
         merger = PayloadMerger(import_function("payload_merger", reference), None)

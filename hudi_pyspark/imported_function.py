@@ -10,7 +10,12 @@ from hudi_pyspark.errors import InvalidOptionError
 
 
 def import_function(option: str, reference: str) -> Callable[..., Any]:
-    """Return the function that an option names."""
+    """Return the function that an option names, as ``module:function``; its module is imported.
+
+    Raises:
+        InvalidOptionError: the text has another form, or names nothing that can be imported and
+            called. It names the option.
+    """
     module_name, colon, name = reference.partition(":")
     try:
         imported = getattr(importlib.import_module(module_name), name) if colon else None

@@ -35,14 +35,22 @@ class CatalogTable:
 
 
 def location_of(name: str, location: str | None) -> str:
-    """Return the location that a catalog has for a table."""
+    """Return the location that a catalog has for a table.
+
+    Raises:
+        CatalogError: it has none, as for a view.
+    """
     if not location:
         raise CatalogError(f"the catalog has no location for {name}: it may be a view")
     return location
 
 
 def split_name(name: str, parts: str, fewest: int, most: int | None) -> list[str]:
-    """Return the parts of a table's name."""
+    """Return the parts of a table's name, which are separated by dots.
+
+    Raises:
+        InvalidOptionError: the name has an empty part, or another number of parts than the catalog.
+    """
     names = name.split(".")
     if not all(names) or len(names) < fewest or (most is not None and len(names) > most):
         raise InvalidOptionError(f"table is {name!r}; this catalog has {parts}")
@@ -50,7 +58,11 @@ def split_name(name: str, parts: str, fewest: int, most: int | None) -> list[str
 
 
 def uri_of(settings: Settings, example: str) -> str:
-    """Return the URI of the catalog, without slashes at its end."""
+    """Return the URI of the catalog, without slashes at its end.
+
+    Raises:
+        InvalidOptionError: none is given.
+    """
     uri = settings.get("uri", "")
     if not uri:
         raise InvalidOptionError(f"catalog.uri is not given, for example {example}")
@@ -58,7 +70,11 @@ def uri_of(settings: Settings, example: str) -> str:
 
 
 def import_client(module: str, extra: str) -> Any:  # noqa: ANN401  (clients have no types)
-    """Return the module of a catalog's client."""
+    """Return the module of a catalog's client.
+
+    Raises:
+        ImportError: the package is not installed; the message names it.
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -58,7 +58,12 @@ class Machine:
 def examine_environment(
     machine: Machine, settings: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Check that a machine can read tables."""
+    """Check that a machine can read tables: Python and its packages, then what Spark needs.
+
+    Args:
+        machine: what is there to be checked.
+        settings: of Spark; None means those that files and the environment define.
+    """
     yield _check_python(machine)
     for package, floor in {**NEEDED, **OPTIONAL}.items():
         if package in NEEDED or machine.version_of(package) is not None:

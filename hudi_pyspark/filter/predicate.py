@@ -363,14 +363,20 @@ def check_same_type(column: str, data_type: pa.DataType, literal: Literal) -> No
 def compare(column: str, data_type: pa.DataType, sign: Operator, literal: Literal) -> Comparison:
     """Compare a column with a literal, in a type that loses nothing of either.
 
-    Text that is compared with a date or a time is parsed (ISO 8601). InvalidOptionError: the two
-    cannot be compared.
+    Text that is compared with a date or a time is parsed (ISO 8601).
+
+    Raises:
+        InvalidOptionError: the two cannot be compared; the message names the column and its type.
     """
     return Comparison(column, sign, _scalar(column, data_type, literal))
 
 
 def is_in(column: str, data_type: pa.DataType, literals: Sequence[Literal]) -> IsIn:
-    """Look for a column's values among literals; see `compare`."""
+    """Look for a column's values among literals; see `compare`.
+
+    Raises:
+        InvalidOptionError: there is no literal, or one cannot be compared with the column.
+    """
     if not literals:
         raise InvalidOptionError(f"column {column!r}: the list of values is empty")
     scalars = [_scalar(column, data_type, literal) for literal in literals]

@@ -40,7 +40,13 @@ class BloomFilter:
 
     @classmethod
     def parse(cls, text: str, kind: str) -> BloomFilter:
-        """Parse a footer's base64 text and its kind, ``SIMPLE`` or ``DYNAMIC_V0``."""
+        """Parse a footer's base64 text and its kind, ``SIMPLE`` or ``DYNAMIC_V0``.
+
+        Source: Hudi's SimpleBloomFilter and HoodieDynamicBoundedBloomFilter.
+
+        Raises:
+            BloomFilterError: the text is not such a filter, or of another kind.
+        """
         try:
             return cls._of(base64.b64decode(text, validate=True), kind)
         except (ValueError, struct.error) as error:

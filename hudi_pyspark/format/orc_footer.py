@@ -39,7 +39,11 @@ def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
 
 
 def parse_writer_zone(stored: bytes, compression: str) -> str:
-    """Return the writer's time zone in the footer of a stripe; "" where it names none."""
+    """Return the writer's time zone in the footer of a stripe; "" where it names none.
+
+    Raises:
+        ProtobufError: the bytes are not a footer.
+    """
     zone = dict(_fields(_decompress(stored, compression))).get(3, b"")
     if isinstance(zone, int):
         raise ProtobufError("expected the name of a time zone, found a number", 0)

@@ -272,8 +272,11 @@ class ReadOptions:
     ) -> ReadOptions:
         """Parse options by any of their names, in any case; they win over ``defaults``.
 
-        An unknown ``hoodie.*`` key is ignored, as Apache Hudi does, with a warning that names the
-        nearest known key. Defaults that are not read options by key may be meant for others.
+        Raises:
+            InvalidOptionError: an unknown option, a value that it cannot have, two names of one
+                option, or options that contradict each other.
+            UnsupportedQueryError: an option of Apache Hudi that is not supported, with what to use
+                instead.
         """
         for name, value in options.items():
             if name.lower().partition(".")[0] == INSPECT:
@@ -316,7 +319,11 @@ class StreamOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> StreamOptions:
-        """Parse the options of a stream, by name in any case; refuse those it cannot have."""
+        """Parse the options of a stream, by name in any case.
+
+        Raises:
+            InvalidOptionError: an option that streams do not have, or a value that it cannot have.
+        """
         for name in options:
             known = BY_NAME.get(name.lower())
             if known is not None and not known.in_streams:
@@ -393,7 +400,12 @@ class GivenOptions:
 
 
 def columns_text(columns: object) -> str:
-    """Return names of columns as the text of the option ``columns``, if that can hold them."""
+    """Return names of columns as the text of the option ``columns``, with commas between them.
+
+    Raises:
+        InvalidOptionError: they are not names.
+        UnsupportedQueryError: a name has a comma, or blanks at an end, which the text cannot hold.
+    """
     names = parse_columns("columns", columns)
     joined = ",".join(names)
     if parse_columns("columns", joined) != names:

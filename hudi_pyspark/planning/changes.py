@@ -48,7 +48,13 @@ _MOVING = frozenset({"UNKNOWN", "ALTER_SCHEMA", "BUCKET_RESCALE"})
 
 
 def check_changes(view: TableView, options: IncrementalOptions) -> None:
-    """Refuse a query that the table cannot answer for any range."""
+    """Refuse a query that the table cannot answer for any range.
+
+    Raises:
+        UnsupportedTableError: the table does not log changes, or has no record keys to find images
+            by.
+        InvalidInstantError: the range ends before it begins.
+    """
     check_order(options.begin, options.end)
     config = view.config
     if not config.cdc_enabled:

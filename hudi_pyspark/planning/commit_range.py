@@ -33,7 +33,17 @@ _log = logging.getLogger(__name__)
 
 
 def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
-    """Resolve the commits that an incremental query covers; they must be known and complete."""
+    """Resolve the commits that an incremental query covers; they must be known and complete.
+
+    Begin is exclusive and end inclusive. They are compared with completion times from table version
+    8 on, and with requested times before.
+
+    Raises:
+        UnsupportedTableError: the table's rows do not name their commits.
+        InvalidInstantError: the range ends before it begins.
+        IncrementalRangeError: commits of the range are archived or pending, and the options ask for
+            an error then.
+    """
     if not view.config.populate_meta_fields:
         raise UnsupportedTableError(
             "incremental queries need the column _hoodie_commit_time, which the table does not "
@@ -60,7 +70,11 @@ def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
 
 
 def check_order(begin: str, end: str) -> None:
-    """Refuse a range that ends before it begins."""
+    """Refuse a range that ends before it begins.
+
+    Raises:
+        InvalidInstantError: the begin is after the end.
+    """
     if end and begin > end:
         raise InvalidInstantError(f"the range begins at {begin}, after its end {end}")
 

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 def result_schema(
     table_schema: pa.Schema, columns: Sequence[str] | None, *, include_meta_columns: bool
 ) -> pa.Schema:
-    """Return the columns of the answer, in the order of `columns`; all of the table by default."""
+    """Return the columns of the answer, in the order of `columns`; all of the table by default.
+
+    Raises:
+        InvalidOptionError: the table lacks one of them.
+    """
     if columns is None:
         hidden = () if include_meta_columns else (*META_COLUMNS, OPERATION_COLUMN)
         return pa.schema([field for field in table_schema if field.name not in hidden])
@@ -65,7 +69,11 @@ def working_schema(
 
 
 def check_ordering_fields(table_schema: pa.Schema, rule: MergeRule) -> None:
-    """Refuse to merge a table without its ordering fields."""
+    """Refuse to merge a table without its ordering fields.
+
+    Raises:
+        CorruptTableError: the schema lacks one.
+    """
     missing = [n for n in rule.ordering_fields if _top_level(n, table_schema) is None]
     if missing:
         raise CorruptTableError(

@@ -61,7 +61,11 @@ def commit_offsets(view: TableView) -> dict[str, str]:
 
 
 def initial_offset(view: TableView, options: StreamOptions) -> str:
-    """Return where a new stream begins; its first batch has the commits after it."""
+    """Return the offset at which a new stream begins; its first batch has the commits after it.
+
+    Offsets are those of `commit_offsets`. ``latest`` is the last commit now, so the first batch of
+    such a stream is empty.
+    """
     if options.start_offset == "earliest":
         return FIRST_OFFSET
     if options.start_offset == "latest":

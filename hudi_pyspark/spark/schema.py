@@ -42,7 +42,11 @@ def arrow_schema_of(schema: StructType) -> pa.Schema:
 
 
 def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
-    """Return the names of the columns that a user's ``.schema(...)`` requests."""
+    """Return the names of the columns that a user's ``.schema(...)`` requests.
+
+    Raises:
+        InvalidOptionError: the table lacks one, or cannot give it in the requested type.
+    """
     wanted = arrow_schema_of(requested)
     unknown = [name for name in wanted.names if name not in table.names]
     if unknown:

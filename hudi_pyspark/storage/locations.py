@@ -44,7 +44,11 @@ class Location:
 
     @classmethod
     def parse(cls, uri: str) -> Location:
-        """Parse a URI or a local path; the latter is taken literally, ``%2F`` stays as it is."""
+        """Parse a URI or a local path; the latter is taken literally, ``%2F`` stays as it is.
+
+        Raises:
+            InvalidOptionError: a path of ``dbfs:/`` that only Spark's JVM reaches.
+        """
         if uri.startswith("dbfs:/"):
             path = trim("/" + uri[len("dbfs:") :].lstrip("/"))
             if not path.startswith(_VOLUMES):

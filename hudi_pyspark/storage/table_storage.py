@@ -65,6 +65,11 @@ class ArrowStorage:
         A text without a scheme is a local path, taken literally: ``%2F`` stays as it is. Options,
         see `file_system_arguments`, win over ``environment``; a ``provider`` over the one they
         name.
+
+        Raises:
+            InvalidOptionError: the URI has settings in it, or a setting is unknown or has no such
+                value.
+            StorageError: nothing reaches the location, or the storage does not answer.
         """
         location = Location.parse(uri)
         if location.kind == LOCAL:

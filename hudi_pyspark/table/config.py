@@ -202,7 +202,13 @@ def has_completion_times(version: int) -> bool:
 
 
 def load_table_config(storage: Storage) -> TableConfig:
-    """Read ``hoodie.properties``, or its backup while a writer replaces the file."""
+    """Read ``hoodie.properties``, or its backup while a writer replaces the file.
+
+    Raises:
+        FileNotFoundError: neither exists, so that there is no table.
+        CorruptTableError: neither can be read.
+        UnsupportedTableError: a property has a value that cannot be read; it names both.
+    """
     problem = ""
     for path in (PROPERTIES_FILE, f"{PROPERTIES_FILE}.backup"):
         try:

@@ -220,7 +220,12 @@ LANCE_MISSING = (
 
 
 def check_readable(path: str) -> None:
-    """Refuse, at plan time, a base file whose format cannot be read."""
+    """Refuse, at plan time, a base file whose format cannot be read.
+
+    Raises:
+        UnsupportedTableError: the extension is not that of a known format, or needs the extra
+            ``lance``, which is not installed.
+    """
     if path.endswith(PARQUET):
         return
     extension = posixpath.splitext(path)[1]

@@ -314,8 +314,11 @@ def data_files(
 ) -> tuple[list[BaseFile], list[LogFile], list[str]]:
     """Return the base and log files of a partition, and the names of all others.
 
-    They are on the storage, or only known by commits. The listing has every file of the commits in
-    ``recorded``, with its size.
+    The files are on the storage, or only known by commits. The listing has every file of the
+    commits in ``recorded``, with its size.
+
+    Raises:
+        CorruptTableError: a base file that a commit names has no bytes.
     """
     base_files: dict[str, BaseFile] = {}
     log_files: list[LogFile] = []

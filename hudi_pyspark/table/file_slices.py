@@ -204,7 +204,11 @@ class FileSlices:
         return cache(lambda time: time <= self.last_instant and time in self._base_instants)
 
     def check_files(self, file_slice: FileSlice) -> None:
-        """Refuse a slice whose files are missing, naming the first."""
+        """Refuse a slice whose files are missing.
+
+        Raises:
+            MissingFileError: names the first of them, and the commit that wrote it.
+        """
         for path, instant_time in self.missing_files(file_slice):
             raise MissingFileError.since_commit(self.storage.describe(path), instant_time)
 

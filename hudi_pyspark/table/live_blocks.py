@@ -24,7 +24,11 @@ class BlockFilter:
     committed: CommittedTimes | None  # None where uncommitted log files were dropped as a whole
 
     def admits(self, block: LogBlock) -> bool:
-        """Decide whether a data or delete block was written by a commit that the query sees."""
+        """Decide whether a data or delete block was written by a commit that the query sees.
+
+        Raises:
+            CorruptLogBlockError: the block names no instant.
+        """
         time = block.instant_time
         if time is None:
             raise CorruptLogBlockError("the block names no instant", block.path, block.offset)

@@ -37,7 +37,13 @@ class SliceBlocks:
     most_bytes_in_memory: int  # larger files are read piece by piece
 
     def read(self, storage: Storage, files: LogFiles, block_filter: BlockFilter) -> list[LogBlock]:
-        """Return the log blocks that the query sees, undecoded, in the order of their merge."""
+        """Return the log blocks that the query sees, undecoded, in the order of their merge.
+
+        Raises:
+            MissingFileError: a log file is gone.
+            CorruptLogBlockError: a block of a commit is damaged, unless ``on_damage`` says
+                otherwise. Blocks that a failed write left are only logged.
+        """
         scan = scan_blocks(self.framed(storage, files), block_filter)
         if scan.corrupt_blocks:
             places = ", ".join(f"{b.path} at byte {b.offset}" for b in scan.corrupt_blocks)

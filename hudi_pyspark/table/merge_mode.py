@@ -105,7 +105,12 @@ class MergeRule:
 
 
 def check_supported(rule: MergeRule, *, has_merger: bool) -> None:
-    """Refuse a rule that cannot merge log records correctly; a user's merger can."""
+    """Refuse a rule that cannot merge log records correctly; a user's merger can.
+
+    Raises:
+        UnsupportedMergeError: the payload class, merge strategy or partial update mode is not
+            known.
+    """
     if rule.partial_update_mode not in ("", *PARTIAL_UPDATE_MODES):
         raise UnsupportedMergeError(
             f"hoodie.table.partial.update.mode is {rule.partial_update_mode!r}; known: "
@@ -130,7 +135,20 @@ def resolve_merge_rule(
     delete_marker: str,
     column_defaults: Mapping[str, pa.Scalar] = MappingProxyType({}),
 ) -> MergeRule:
-    """Return the merge rule of a table; "" takes the table's delete field and marker."""
+    """Return the merge rule of a table.
+
+    The merge mode comes from the properties, or is implied by the payload class of older tables, as
+    in Hudi's HoodieTableConfig. By commit time there are no ordering fields.
+
+    Args:
+        config: the table's properties.
+        delete_field: of the query's options; "" takes that of the table, or of its payload class.
+        delete_marker: likewise.
+        column_defaults: of the columns that have any, for payload classes that look at them.
+
+    Raises:
+        CorruptTableError: a delete field without a marker, or a marker without a field.
+    """
     payload = _own_name(config.payload_class)
     mode = _mode(config, payload)
     custom = mode is RecordMergeMode.CUSTOM

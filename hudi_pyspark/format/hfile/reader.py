@@ -164,7 +164,12 @@ class HFileReader:
 
     @classmethod
     def open(cls, source: BytesSource, *, path: str) -> HFileReader:
-        """Read trailer, root index and file info, by at most two reads."""
+        """Read trailer, root index and file info, by at most two reads.
+
+        Raises:
+            HFileError: the file is cut, or its trailer or index contradicts itself.
+            UnsupportedTableError: it is encrypted, has tags, or a compression other than gz.
+        """
         trailer_at = len(source) - TRAILER_SIZE
         if trailer_at < 0:
             problem = f"expected an HFile trailer of {TRAILER_SIZE} bytes"

@@ -29,11 +29,10 @@ class _TooMany(Exception):
 
 
 def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinals | None:
-    """Decode a Roaring bitmap of 64-bit numbers in its portable form, as Base64.
+    """Decode a Roaring bitmap of 64-bit numbers in its portable form, as Base64; they ascend.
 
-    Returns ordinals of rows in the base file, ascending: the i-th is that of the block's i-th
-    record. None if there are more than ``most``, the block's records. The form is the
-    "RoaringFormatSpec", with its extension for 64 bits.
+    Raises:
+        CorruptLogBlockError: the text is not such a bitmap, with the block's path and offset.
     """
     try:
         return _parse_bitmap64(_OctetReader(base64.b64decode(text, validate=True)), most)

@@ -85,7 +85,11 @@ def undecodable_as_corrupt(path: str, what: str = "") -> Iterator[None]:
 
 
 def required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
-    """Return a field of a JSON type."""
+    """Return a field of a JSON type.
+
+    Raises:
+        ValueError: the field is missing, or of another type; the message names both.
+    """
     value = record.get(name)
     if type(value) is not kind:  # a bool is not a number
         raise ValueError(f"{name}: expected {kind.__name__}, found {type(value).__name__}")
@@ -134,7 +138,12 @@ _MOST_ZEROS = 64  # places behind two zeros that are tried as the end of a map
 
 
 def read_container(body: bytes) -> Iterator[Any]:
-    """Yield the records of an Avro container file, which Hudi never compresses."""
+    """Yield the records of an Avro container file, which Hudi never compresses.
+
+    Raises:
+        ValueError: the file is compressed. Errors of fastavro pass, too: `undecodable_as_corrupt`
+            turns all of them into one.
+    """
     try:
         reader = fastavro.reader(io.BytesIO(body))
     except (TypeError, AttributeError, SchemaParseException) as error:

@@ -344,7 +344,12 @@ def ordering_field(table: pa.Table, name: str) -> pa.Array:
 
 
 def comparable(values: pa.Array, name: str) -> pa.Array:
-    """Return values in a type whose Arrow order is Hudi's order."""
+    """Return values in a type whose Arrow order is Hudi's order.
+
+    Raises:
+        UnsupportedTableError: values of a type that Hudi does not order, such as arrays; it names
+            the ordering field.
+    """
     data_type = values.type
     if pa.types.is_int32(data_type):
         return pc.fill_null(values, pa.scalar(0, data_type)).cast(pa.int64())
