@@ -144,8 +144,11 @@ def scan_polars(
     Raises:
         HudiError: the table cannot be opened, or an option is invalid.
     """
-    from hudi_pyspark.frames.polars import lazy_frame  # noqa: PLC0415  (imports polars)
     from hudi_pyspark.hudi_table import HudiTable  # noqa: PLC0415  (loaded when it is needed)
+    from hudi_pyspark.scan import from_wheel  # noqa: PLC0415  (likewise)
+
+    with from_wheel("polars"):
+        from hudi_pyspark.frames.polars import lazy_frame  # noqa: PLC0415  (imports polars)
 
     if not isinstance(path, HudiTable):
         path = HudiTable(path, storage_options=storage_options)

@@ -222,6 +222,9 @@ class Scan:
         Args:
             options: of `pyarrow.Table.to_pandas`, e.g. ``types_mapper``.
         """
+        with from_wheel("pandas"):
+            import pandas  # noqa: F401, PLC0415  (pyarrow takes it where it is installed)
+
         return self.to_arrow().to_pandas(**options)
 
     def to_polars(self) -> pl.DataFrame:
@@ -229,7 +232,8 @@ class Scan:
 
         `hudi_pyspark.scan_polars` returns a LazyFrame.
         """
-        import polars  # noqa: PLC0415  (an optional extra, loaded when asked for)
+        with from_wheel("polars"):
+            import polars  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
         return polars.DataFrame(self.to_arrow())
 
@@ -242,7 +246,8 @@ class Scan:
             table_name: of the view in DuckDB; it lasts as long as the connection.
             connection: to register it with, and to return; by default a new one in memory.
         """
-        import duckdb  # noqa: PLC0415  (an optional extra, loaded when asked for)
+        with from_wheel("duckdb"):
+            import duckdb  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
         database = duckdb.connect(":memory:") if connection is None else connection
         database.register(table_name, self.to_dataset())
@@ -250,13 +255,15 @@ class Scan:
 
     def to_ray(self) -> ray.data.Dataset:
         """Return the scan as a dataset of Ray Data, whose workers read it (extra ``ray``)."""
-        from hudi_pyspark.frames.ray import to_ray  # noqa: PLC0415  (imports ray)
+        with from_wheel("ray"):
+            from hudi_pyspark.frames.ray import to_ray  # noqa: PLC0415  (imports ray)
 
         return to_ray(self.to_dataset())
 
     def to_daft(self) -> daft.DataFrame:
         """Return the scan as a lazy DataFrame of Daft, whose workers read it (extra ``daft``)."""
-        from hudi_pyspark.frames.daft import to_daft  # noqa: PLC0415  (imports daft)
+        with from_wheel("daft"):
+            from hudi_pyspark.frames.daft import to_daft  # noqa: PLC0415  (imports daft)
 
         return to_daft(self.to_dataset())
 
@@ -265,7 +272,8 @@ class Scan:
 
         It is planned now; Dask passes on columns, but no filter.
         """
-        from hudi_pyspark.frames.dask import to_dask  # noqa: PLC0415  (imports dask)
+        with from_wheel("dask"):
+            from hudi_pyspark.frames.dask import to_dask  # noqa: PLC0415  (imports dask)
 
         return to_dask(self.to_dataset())
 
@@ -337,15 +345,28 @@ class Scan:
 
 
 @contextmanager
-def from_wheel() -> Iterator[None]:
-    """Say what to install where the zip that Spark sends lacks a tool."""
+def from_wheel(extra: str = "") -> Iterator[None]:
+    """Say what to install where an import fails: the wheel, or an extra of this package.
+
+    Args:
+        extra: that brings what is imported; "" where nothing but this package is.
+
+    Raises:
+        ImportError: a library is not installed, or the zip that Spark sends lacks a tool.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("hudi_pyspark."):
+        if (error.name or "").startswith("hudi_pyspark."):
+            raise ImportError(
+                f"{error.name} is not in the zip for Spark: install the wheel of hudi-pyspark"
+            ) from error
+        if not extra:
             raise
         raise ImportError(
-            f"{error.name} is not in the zip for Spark: install the wheel of hudi-pyspark"
+            f"{error.name} is not installed, this needs the extra {extra}: "
+            f"pip install 'hudi-pyspark[{extra}]'",
+            name=error.name,
         ) from error
 
 

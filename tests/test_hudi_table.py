@@ -355,6 +355,34 @@ def test_importing_the_package_imports_no_pyspark_pandas_or_polars():
     assert python(code) == "set()"
 
 
+@pytest.mark.parametrize(
+    ("extra", "read"),
+    [
+        ("pandas", "table.scan().to_pandas()"),
+        ("polars", "table.scan().to_polars()"),
+        ("polars", "hudi_pyspark.scan_polars(table)"),
+        ("duckdb", "table.to_duckdb('t')"),
+        ("ray", "table.scan().to_ray()"),
+        ("daft", "table.scan().to_daft()"),
+        ("dask", "table.scan().to_dask()"),
+    ],
+)
+def test_a_library_that_is_missing_is_named_with_its_extra(path, extra, read):
+    blocked = BLOCK.replace('"grpc"', '"grpc", "duckdb", "ray", "daft", "dask"')
+    code = f"""
+{blocked}
+import hudi_pyspark
+table = hudi_pyspark.HudiTable({path!r})
+try:
+    {read}
+except ImportError as error:
+    print(error)
+"""
+    said = python(code)
+    assert said.startswith(f"{extra} is not installed")
+    assert said.endswith(f"pip install 'hudi-pyspark[{extra}]'")
+
+
 def test_nothing_but_pyarrow_numpy_and_fastavro_is_needed(path):
     code = f"""
 import sys

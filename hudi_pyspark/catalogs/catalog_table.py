@@ -80,5 +80,5 @@ def import_client(module: str, extra: str) -> Any:  # noqa: ANN401  (clients hav
     except ImportError as error:
         raise ImportError(
             f"catalog.type={extra} needs a package that is not installed: "
-            f"pip install {module.partition('.')[0]}"
+            f"pip install {module.partition('.')[0]} (extra {extra!r})"
         ) from error

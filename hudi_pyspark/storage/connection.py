@@ -182,7 +182,8 @@ def _hdfs_native(location: Location, place: dict[str, Any], problem: str) -> Fil
     except ImportError:
         problem = (
             f"{problem}. hdfs:// needs libhdfs and Java on every machine (ARROW_LIBHDFS_DIR, "
-            "JAVA_HOME, CLASSPATH), or pip install hdfs-native; webhdfs:// needs neither"
+            "JAVA_HOME, CLASSPATH), or pip install hdfs-native (extra 'hdfs'); "
+            "webhdfs:// needs neither"
         )
         raise StorageError(uri, problem, 1) from None
     unknown = sorted(place.keys() - {"host", "port"})
@@ -206,7 +207,9 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
     try:
         file_system_of = importlib.import_module("fsspec").get_filesystem_class(location.kind)
     except ImportError as error:
-        packages = "ossfs" if location.kind == "oss" else "fsspec requests"
+        packages = "fsspec requests (extra 'fsspec')"
+        if location.kind == "oss":
+            packages = "ossfs (extra 'oss')"
         raise ImportError(
             f"{location.scheme}:// needs a package that is not installed: pip install {packages}"
         ) from error
