@@ -50,10 +50,11 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True)
 class CommitRange:
-    """The commits of an incremental query."""
+    """The commits of an incremental query.
 
-    # ``begin`` is exclusive and ``end`` inclusive. They are completion times from table version 8
-    # on and requested times before. Commits are always named by their requested times.
+    ``begin`` is exclusive and ``end`` inclusive. They are completion times from table version 8 on
+    and requested times before. Commits are always named by their requested times.
+    """
 
     begin: str
     end: str  # "" while the table has no commit

@@ -68,11 +68,13 @@ def may_match(predicate: Predicate, bounds_of: Callable[[str], ColumnBounds | No
 def may_match_merged(
     predicate: Predicate, columns: Mapping[str, ColumnBounds], files: Rows, count: int
 ) -> Mask:
-    """Decide for which sets of files the predicate can be true for rows merged from a set."""
+    """Decide for which sets of files the predicate can be true for rows merged from a set.
 
-    # Each value of such a row is that of a record in one of the files; values of different columns
-    # may come from different files. ``files`` has the ordinal of each file's set, ``columns`` an
-    # item for each file.
+    Each value of such a row is that of a record in one of the files; values of different columns
+    may come from different files. ``files`` has the ordinal of each file's set, ``columns`` an item
+    for each file.
+    """
+
     def of_leaf(leaf: Leaf) -> Mask:
         if leaf.column not in columns:
             return np.ones(count, np.bool_)

@@ -33,11 +33,11 @@ _log = logging.getLogger(__name__)
 
 
 class MetadataListing:
-    """The files that the metadata table lists; folders, where it cannot be relied upon."""
+    """The files that the metadata table lists; folders, where it cannot be relied upon.
 
-    # It is not used at all where it cannot be read or lacks a commit of the table, and for
-    # one partition where it lacks a file that a commit names and that a query needs. Both are
-    # logged.
+    It is not used at all where it cannot be read or lacks a commit of the table, and for one
+    partition where it lacks a file that a commit names and that a query needs. Both are logged.
+    """
 
     def __init__(self, table: TableView) -> None:
         self._recorded = Recorded(table)

@@ -231,10 +231,11 @@ def _check_mergeable(context: PlanContext) -> None:
 
 
 class SlicePlanner:
-    """Plans file slices of a table, with the schema of ``schema_instant``; None is the latest."""
+    """Plans file slices of a table, with the schema of ``schema_instant``; None is the latest.
 
-    # Loads the merge rule, the schema history and the sources of a bootstrap once, and only when
-    # the first slice is planned.
+    Loads the merge rule, the schema history and the sources of a bootstrap once, and only when the
+    first slice is planned.
+    """
 
     def __init__(
         self,

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class CommitHistory:
-    """The commits of a timeline and of its archive."""
+    """The commits of a timeline and of its archive.
 
-    # Each file is read when needed, and once. Threads that need the same one at the same time may
-    # both read it, to the same value.
+    Each file is read when needed, and once. Threads that need the same one at the same time may
+    both read it, to the same value.
+    """
 
     storage: Storage
     config: TableConfig
@@ -219,9 +220,10 @@ def _completion_times_of(archived: Iterable[ArchivedInstant]) -> Mapping[str, st
 
 
 class LazyMetadata(Mapping[str, CommitMetadata]):
-    """Requested time of each commit to its metadata; each file is read at most once."""
+    """Requested time of each commit to its metadata; each file is read at most once.
 
-    # Keys cost nothing. A query of few commits thus reads few files, however long the timeline is.
+    Keys cost nothing. A query of few commits thus reads few files, however long the timeline is.
+    """
 
     def __init__(
         self, instants: Iterable[Instant], load: Callable[[Instant], CommitMetadata]

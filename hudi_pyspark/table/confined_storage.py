@@ -20,11 +20,12 @@ _SEPARATOR = re.compile(r"[/\\]")
 
 @dataclass(frozen=True, slots=True)
 class ConfinedStorage:
-    """A storage that refuses paths which could lead out of the base path."""
+    """A storage that refuses paths which could lead out of the base path.
 
-    # Commits, the metadata table and archives name files. Whoever can write these should not choose
-    # which other files the reader opens with its credentials. Only `at` leads elsewhere, for the
-    # source files of a bootstrap.
+    Commits, the metadata table and archives name files. Whoever can write these should not choose
+    which other files the reader opens with its credentials. Only `at` leads elsewhere, for the
+    source files of a bootstrap.
+    """
 
     inner: Storage
 

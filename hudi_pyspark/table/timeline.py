@@ -82,12 +82,12 @@ class Timeline:
 
 @dataclass(frozen=True)
 class CommittedTimes:
-    """The instants that count as committed: the completed ones and whatever is archived."""
+    """The instants that count as committed: the completed ones and whatever is archived.
 
-    # ``first`` is the earliest commit that is not kept only by a savepoint, "" on an empty
-    # timeline. Everything before it has left the active timeline; failed writes are rolled back
-    # before that. What is still pending never counts: of two concurrent writers the later may
-    # commit first.
+    ``first`` is the earliest commit that is not kept only by a savepoint, "" on an empty timeline.
+    Everything before it has left the active timeline; failed writes are rolled back before that.
+    What is still pending never counts: of two concurrent writers the later may commit first.
+    """
 
     times: frozenset[str]
     first: str

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableView:
-    """A table as of the moment when its timeline was read, which never happens again."""
+    """A table as of the moment when its timeline was read, which never happens again.
 
-    # Files that writers add later are invisible, since their instants are not on this timeline.
-    # What most callers ask for is here; `history`, `groups` and `slices` answer all else, and
-    # say what the same properties mean.
+    Files that writers add later are invisible, since their instants are not on this timeline. What
+    most callers ask for is here; `history`, `groups` and `slices` answer all else, and say what the
+    same properties mean.
+    """
 
     history: CommitHistory  # the table's commits, archived ones included
     listing: FileListing

@@ -62,9 +62,10 @@ class Source:
 
 @dataclass(slots=True, eq=False)
 class Cursor:
-    """Where each row's next value begins; ``position <= end`` always holds."""
+    """Where each row's next value begins; ``position <= end`` always holds.
 
-    # Position arrays are replaced, never written into, so whoever keeps one keeps it as it was.
+    Position arrays are replaced, never written into, so whoever keeps one keeps it as it was.
+    """
 
     source: Source  # that positions count in
     position: Int64s  # byte offset of the row's next value

@@ -156,11 +156,12 @@ class PromotedReader(UnionReader):
 
 
 class ListReader(ValueReader):
-    """array, and map as an array of entries: blocks of items, the last of them empty."""
+    """array, and map as an array of entries: blocks of items, the last of them empty.
 
-    # The items of one list follow each other without an index, so they must be searched one by one.
-    # All lists are searched at the same time: first all first items, then all second items … Then
-    # all items of all lists are decoded as one column.
+    The items of one list follow each other without an index, so they must be searched one by one.
+    All lists are searched at the same time: first all first items, then all second items … Then all
+    items of all lists are decoded as one column.
+    """
 
     def __init__(self, avro: AvroType, field: str, item: ValueReader) -> None:
         super().__init__(avro, field)

@@ -30,9 +30,10 @@ _FEW_BLOCKS = 64  # below, a loop over single entries is faster than one over al
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no equality that is a bool
 class HFile:
-    """Entries of an HFile, in file order: ascending by key."""
+    """Entries of an HFile, in file order: ascending by key.
 
-    # The order is that of unsigned bytes, but for HFiles that Hudi sorted as Java's strings.
+    The order is that of unsigned bytes, but for HFiles that Hudi sorted as Java's strings.
+    """
 
     keys: pa.BinaryArray  # rows of the HBase keys: the UTF-8 record keys of a Hudi table
     values_data: bytes  # holds the values, and other bytes between them

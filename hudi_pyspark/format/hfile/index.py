@@ -27,9 +27,10 @@ _AMBIGUOUS = re.compile(rb"[\xee-\xff]")
 
 @dataclass(frozen=True, slots=True)
 class BlockIndex:
-    """Blocks in file order, and a lower bound for the keys of each."""
+    """Blocks in file order, and a lower bound for the keys of each.
 
-    # A bound may be a key that no entry has, and blocks that share a key have the same bound.
+    A bound may be a key that no entry has, and blocks that share a key have the same bound.
+    """
 
     keys: list[bytes]
     places: list[Place]

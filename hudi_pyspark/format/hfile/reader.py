@@ -150,10 +150,11 @@ def read_hfile(data: bytes | memoryview, *, path: str) -> HFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HFileReader:
-    """An HFile that is read in ranges: what is asked for, and no more than whole blocks of it."""
+    """An HFile that is read in ranges: what is asked for, and no more than whole blocks of it.
 
-    # Methods raise HFileError for bytes that contradict the format, UnsupportedTableError for a
-    # compression codec or block encoding that is not covered, and OSError as the source does.
+    Methods raise HFileError for bytes that contradict the format, UnsupportedTableError for a
+    compression codec or block encoding that is not covered, and OSError as the source does.
+    """
 
     trailer: Trailer
     file_info: Mapping[str, bytes]  # "schema" is the Avro schema (JSON) of the values

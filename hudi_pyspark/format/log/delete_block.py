@@ -33,12 +33,12 @@ _RECORD_KEY = "_hoodie_record_key"
 
 
 class OrderingWrapper(Enum):
-    """The class that wraps an ordering value, and the Avro type of its field `value`."""
+    """The class that wraps an ordering value, and the Avro type of its field `value`.
 
-    # In the order of the branches of Hudi's union. Two values of different wrappers are of
-    # different Java classes, and so do not compare: an IntWrapper 5 and a LongWrapper 7 are not in
-    # order. Hudi leaves out most logical types; they are added where it applies them when it
-    # unwraps the value.
+    In the order of the branches of Hudi's union. Two values of different wrappers are of different
+    Java classes, and so do not compare: an IntWrapper 5 and a LongWrapper 7 are not in order. Hudi
+    leaves out most logical types; they are added where it applies them when it unwraps the value.
+    """
 
     BOOLEAN = "BooleanWrapper", "boolean"
     INT = "IntWrapper", "int"

@@ -34,10 +34,11 @@ ALL_COLUMNS = -1  # number of the set of all columns
 
 @dataclass(frozen=True, slots=True)
 class OrderingValues:
-    """Ordering values of some records, one comparable array per ordering field."""
+    """Ordering values of some records, one comparable array per ordering field.
 
-    # Without fields all values are equal. Null is smaller than every value, except that an int
-    # column reads null as 0 (Hudi's default ordering value is the Integer 0).
+    Without fields all values are equal. Null is smaller than every value, except that an int column
+    reads null as 0 (Hudi's default ordering value is the Integer 0).
+    """
 
     fields: tuple[pa.Array, ...]
     length: int
@@ -186,10 +187,11 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class LogRecords:
-    """Records of a slice's log files, in the order in which they apply."""
+    """Records of a slice's log files, in the order in which they apply.
 
-    # A record is a row of a data block or a key of a delete block. The arrays are parallel; `rows`
-    # is dense, so that rows are copied only when they are needed.
+    A record is a row of a data block or a key of a delete block. The arrays are parallel; `rows` is
+    dense, so that rows are copied only when they are needed.
+    """
 
     rows: pa.Table  # of the schema that the merge works on, with a column at least; data rows only
     row: Rows  # ordinal in `rows`, NO_ROW for a record of a delete block
@@ -297,9 +299,10 @@ class LogRecords:
 
 
 class ColumnSets:
-    """Numbers the sets of columns that occur in a slice: few, however many records."""
+    """Numbers the sets of columns that occur in a slice: few, however many records.
 
-    # Grows as blocks are decoded and records merged; a number never changes its meaning.
+    Grows as blocks are decoded and records merged; a number never changes its meaning.
+    """
 
     def __init__(self) -> None:
         self._sets: list[frozenset[str]] = []

@@ -212,10 +212,11 @@ class Match(NamedTuple):
 
 
 class BaseRowMatcher:
-    """Stateful matcher of a slice: takes its base tables in file order."""
+    """Stateful matcher of a slice: takes its base tables in file order.
 
-    # It counts the rows that it has seen, since positions are those of the file, and remembers
-    # which log records have met their row.
+    It counts the rows that it has seen, since positions are those of the file, and remembers which
+    log records have met their row.
+    """
 
     def __init__(self, winners: LogRecords, takes_part: RowFilter | None = None) -> None:
         self.winners = winners
