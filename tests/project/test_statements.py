@@ -98,7 +98,7 @@ STATEMENTS: list[tuple[str, str, Probe]] = [
     ),
     (
         "supported",
-        "| 0\N{EN DASH}3, 7 | | | | accepted, **not tested** | not tested |",
+        "| 1, 2, 7 | | | | accepted, **not tested** | not tested |",
         lambda _: all(version(number).version == number for number in range(11)),
     ),
     # Supported, tables
