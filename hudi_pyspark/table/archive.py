@@ -31,7 +31,8 @@ from hudi_pyspark.format.timeline.instant_body import (
     required,
     undecodable_as_corrupt,
 )
-from hudi_pyspark.table.listing import list_known_folder, read_together
+from hudi_pyspark.table.known_folder import list_known_folder
+from hudi_pyspark.table.listing import read_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from hudi_pyspark.format.file_name import is_partition_marker
 from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.table.known_folder import list_known_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,15 +24,6 @@ def read_together(read: Callable[[_T], _R], items: Collection[_T]) -> Sequence[_
     """Return what a function reads of each item, in order; they wait on the storage together."""
     with ThreadPoolExecutor(_THREADS) as pool:
         return list(pool.map(read, items))
-
-
-def list_known_folder(storage: Storage, folder: str) -> list[FileInfo]:
-    """List a folder that should have entries, a second time where a store lists none.
-
-    A store, or a proxy before it, may answer without a list, which looks like an empty folder.
-    """
-    entries = storage.list_directory(folder)
-    return entries if entries or storage.is_local else storage.list_directory(folder)
 
 
 class PartitionChoice(Protocol):

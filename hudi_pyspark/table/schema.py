@@ -18,7 +18,7 @@ from hudi_pyspark.format.avro.schema import (
 from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
 from hudi_pyspark.table.config import METADATA_FOLDER
-from hudi_pyspark.table.listing import list_known_folder
+from hudi_pyspark.table.known_folder import list_known_folder
 from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 from hudi_pyspark.table.timeline import instant_path
 

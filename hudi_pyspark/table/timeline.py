@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
 from hudi_pyspark.table.config import METADATA_FOLDER
-from hudi_pyspark.table.listing import list_known_folder
+from hudi_pyspark.table.known_folder import list_known_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
