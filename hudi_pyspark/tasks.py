@@ -237,6 +237,7 @@ class CdcTask:
     cdc_files: tuple[LogFile, ...] = ()  # of `CDC_LOG`
     settings: ReadSettings = ReadSettings()
     predicate: Predicate | None = None  # only changes for which it is true; None for all
+    shown: frozenset[str] = frozenset({"before", "after"})  # images that the query needs
 
 
 def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:

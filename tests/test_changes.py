@@ -289,6 +289,31 @@ def test_rows_that_are_certain_are_those_of_the_snapshot_at_the_end_of_the_range
     assert set(answer[COMMIT_TIME].to_pylist()) <= set(times)
 
 
+@pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
+def test_changes_are_counted_without_their_images(case, opened, monkeypatch):
+    options = {"cdc": "true", "begin": "000", "query_type": "incremental"}
+    whole = opened(case.name).scan_with(options).to_arrow()
+
+    def fail(_):
+        raise AssertionError("an image was made")
+
+    monkeypatch.setattr("hudi_pyspark.reading.read_task.json_text", fail)
+    monkeypatch.setattr("hudi_pyspark.reading.read_task._as_structs", fail)
+    assert opened(case.name).scan_with(options).count() == whole.num_rows
+    few = opened(case.name).scan_with({**options, "columns": "ts_ms,op"}).to_arrow()
+    assert few.equals(whole.select(["ts_ms", "op"]))
+
+
+@pytest.mark.parametrize("case", CDC_CASES, ids=by_name)
+def test_images_of_a_condition_are_made_although_nobody_sees_them(case, opened):
+    options = {"cdc": "true", "begin": "000", "query_type": "incremental"}
+    whole = opened(case.name).scan_with(options).to_arrow()
+    inserted = opened(case.name).scan_with({**options, "filter": "before IS NULL"})
+    assert inserted.count() == whole.column("before").null_count
+    deleted = opened(case.name).scan_with({**options, "filter": "after IS NULL", "columns": "op"})
+    assert deleted.to_arrow().num_rows == whole.column("after").null_count
+
+
 @pytest.mark.parametrize("key", [k for k in CERTAIN if "cdc" in k])
 def test_changes_that_are_certain_add_up(key, opened):
     case, options = certain_query(key)

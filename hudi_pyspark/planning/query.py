@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from hudi_pyspark.errors import UnsupportedQueryError
+from hudi_pyspark.filter.predicate import top_level_columns
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.planning.changes import check_changes, plan_changes
@@ -227,7 +228,7 @@ class ChangesQuery(Query):
     def tasks(
         self,
         planner: SlicePlanner,
-        result: pa.Schema,  # noqa: ARG002  (changes have all of their columns)
+        result: pa.Schema,
         predicate: Predicate | None,
     ) -> Sequence[CdcTask]:
         def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
@@ -237,4 +238,9 @@ class ChangesQuery(Query):
         schema = planner.table_schema
         tasks = plan_changes(self.view, self.options, schema, plan_whole)
         settings = read_settings(planner.options)
-        return [replace(task, predicate=predicate, settings=settings) for task in tasks]
+        compared = top_level_columns(predicate, self.answer_schema(schema))
+        # Images cost most of the time, and a count needs none of them.
+        shown = frozenset({"before", "after"} & {*result.names, *compared})
+        return [
+            replace(task, predicate=predicate, settings=settings, shown=shown) for task in tasks
+        ]

@@ -137,10 +137,10 @@ def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
         case ChangeSource.CDC_LOG:
             changes = _read_cdc_log(task, storage)
         case ChangeSource.BASE_FILE_INSERT:
-            inserted = _slice_rows(task.after, storage)
+            inserted = _slice_rows(task.after, storage, is_counted=not task.shown)
             changes = (_changes(task, "i", None, table) for table in inserted)
         case ChangeSource.BASE_FILE_DELETE | ChangeSource.REPLACED:
-            deleted = _slice_rows(task.before, storage)
+            deleted = _slice_rows(task.before, storage, is_counted=not task.shown)
             changes = (_changes(task, "d", table, None) for table in deleted)
         case ChangeSource.LOG_FILE:
             # The log records are merged with the slice as it was.
@@ -166,6 +166,8 @@ def _logged_changes(
     task: CdcTask, logged: pa.Table, before: _Images, after: _Images, *, source: str
 ) -> pa.Table:
     operations = as_one_array(logged.column("op"))
+    if not task.shown:
+        return _result(task, operations, None, None)
     names = logged.schema.names
     old = _logged_image(logged, "before", task.images, source) if "before" in names else None
     new = _logged_image(logged, "after", task.images, source) if "after" in names else None
@@ -218,28 +220,35 @@ class _Images:
         return self._rows
 
 
-def _slice_rows(task: ScanTask | None, storage: Storage) -> Iterator[pa.Table]:
+def _slice_rows(
+    task: ScanTask | None, storage: Storage, *, is_counted: bool = False
+) -> Iterator[pa.Table]:
+    """Yield the rows of a slice; where they are only counted, without columns."""
     if task is not None:
-        yield from slice_tables(task, storage)
+        yield from slice_tables(task.narrowed(pa.schema([])) if is_counted else task, storage)
 
 
 def _changes(task: CdcTask, operation: str, old: pa.Table | None, new: pa.Table | None) -> pa.Table:
     length = max(t.num_rows for t in (old, new) if t is not None)
-    no_image = pa.nulls(length, pa.struct(list(task.images)))
     return _result(
         task,
         pa.array([operation] * length, pa.string()),
-        no_image if old is None else _as_structs(old, task.images),
-        no_image if new is None else _as_structs(new, task.images),
+        _as_structs(old, task.images) if old is not None and "before" in task.shown else None,
+        _as_structs(new, task.images) if new is not None and "after" in task.shown else None,
     )
 
 
-def _result(task: CdcTask, operations: pa.Array, old: pa.Array, new: pa.Array) -> pa.Table:
-    times = pa.array([task.instant] * len(operations), pa.string())
-    images = [old, new] if task.as_struct else [_json_image(old), _json_image(new)]
-    return pa.Table.from_arrays(
-        [operations, times, *images], schema=cdc_schema(task.images, as_struct=task.as_struct)
-    )
+def _result(
+    task: CdcTask, operations: pa.Array, old: pa.Array | None, new: pa.Array | None
+) -> pa.Table:
+    schema = cdc_schema(task.images, as_struct=task.as_struct)
+    columns = [operations, pa.array([task.instant] * len(operations), pa.string())]
+    for name, image in (("before", old), ("after", new)):
+        if image is None or name not in task.shown:
+            columns.append(pa.nulls(len(operations), schema.field(name).type))
+        else:
+            columns.append(image if task.as_struct else _json_image(image))
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _json_image(images: pa.Array) -> pa.Array:
