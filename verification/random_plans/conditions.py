@@ -205,7 +205,8 @@ def to_column(condition: Condition) -> Column:
                 whole = whole & to_column(part) if operator == "AND" else whole | to_column(part)
             return whole
         case Term(column, sign, values):
-            return _spark_term(sf.col(column), sign, values)
+            made = [sf.lit(v) if isinstance(v, bytes) else v for v in values]  # for Connect
+            return _spark_term(sf.col(column), sign, tuple(made))
     raise AssertionError(condition)
 
 
