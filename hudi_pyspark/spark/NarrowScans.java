@@ -468,7 +468,10 @@ public class NarrowScans extends Rule {
     set(
         fresh,
         "dataSourceInPython",
-        before.getClass().getConstructors()[0].newInstance(Base64.getDecoder().decode(answer), schema));
+        before
+            .getClass()
+            .getConstructors()[0]
+            .newInstance(Base64.getDecoder().decode(answer), schema));
     newest.put(loaded, fresh);
     return fresh;
   }
