@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -122,7 +122,8 @@ def _merged_tables(
     is_plain = base is not None and base.path.endswith(PARQUET) and not base.bootstrap_source
     if not (is_plain and shared.merge_basis):
         outcomes = None
-    key = task.file_slice, task.partition, shared.merge_basis, shared.block_filter
+    states = _states_of_files(task, storage) if outcomes is not None else ()
+    key = task.file_slice, states, task.partition, shared.merge_basis, shared.block_filter
     wanted = _wanted_columns(task)
     known = outcomes.find(key, wanted) if outcomes is not None else None
     if known is not None:
@@ -144,6 +145,24 @@ def _merged_tables(
         if outcomes is not None and is_one_pass and task.shared.record_keys is None:
             merge_pass = partial(merge_pass, keep=partial(outcomes.keep, key, wanted))
         yield from log.merge(sides.base, merge_pass)
+
+
+def _states_of_files(task: ScanTask, storage: Storage) -> tuple[tuple[int, int], ...]:
+    """Return inode and time of change of a slice's local files; of others their sizes must do.
+
+    Apache Hudi writes no second file of one name, but a copy that is restored may be another one.
+    """
+    base, logs = task.file_slice.base_file, task.file_slice.log_files
+    paths = [base.path] if base is not None else []
+    paths += [log.path for log in logs if log.is_listed]
+    if not storage.is_local:
+        return ()
+    states = []
+    for path in paths:
+        with suppress(OSError):  # reading the file says what is wrong
+            state = os.stat(storage.describe(path))  # noqa: PTH116  (for each read)
+            states.append((state.st_ino, state.st_mtime_ns))
+    return tuple(states)
 
 
 def _wanted_columns(task: ScanTask) -> pa.Schema:

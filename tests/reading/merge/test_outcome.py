@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -256,3 +257,21 @@ def test_warm_table_answers_as_one_that_merges_each_time(name, tmp_path):
             map(repr, cold.to_arrow().to_pylist())
         ), (columns, options)
         assert warm.count() == cold.count()
+
+
+def test_file_of_the_same_name_and_number_of_rows_is_merged_anew(tmp_path):
+    name = "v6_mor_part_basic"  # whose log blocks name no positions of rows
+    path = load_case(GOLDEN / name).extract(Path(tmp_path))
+    table = HudiTable(str(path))
+    expected = sorted(map(repr, table.scan(["id", "amount"]).to_arrow().to_pylist()))
+    bases = table.inspect.file_slices().filter(pc.field("log_count") > 0)["base_file"]
+    assert len(bases) > 0
+    for base in bases.drop_null().to_pylist():
+        stored = pq.read_table(path / base)
+        (path / base).unlink()
+        restored = stored.take(pa.array(range(stored.num_rows - 1, -1, -1)))
+        pq.write_table(restored, path / base, compression=None)
+    warm = HudiTable(str(path))
+    warm._outcomes = table._outcomes
+    found = sorted(map(repr, warm.scan(["id", "amount"]).to_arrow().to_pylist()))
+    assert found == expected
