@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import Any
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
 
 from hudi_pyspark.errors import InvalidOptionError
+
+ALLOWED: Final = "HUDI_PYSPARK_FUNCTIONS"
+_SERVERS = re.compile(r"SparkConnectServer|SparkConnectPlugin|HiveThriftServer2")
 
 
 def import_function(option: str, reference: str) -> Callable[..., Any]:
     """Return the function that an option names, as ``module:function``; its module is imported.
 
+    Whoever may read a table could otherwise call any function on a server that many people share.
+
     Raises:
-        InvalidOptionError: the text has another form, or names nothing that can be imported and
-            called. It names the option.
+        InvalidOptionError: the text has another form, names nothing that can be imported and
+            called, or the process may not call it. It names the option.
     """
     module_name, colon, name = reference.partition(":")
+    _check_allowed(option, module_name)
     try:
         imported = getattr(importlib.import_module(module_name), name) if colon else None
     except (ImportError, AttributeError, ValueError, TypeError) as error:
@@ -27,3 +36,33 @@ def import_function(option: str, reference: str) -> Callable[..., Any]:
         )
     function: Callable[..., Any] = imported
     return function
+
+
+def _check_allowed(option: str, module: str) -> None:
+    """Check that this process may import a module for its users."""
+    allowed = os.environ.get(ALLOWED)
+    if allowed is None:
+        if not any(_SERVERS.search(command) for command in _commands()):
+            return
+        problem = "on a server of Spark Connect or Thrift, functions are not called by default"
+    else:
+        if allowed.strip() == "*" or module in re.split(r"[,\s]+", allowed):
+            return
+        problem = f"{ALLOWED} does not name the module {module}"
+    raise InvalidOptionError(
+        f"{option} is not allowed here: {problem}. Whoever administers the server allows modules "
+        f"in its environment, for example {ALLOWED}={module} in conf/spark-env.sh"
+    )
+
+
+def _commands() -> Iterator[str]:
+    """Yield the command lines of this process and of those that started it, as Linux has them."""
+    process = os.getpid()
+    while process > 1:
+        folder = Path("/proc", str(process))
+        try:
+            yield (folder / "cmdline").read_bytes().decode("utf-8", "replace")
+            # After the name, which may have brackets: the state, then the parent.
+            process = int((folder / "stat").read_text("utf-8").rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            return

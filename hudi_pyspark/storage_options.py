@@ -82,6 +82,8 @@ _NUMBERS = {
     *("connect_timeout", "request_timeout", "credential_token_expiration", "retry_time_limit"),
     *("port", "attempts"),
 }
+_LARGEST_NUMBER = 10_000_000_000  # a time in seconds of the next three centuries
+_LARGEST = {"port": 65_535}
 _SWITCHES = {"anonymous", "force_virtual_addressing", "kerberos", "use_https"}
 _OPPOSITE = "fs.s3a.path.style.access"  # the opposite of its argument
 # Settings of every storage on another machine, that are not passed to its file system.
@@ -98,6 +100,20 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name.startswith(_ENVIRONMENT_PREFIX)
     }
+
+
+def to_environment(name: str, value: str) -> dict[str, str]:
+    """Return a variable that `from_environment` reads, for a setting of any storage.
+
+    Raises:
+        InvalidOptionError: no storage has the setting.
+    """
+    known = {**_by_name(_COMMON)}
+    for settings in SETTINGS.values():
+        known |= _by_name(settings)
+    if name.lower() not in known:
+        _check_unknown(name, known, "all storages")
+    return {f"{_ENVIRONMENT_PREFIX}{name.replace('.', '_DOT_')}": value}
 
 
 def is_storage_option(key: str) -> bool:
@@ -176,6 +192,8 @@ def _arguments(
             _check_unknown(name, by_name, scheme)
             continue
         parsed = _parse(name, value, argument)
+        if parsed == "":
+            continue
         if arguments.setdefault(argument, parsed) != parsed:
             raise InvalidOptionError(f"storage option {name} contradicts another name of it")
     return arguments
@@ -187,13 +205,18 @@ def _parse(name: str, value: Value, argument: str) -> Value:
             number = float(value)
         except ValueError:
             raise InvalidOptionError(f"storage option {name}: give a number") from None
+        if not 0 <= number <= _LARGEST.get(argument, _LARGEST_NUMBER):
+            raise InvalidOptionError(
+                f"storage option {name}: give a number from 0 to "
+                f"{_LARGEST.get(argument, _LARGEST_NUMBER)}"
+            )
         return int(number) if number.is_integer() else number
     if argument in _SWITCHES:
         text = str(value).strip().lower()
         if text not in ("true", "false"):
             raise InvalidOptionError(f"storage option {name}: give true or false")
         return (text == "true") != (name.lower() == _OPPOSITE)
-    return str(value)
+    return str(value).strip()  # files with secrets end with a line break
 
 
 def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from hudi_pyspark import __version__
 from hudi_pyspark.cli import health, logs, look, rows
-from hudi_pyspark.cli.arguments import ExitCode
+from hudi_pyspark.cli.arguments import ExitCode, with_storage_options
 from hudi_pyspark.cli.report import report
 from hudi_pyspark.errors import (
     CatalogError,
@@ -89,9 +89,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": health.demo,
 }
 for _name, _function in COMMANDS.items():
-    app.command(_name)(_function)
-log_app.command("blocks")(logs.blocks)
-log_app.command("records")(logs.records)
+    app.command(_name)(with_storage_options(_function) if _name != "demo" else _function)
+log_app.command("blocks")(with_storage_options(logs.blocks))
+log_app.command("records")(with_storage_options(logs.records))
 app.add_typer(log_app, name="log")
 
 

@@ -1,14 +1,17 @@
 """The arguments, options and exit codes that several commands share."""
 
+import inspect
 import os
+from collections.abc import Callable
 from enum import IntEnum
+from functools import wraps
 from typing import Annotated
 
 import typer
 
 from hudi_pyspark.cli.printing import Output
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage_options import from_environment
+from hudi_pyspark.storage_options import from_environment, to_environment
 
 PathArgument = Annotated[
     str, typer.Argument(metavar="PATH", help="Base path of the table: a folder or a URI.")
@@ -50,6 +53,13 @@ ReadOptions = Annotated[
     typer.Option("--option", metavar="KEY=VALUE", help="Any other read option; can be repeated."),
 ]
 
+_StorageOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage-option", metavar="KEY=VALUE", help="Setting of the storage; can be repeated."
+    ),
+]
+
 
 class ExitCode(IntEnum):
     """The exit codes of `hudi-py`, which `docs/looking-inside.md` lists."""
@@ -63,6 +73,28 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130  # Ctrl-C
 
 
+def with_storage_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that also has the option ``--storage-option``."""
+
+    @wraps(command)
+    def run(*, storage_option: list[str] | None = None, **arguments: object) -> None:
+        for text in storage_option or ():
+            name, value = key_and_value(text, "--storage-option")
+            os.environ.update(to_environment(name, value))
+        command(**arguments)
+
+    known = inspect.signature(command)
+    added = inspect.Parameter(
+        "storage_option",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=_StorageOptions,
+    )
+    run.__signature__ = known.replace(parameters=[*known.parameters.values(), added])  # type: ignore[attr-defined]
+    run.__annotations__ = {**command.__annotations__, "storage_option": _StorageOptions}
+    return run
+
+
 def storage_at(path: str) -> ArrowStorage:
     """Return the storage of a path, with the settings of the environment."""
     return ArrowStorage.parse(path, environment=from_environment(os.environ))
@@ -73,9 +105,9 @@ def names_in(columns: str | None) -> list[str] | None:
     return None if columns is None else [name.strip() for name in columns.split(",")]
 
 
-def key_and_value(text: str) -> tuple[str, str]:
-    """Split ``KEY=VALUE``."""
+def key_and_value(text: str, option: str = "--option") -> tuple[str, str]:
+    """Split ``KEY=VALUE``, which may have a secret, so that no message has it."""
     key, separator, value = text.partition("=")
     if not separator or not key:
-        raise typer.BadParameter(f"expected KEY=VALUE, found {text!r}", param_hint="'--option'")
+        raise typer.BadParameter("expected KEY=VALUE", param_hint=f"'{option}'")
     return key, value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from threading import Lock
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow.fs as pafs
 
-from hudi_pyspark.errors import InvalidOptionError, StorageError
+from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageError
+from hudi_pyspark.storage.argument_checks import check_arguments
 from hudi_pyspark.storage.attempts import Attempts
+from hudi_pyspark.storage.aws_environment import check_credentials
 from hudi_pyspark.storage.credentials import current_credentials
 from hudi_pyspark.storage.file_systems import (
     ArrowFileSystem,
@@ -19,6 +22,7 @@ from hudi_pyspark.storage.file_systems import (
     HdfsNativeFileSystem,
     WebHdfsFileSystem,
 )
+from hudi_pyspark.storage.masking import masked_error
 from hudi_pyspark.storage_options import file_system_arguments, secret_values
 
 if TYPE_CHECKING:
@@ -105,8 +109,19 @@ class Connection:
     def _connect(self, credentials: Credentials | None) -> FileSystem:
         supplied = credentials.options if credentials is not None else {}
         more = file_system_arguments(self._location.kind, supplied, {})
+        arguments = {**self._arguments, **more}
+        check_arguments(self._location, arguments)
         make = _MAKERS.get(self._location.kind, _fsspec)
-        return make(self._location, {**self._arguments, **more})
+        place = f"{self._location.scheme}://{self._location.host}"
+        try:
+            return make(self._location, dict(arguments))
+        except Exception as error:  # noqa: BLE001  (clients have errors of their own)
+            known = masked_error(error, secret_values(arguments), self._location.authority)
+            if isinstance(known, HudiError | ImportError):
+                raise known from None
+            if isinstance(error, OSError):
+                raise StorageError(place, str(known), 1) from None
+            raise InvalidOptionError(f"storage options of {place}: {known}") from None
 
     def _renew(self) -> bool:
         used = self._used
@@ -117,13 +132,17 @@ class Connection:
         return self._connected[1] if self._connected is not None else None
 
 
-def _s3(_location: Location, arguments: dict[str, Any]) -> FileSystem:
+def _s3(location: Location, arguments: dict[str, Any]) -> FileSystem:
+    check_credentials(f"s3://{location.authority}", arguments, os.environ)
     # Requests are repeated by `Attempts`, for all storages alike.
     once = pafs.AwsStandardS3RetryStrategy(max_attempts=1)
     return ArrowFileSystem(pafs.S3FileSystem(retry_strategy=once, **arguments))
 
 
 def _gcs(_location: Location, arguments: dict[str, Any]) -> FileSystem:
+    scheme, separator, host = str(arguments.get("endpoint_override", "")).partition("://")
+    if separator:
+        arguments.update(scheme=scheme, endpoint_override=host)
     limit = timedelta(seconds=arguments.pop("retry_time_limit", _GCS_RETRIES))
     expires = arguments.pop("credential_token_expiration", None)
     if "access_token" in arguments:
@@ -136,6 +155,8 @@ def _gcs(_location: Location, arguments: dict[str, Any]) -> FileSystem:
 
 
 def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
+    if "sas_token" in arguments:  # without the ? it would be part of the path
+        arguments["sas_token"] = f"?{arguments['sas_token'].lstrip('?')}"
     host = location.authority.rpartition("@")[2] if "." in location.authority else ""
     account, _, domain = host.partition(".")
     if account:
@@ -169,8 +190,6 @@ def _address(location: Location) -> dict[str, Any]:
     """Return what the URI of HDFS names: a host, and a port and a user where it does."""
     user = location.authority.rpartition("@")[0]
     host, _, port = location.host.partition(":")
-    if port and not port.isdigit():
-        raise InvalidOptionError(f"{location.scheme}://{location.host} has no number as its port")
     return {"host": host} | ({"port": int(port)} if port else {}) | ({"user": user} if user else {})
 
 
@@ -204,19 +223,23 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
             f"{location.scheme}:// is not supported. Supported: local paths, s3://, gs://, "
             "abfss://, hdfs://, webhdfs://, oss://; or pass a file system of fsspec to HudiTable"
         )
+    if location.kind == "webhdfs":
+        arguments = {"port": _WEBHDFS_PORT, **_address(location), **arguments}
+        if not arguments["host"]:
+            raise InvalidOptionError("webhdfs:// has no host: give webhdfs://namenode:9870/path")
     try:
         file_system_of = importlib.import_module("fsspec").get_filesystem_class(location.kind)
+        # The instances that fsspec keeps have the credentials with which they were made first.
+        filesystem = file_system_of(skip_instance_cache=True, use_listings_cache=False, **arguments)
     except ImportError as error:
         packages = "fsspec requests (extra 'fsspec')"
         if location.kind == "oss":
             packages = "ossfs (extra 'oss')"
+        if arguments.get("kerberos"):
+            packages += " requests-kerberos"
         raise ImportError(
             f"{location.scheme}:// needs a package that is not installed: pip install {packages}"
         ) from error
-    if location.kind == "webhdfs":
-        arguments = {"port": _WEBHDFS_PORT, **_address(location), **arguments}
-    # The instances that fsspec keeps have the credentials with which they were made first.
-    filesystem = file_system_of(skip_instance_cache=True, use_listings_cache=False, **arguments)
     if location.kind != "webhdfs":
         return FsspecFileSystem(filesystem)
     session = filesystem.session

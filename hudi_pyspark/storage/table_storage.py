@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
@@ -9,6 +12,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.storage.aws_environment import place_in_environment, region_of
 from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
@@ -73,6 +77,12 @@ class ArrowStorage:
         """
         location = Location.parse(uri)
         if location.kind == LOCAL:
+            try:
+                Path(location.path).stat()
+            except (OSError, ValueError) as error:  # one that Python cannot pass on has no number
+                if getattr(error, "errno", errno.ELOOP) == errno.ELOOP:
+                    problem = getattr(error, "strerror", str(error))
+                    raise InvalidOptionError(f"{uri!r} cannot be followed: {problem}") from None
             return cls(GivenFileSystem(_LOCAL_FILES), location.path)
         if (shown := without_secrets(uri)) != uri:
             raise InvalidOptionError(
@@ -82,11 +92,10 @@ class ArrowStorage:
         name, attempts = common_settings(given, more)
         provider = NamedProvider(name) if name and provider is None else provider
         arguments = file_system_arguments(location.kind, given, more)
-        if location.kind == "s3" and not (
-            provider or arguments.keys() & {"region", "endpoint_override"}
-        ):
-            # Found once for all processes.
-            arguments["region"] = pafs.resolve_s3_region(location.authority)
+        if location.kind == "s3":  # found once for all processes
+            arguments |= place_in_environment(arguments, os.environ)
+            if provider is None and "region" not in arguments:
+                arguments["region"] = region_of(location.authority)
         connection = Connection(location, arguments, provider, attempts)
         connection.current()  # raises now where nothing reaches the location
         return cls(
