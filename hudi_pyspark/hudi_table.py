@@ -87,12 +87,12 @@ class HudiTable:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | bytes | os.PathLike[str],
         *,
         storage_options: Mapping[str, str | bool | float] | None = None,
         filesystem: object = None,
     ) -> None:
-        path = os.fspath(path)
+        path = os.fsdecode(path)
         if filesystem is not None:
             if storage_options:
                 raise InvalidOptionError("give storage_options or a filesystem, not both")

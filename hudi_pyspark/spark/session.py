@@ -111,7 +111,7 @@ def read(
     """Load a table with options by alias."""
     register(spark)
     given = {name: as_text(value) for name, value in options.items()}
-    return spark.read.format(SHORT_NAME).options(**given).load(os.fspath(path))
+    return spark.read.format(SHORT_NAME).options(**given).load(os.fsdecode(path))
 
 
 def explain(df: DataFrame) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from hudi_pyspark.errors import InvalidOptionError
 
 LOCAL: Final = ""
 # Hadoop has other names for the same stores.
 _KINDS = {
-    "file": LOCAL,
     "s3a": "s3",
     "s3n": "s3",
     "gcs": "gs",
@@ -57,13 +57,12 @@ class Location:
                     "(s3://, abfss://, gs://), or of a volume: /Volumes/catalog/schema/volume/…"
                 )
             return cls(LOCAL, LOCAL, "", path)
+        if uri.startswith("file:/"):
+            return cls(LOCAL, LOCAL, "", trim(_local_path(uri)))
         scheme, separator, rest = uri.partition("://")
         if not separator:
-            path = uri[len("file:") :] if uri.startswith("file:/") else posixpath.abspath(uri)
-            return cls(LOCAL, LOCAL, "", trim(path))
+            return cls(LOCAL, LOCAL, "", trim(posixpath.abspath(uri)))
         kind = _KINDS.get(scheme, scheme)
-        if kind == LOCAL:
-            return cls(LOCAL, LOCAL, "", trim("/" + rest.lstrip("/")))
         authority, _, inside = unquote(rest).partition("/")
         if kind in _BUCKETS:
             path = f"{authority}/{inside}"
@@ -76,6 +75,25 @@ class Location:
         else:
             path = f"/{inside}"
         return cls(scheme, kind, authority, trim(path))
+
+
+def _local_path(uri: str) -> str:
+    """Return the path of a URI ``file:…``: as it is written, or decoded if only that exists.
+
+    Spark and Hudi write such URIs without encoding, ``Path.as_uri`` with it.
+    """
+    path = uri.removeprefix("file:")
+    if path.startswith("//") and not path.startswith("///"):
+        host, _, inside = path[2:].partition("/")
+        if host not in ("", "localhost"):
+            raise InvalidOptionError(
+                f"{uri} names the host {host}, and only files of this machine are read: give "
+                f"file:///{inside}, or file:///{host}/{inside} if that is a folder"
+            )
+        path = inside
+    path = f"/{path.lstrip('/')}"
+    decoded = os.fsdecode(unquote_to_bytes(os.fsencode(path)))
+    return decoded if not os.path.lexists(path) and os.path.lexists(decoded) else path
 
 
 def same_store(one: str, other: str) -> bool:

@@ -1,12 +1,13 @@
 """Paths and URIs, and the file systems behind them."""
 
+import os
 from importlib.util import find_spec
 from unittest.mock import Mock
 
 import pyarrow.fs as pafs
 import pytest
 
-from hudi_pyspark import InvalidOptionError
+from hudi_pyspark import HudiTable, InvalidOptionError
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage.locations import Location, same_store, without_secrets
 
@@ -38,6 +39,47 @@ from hudi_pyspark.storage.locations import Location, same_store, without_secrets
 def test_uri_means_a_place_in_a_store(uri, kind, authority, path):
     found = Location.parse(uri)
     assert (found.kind, found.authority, found.path) == (kind, authority, path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["orders", "my orders", "a%20b", "50%", "ü#?;"],
+)
+@pytest.mark.parametrize("start", ["file:{}", "file://{}", "file://localhost{}"])
+def test_local_path_has_several_spellings(tmp_path, name, start):
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "f").write_bytes(b"1")
+    encoded = folder.as_uri().removeprefix("file://")
+    for path in (str(folder), encoded):
+        assert ArrowStorage.parse(start.format(path)).read_bytes("f") == b"1"
+    assert ArrowStorage.parse(folder.as_uri()).base_path == str(folder)
+
+
+def test_folder_that_is_written_so_goes_before_the_decoded_one(tmp_path):
+    for name in ("a b", "a%20b"):
+        (tmp_path / name).mkdir()
+    assert ArrowStorage.parse(f"file://{tmp_path}/a%20b").base_path == f"{tmp_path}/a%20b"
+    assert ArrowStorage.parse(f"{tmp_path}/a%20b").base_path == f"{tmp_path}/a%20b"
+
+
+def test_file_of_another_machine_is_refused():
+    with pytest.raises(InvalidOptionError, match=r"the host nas.*give file:///share/t, or "):
+        Location.parse("file://nas/share/t")
+
+
+def test_links_in_a_circle_and_a_path_with_nul_are_named(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for path in (tmp_path / "loop", tmp_path / "loop" / "t"):
+        with pytest.raises(InvalidOptionError, match=r"loop.*Too many levels of symbolic links"):
+            ArrowStorage.parse(str(path))
+    with pytest.raises(InvalidOptionError, match="cannot be followed: embedded null"):
+        ArrowStorage.parse("/a\0b")
+
+
+def test_path_may_be_bytes(golden_table):
+    table = golden_table("v9_mor_compaction_inline")
+    assert HudiTable(os.fsencode(table)).path == str(table)
 
 
 @pytest.mark.parametrize("uri", ["dbfs:/FileStore/t", "dbfs:/mnt/lake", "dbfs:/Volumes"])
@@ -112,7 +154,7 @@ def test_webhdfs_is_asked_at_the_host_of_its_uri(uri, options, url, user):
 
 
 def test_port_of_hdfs_is_a_number():
-    with pytest.raises(InvalidOptionError, match="hdfs://name:x has no number as its port"):
+    with pytest.raises(InvalidOptionError, match="hdfs://name:x: give host or host:port"):
         ArrowStorage.parse("hdfs://name:x/t")
 
 
