@@ -25,6 +25,7 @@ _HOST_AND_PORT: Final = "give host or host:port, with a port of at most 65535"
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _OF_URIS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*")
+_BUCKETS = ("s3", "gs")
 _HOSTS_IN_URIS = ("hdfs", "webhdfs", "abfs")
 
 
@@ -38,6 +39,11 @@ def check_arguments(location: Location, arguments: Mapping[str, Value]) -> None:
         problem = _problem_of(name, str(value))
         if problem:
             raise InvalidOptionError(f"storage option {name}: {problem}")
+    if location.kind in _BUCKETS and "//" in location.path:
+        raise InvalidOptionError(
+            f"{location.scheme}://{location.path} has an empty name of a folder: give "
+            f"{location.scheme}://{re.sub('/+', '/', location.path)}"
+        )
     authority = f"//{location.authority}"
     if location.kind in _HOSTS_IN_URIS and location.authority and not _is_endpoint(authority):
         host = location.authority.rpartition("@")[2]

@@ -20,6 +20,7 @@ from hudi_pyspark.storage.file_systems import (
     ArrowFileSystem,
     FsspecFileSystem,
     HdfsNativeFileSystem,
+    S3FileSystem,
     WebHdfsFileSystem,
 )
 from hudi_pyspark.storage.masking import masked_error
@@ -136,7 +137,7 @@ def _s3(location: Location, arguments: dict[str, Any]) -> FileSystem:
     check_credentials(f"s3://{location.authority}", arguments, os.environ)
     # Requests are repeated by `Attempts`, for all storages alike.
     once = pafs.AwsStandardS3RetryStrategy(max_attempts=1)
-    return ArrowFileSystem(pafs.S3FileSystem(retry_strategy=once, **arguments))
+    return S3FileSystem(pafs.S3FileSystem(retry_strategy=once, **arguments))
 
 
 def _gcs(_location: Location, arguments: dict[str, Any]) -> FileSystem:

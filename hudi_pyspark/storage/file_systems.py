@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
@@ -10,11 +11,24 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow.fs as pafs
 
-from hudi_pyspark.errors import StorageError
+from hudi_pyspark.errors import StorageAccessError, StorageError
 from hudi_pyspark.storage.protocol import FileInfo
 
 _T = TypeVar("_T")
 _PAGE = 1_000  # entries of an answer of S3 to a listing
+_SAYS_NOTHING = re.compile(r"(HTTP status (301|400)\)|ACCESS_DENIED) during HeadObject")
+_OTHER_REGION = re.compile(r"HTTP status 301|PermanentRedirect")
+_REGION = re.compile(r"(?:expecting|the bucket is located in) '([a-z0-9-]+)'")
+_REFUSED_CONTENT = re.compile(r"ACCESS_DENIED during GetObject|GetObject.*storage class")
+_CONTENT_REFUSED = (
+    "The store has the object and refuses its content: an archived object (Glacier) must be "
+    "restored first, an encrypted one needs the permission to use its key"
+)
+_GZIP = b"\x1f\x8b"  # no file of a table begins so
+_COMPRESSED = (
+    "the content is compressed by gzip (Content-Encoding), by its writer or by a proxy on "
+    "the way: switch that off, since parts of files are read"
+)
 _MARK = 0xA7  # of bytes that have not come
 
 
@@ -86,9 +100,53 @@ class ArrowFileSystem(FileSystem):
         ]
 
     def open(self, path: str) -> OpenFile:
-        file = self._arrow.open_input_file(path)
-        opened: OpenFile = file if self._arrow.type_name != "s3" else S3File(file)
+        opened: OpenFile = self._arrow.open_input_file(path)
         return opened
+
+
+class S3FileSystem(ArrowFileSystem):
+    """S3 by pyarrow, which shows why a request was refused."""
+
+    # The answer to a HEAD has no body, so that only the status is known. That to a LIST has one,
+    # and that to the HEAD of a bucket has its region in a header.
+
+    def list_directory(self, path: str) -> list[FileInfo]:
+        try:
+            return super().list_directory(path)
+        except OSError as error:
+            raise self._explained(error, path) from None
+
+    def open(self, path: str) -> OpenFile:
+        try:
+            return S3File(super().open(path), path)
+        except OSError as error:
+            raise self._explained(error, path) from None
+
+    def _explained(self, error: OSError, path: str) -> Exception:
+        """Ask once more where an answer says only that a request is refused."""
+        text = str(error)
+        if _SAYS_NOTHING.search(text):
+            text += self._problem_of(pafs.FileSelector(path, allow_not_found=True))
+        bucket = path.partition("/")[0]
+        if _OTHER_REGION.search(text):
+            text += self._problem_of(bucket)
+        region = _REGION.search(text)
+        if region is not None:
+            return StorageAccessError(
+                f"s3://{path}",
+                f"the bucket {bucket} is in the region {region[1]}. Give the storage option "
+                f"region={region[1]} (or AWS_REGION)",
+            )
+        if "TOO_SKEWED" in text:
+            text += ". Set the clock of this machine: it differs from that of the store"
+        return type(error)(text)
+
+    def _problem_of(self, asked: str | pafs.FileSelector) -> str:
+        try:
+            self._arrow.get_file_info(asked)
+        except OSError as error:
+            return f" {error}"
+        return ""
 
 
 class S3File(OpenFile):
@@ -97,8 +155,9 @@ class S3File(OpenFile):
     What an answer lacks is whatever the memory held, so the last byte shows whether it came.
     """
 
-    def __init__(self, file: Any) -> None:  # noqa: ANN401  (pyarrow has no types)
+    def __init__(self, file: Any, path: str) -> None:  # noqa: ANN401  (pyarrow has no types)
         self._file = file
+        self._path = path
 
     def size(self) -> int:
         size: int = self._file.size()
@@ -112,6 +171,8 @@ class S3File(OpenFile):
             last = self._marked(1, offset + nbytes - 1, _MARK ^ 0xFF)
             if last[0] != _MARK:
                 raise ConnectionError(f"fewer than {nbytes} bytes came from {offset} on")
+        if offset == 0 and content.startswith(_GZIP):
+            raise StorageError(f"s3://{self._path}", _COMPRESSED, 1)
         return bytes(content)
 
     def close(self) -> None:
@@ -120,7 +181,12 @@ class S3File(OpenFile):
     def _marked(self, nbytes: int, offset: int, mark: int) -> bytearray:
         content = bytearray(max(nbytes, 0))
         content[-1:] = bytes([mark]) if nbytes > 0 else b""
-        count = self._file.get_stream(offset, nbytes).readinto(content) if nbytes > 0 else 0
+        try:
+            count = self._file.get_stream(offset, nbytes).readinto(content) if nbytes > 0 else 0
+        except OSError as error:
+            if _REFUSED_CONTENT.search(str(error)):
+                raise PermissionError(f"{error} {_CONTENT_REFUSED}") from None
+            raise
         return content[:count]
 
 
