@@ -78,10 +78,15 @@ def with_storage_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*, storage_option: list[str] | None = None, **arguments: object) -> None:
-        for text in storage_option or ():
-            name, value = key_and_value(text, "--storage-option")
-            os.environ.update(to_environment(name, value))
-        command(**arguments)
+        before = dict(os.environ)
+        try:
+            for text in storage_option or ():
+                name, value = key_and_value(text, "--storage-option")
+                os.environ.update(to_environment(name, value))
+            command(**arguments)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
     known = inspect.signature(command)
     added = inspect.Parameter(

@@ -3,10 +3,12 @@
 import subprocess
 import sys
 import textwrap
+from contextlib import ExitStack
 
 import pytest
 
 from tests.conftest import PROJECT
+from tests.spark.deployment import connect_server
 from tests.storage import short_lived
 from tests.storage.s3_server import serve
 
@@ -96,6 +98,87 @@ def test_secrets_are_shown_nowhere_and_every_process_gets_tokens(tmp_path, s3, m
     for place, text in {"output": printed, **logs}.items():
         for secret in (SECRET, short_lived.SECRET, "token-1"):
             assert secret not in text, (place, secret)
+
+
+FAILURES = """
+    import json, sys
+    import hudi_pyspark
+
+    how, place, endpoint, secret = sys.argv[1:]
+    good = {"endpoint_override": endpoint, "region": "eu-north-1", "attempts": "1"}
+    good |= {"access_key": "AKID", "secret_key": secret}
+    uri = f"http://me:{secret}@127.0.0.1:1"
+    azure = "abfss://box@acme.dfs.core.windows.net/t"
+    plain = {"blob_storage_scheme": "http", "blob_storage_authority": "127.0.0.1:1"}
+    cases = {
+        "mistyped": ("s3://lake/t", {**good, "acess_key": secret}),
+        "none there": ("s3://lake/none", good),
+        "wrong type": ("s3://lake/t", {**good, "anonymous": secret}),
+        "bad number": ("s3://lake/t", {**good, "connect_timeout": secret}),
+        "bad attempts": ("s3://lake/t", {**good, "attempts": secret}),
+        "two names": ("s3://lake/t", {**good, "fs.s3a.secret.key": f"{secret}2"}),
+        "unreachable": ("s3://lake/t", {**good, "endpoint_override": "http://127.0.0.1:1"}),
+        "user in endpoint": ("s3://lake/t", {**good, "endpoint_override": uri}),
+        "proxy": ("s3://lake/t", {**good, "proxy_options": uri}),
+        "proxy's form": ("s3://lake/t", {**good, "proxy_options": f"me:{secret}@host"}),
+        "account key": (azure, {"account_key": secret}),
+        "signature": (azure, {"sas_token": f"sv=1&sig={secret}&se=2", "attempts": "1", **plain}),
+        "token": (azure, {"tenant_id": "t", "client_id": "c", "client_secret": secret, **plain}),
+    }
+    if how == "none":
+        read = lambda uri, options: hudi_pyspark.HudiTable(uri, storage_options=options).to_arrow()
+    else:
+        from pyspark.sql import SparkSession
+        builder = SparkSession.builder
+        if how == "connect":
+            spark = builder.remote(f"sc://127.0.0.1:{place}").getOrCreate()
+        else:
+            builder = builder.master("local[2]").config("spark.eventLog.dir", place)
+            builder = builder.config("spark.eventLog.enabled", "true")
+            spark = builder.config("spark.eventLog.compress", "false").getOrCreate()
+        hudi_pyspark.register(spark)
+        def read(uri, options):
+            given = {name if "." in name else f"storage.{name}": v for name, v in options.items()}
+            frame = spark.read.format("hudi-py").options(**given)
+            return frame.load(uri).collect()
+    for name, (uri, options) in cases.items():
+        try:
+            read(uri, options)
+        except Exception as error:
+            print("FAILED", name, f"{type(error).__name__}: {error}")
+"""
+
+
+@pytest.mark.usefixtures("spark_environment")
+@pytest.mark.parametrize("how", ["none", "classic", "connect"])
+def test_no_failure_shows_a_secret(how, tmp_path, s3, monkeypatch):
+    secret = "Zm9vYmFyYmF6cXV4"  # also Base64, of a length that Azure's client takes
+    events = tmp_path / "events"
+    events.mkdir()
+    defaults = f"spark.eventLog.enabled true\nspark.eventLog.dir {events.as_uri()}\n"
+    (tmp_path / "spark-defaults.conf").write_text(f"{defaults}spark.eventLog.compress false\n")
+    with ExitStack() as stack:
+        place = events.as_uri()
+        if how == "connect":
+            monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+            place = stack.enter_context(connect_server())
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(FAILURES), how, place, s3.endpoint, secret],
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("FAILED ") == 13, done.stdout
+    logs = {str(f): f.read_text("utf-8") for f in events.rglob("*") if f.is_file()}
+    if how != "none":
+        assert any("SparkListenerApplicationStart" in text for text in logs.values())
+    if how == "connect":
+        logs = {}  # it has the plans that clients send, with all options: docs/storage.md says so
+    for where, text in {"output": done.stdout, "errors": done.stderr, **logs}.items():
+        assert secret not in text, (where, text[max(0, text.find(secret) - 500) :][:1000])
 
 
 @pytest.mark.usefixtures("spark_environment")
