@@ -176,7 +176,7 @@ def field(row, name):
 
 def literal(value):
     if isinstance(value, str):
-        return "'" + value + "'"
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, float) and math.isinf(value):

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 PACKAGE = Path("hudi_pyspark")
 # Parts of the reader to the ends of their modules' paths.
 PARTS = {
-    "merge": ("merge/merge", "fold", "payload", "spilled_merge"),
+    "merge": ("merge/merge", "fold", "decision", "payload", "spilled_merge"),
     "log records": ("log_records/records", "log_records/decoder", "record_keys"),
-    "live blocks": ("live_blocks",),
+    "live blocks": ("live_blocks", "log_files"),
     "slices": ("file_slices", "commit_slices", "table/file_groups", "file_group"),
     "ranges": ("commit_range", "planning/query", "commit_history"),
     "changes": ("planning/changes", "read_task"),
-    "pruning": ("partition_values", "bounds", "row_groups"),
+    "pruning": ("partition_values", "partition_pruning", "bounds", "row_groups"),
     "schema evolution": ("schema_evolution", "nested_fields"),
 }
 # Tests that say nothing of these modules, or the same as others in more time.
