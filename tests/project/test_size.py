@@ -7,7 +7,7 @@ import tokenize
 from tests.project.package_source import load_modules
 
 CEILING = 23_800
-"""Code lines of the package, with all that is to come; never raise it."""
+"""Code lines of the package. 23,000 is the goal: look for what can go before you add to it."""
 
 _WITHOUT_CODE = {
     tokenize.COMMENT,
