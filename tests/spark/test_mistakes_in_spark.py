@@ -51,5 +51,7 @@ def test_relative_path_is_named_with_the_folder_where_it_was_looked_for(spark):
 
 
 def test_begin_of_a_stream_leads_to_start_offset(spark, table):
-    with pytest.raises(AnalysisException, match="a stream has start_offset instead"):
-        spark.readStream.format("hudi-py").option("begin", "earliest").load(table)
+    frame = spark.readStream.format("hudi-py").option("begin", "earliest").load(table)
+    query = frame.writeStream.format("noop").start()
+    with pytest.raises(StreamingQueryException, match="a stream, which starts at start_offset"):
+        query.awaitTermination(60)
