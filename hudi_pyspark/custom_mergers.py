@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.imported_function import import_function
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import pyarrow as pa
-
-    MergeFunction = Callable[[pa.Table, pa.Table], pa.Table]
+MergeFunction = Callable[[pa.Table, pa.Table], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)

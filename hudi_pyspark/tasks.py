@@ -7,29 +7,23 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array, repeat
+from hudi_pyspark.columns.arrays import Mask, as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
-from hudi_pyspark.table.file_group import OnDamage
+from hudi_pyspark.custom_mergers import PayloadMerger
+from hudi_pyspark.table.file_group import FileSlice, LogFile, OnDamage
 from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.columns.schema_evolution import SchemaOnRead
-    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.table.file_group import FileSlice, LogFile
     from hudi_pyspark.table.live_blocks import BlockFilter
     from hudi_pyspark.table.merge_mode import MergeRule
-
-    ReadTask: TypeAlias = "ScanTask | CdcTask"
 
 _EMPTY = pa.scalar("")
 _NULL = pa.scalar(None, pa.string())
@@ -238,6 +232,9 @@ class CdcTask:
     settings: ReadSettings = ReadSettings()
     predicate: Predicate | None = None  # only changes for which it is true; None for all
     shown: frozenset[str] = frozenset({"before", "after"})  # images that the query needs
+
+
+ReadTask: TypeAlias = ScanTask | CdcTask
 
 
 def cdc_schema(table_schema: pa.Schema, *, as_struct: bool) -> pa.Schema:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.errors import CorruptTableError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    Mask = npt.NDArray[np.bool_]
-    Rows = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
 
 
 def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array:

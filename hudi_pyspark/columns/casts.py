@@ -8,18 +8,16 @@ wraps them around or makes nulls of them, and so do log blocks of Apache Hudi.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.text import java_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SPACES = "".join(map(chr, [*range(0x21), 0x7F]))  # that Spark takes away at both ends of a text
 _BOOLEANS = {

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 
 def match_columns(wanted: Iterable[str], stored: Collection[str], *, source: str) -> dict[str, str]:

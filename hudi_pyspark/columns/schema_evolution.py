@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +19,10 @@ from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names, s
 from hudi_pyspark.format.timeline.internal_schema import ListPart, MapPart, StructPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeAlias
-
     from hudi_pyspark.format.timeline.internal_schema import InternalSchema, Part
 
-    _Test: TypeAlias = Callable[[pa.DataType], bool]
-    _Rules: TypeAlias = tuple[tuple[_Test, _Test, Callable[[pa.Array, pa.DataType], Any]], ...]
+_Test: TypeAlias = Callable[[pa.DataType], bool]
+_Rules: TypeAlias = tuple[tuple[_Test, _Test, Callable[[pa.Array, pa.DataType], Any]], ...]
 
 
 def conform(

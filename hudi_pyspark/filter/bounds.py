@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -11,13 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import is_null, is_true, repeat
+from hudi_pyspark.columns.arrays import Mask, Rows, is_null, is_true, repeat
 from hudi_pyspark.filter.predicate import (
     Comparison,
     IsIn,
     IsNull,
+    Leaf,
     Like,
     Operator,
+    Predicate,
     cast_to,
     columns_of,
     conjuncts,
@@ -26,10 +29,6 @@ from hudi_pyspark.filter.predicate import (
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from hudi_pyspark.columns.arrays import Mask, Rows
-    from hudi_pyspark.filter.predicate import Leaf, Predicate
     from hudi_pyspark.table.config import TableConfig
 
 

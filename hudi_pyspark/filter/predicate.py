@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import any_of, field_array
+from hudi_pyspark.columns.arrays import Mask, any_of, field_array
 from hudi_pyspark.columns.text import scalar_text
 from hudi_pyspark.errors import InvalidOptionError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from hudi_pyspark.columns.arrays import Mask
-
-    Literal: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | pa.Scalar
-    _Convert: TypeAlias = Callable[[pa.DataType, Literal], pa.Scalar]
+Literal: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | pa.Scalar
+_Convert: TypeAlias = Callable[[pa.DataType, Literal], pa.Scalar]
 
 _Value = TypeVar("_Value")
 _MAX_DECIMAL_DIGITS = 38

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.filter.predicate import (
     And,
+    Comparison,
     IsNull,
     Joined,
     Like,
+    Literal,
     Operator,
     Or,
     Predicate,
@@ -25,11 +27,6 @@ from hudi_pyspark.filter.predicate import (
     parse_date,
     parse_time,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hudi_pyspark.filter.predicate import Comparison, Literal
 
 _TOKEN = re.compile(
     r"""\s*(?:

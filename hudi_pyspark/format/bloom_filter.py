@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import base64
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    Hashes = npt.NDArray[np.uint32]
+Hashes = npt.NDArray[np.uint32]
 
 _HEADER = struct.Struct(">iibi")  # version, number of hashes, kind of hash, bits
 _DYNAMIC_HEADER = struct.Struct(">iii")  # keys per row, keys in the last row, rows

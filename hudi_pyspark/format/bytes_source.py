@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, Protocol
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
 
 class BytesSource(Protocol):

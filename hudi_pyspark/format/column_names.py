@@ -6,12 +6,9 @@ alone for the same column, so the files of a table may spell one in several ways
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 
 class AmbiguousNamesError(ValueError):

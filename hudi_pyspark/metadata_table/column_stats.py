@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import as_one_array, is_true
 from hudi_pyspark.columns.nested_fields import nullable
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
-from hudi_pyspark.filter.predicate import columns_of, find_field
+from hudi_pyspark.filter.predicate import Predicate, columns_of, find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.format.parquet.legacy_calendar import widened
 from hudi_pyspark.metadata_table.records import column_keys, file_key, partition_keys
-from hudi_pyspark.table.file_group import LogFile
+from hudi_pyspark.table.file_group import BaseFile, FileSlice, LogFile
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.metadata_table.entries import Entries
-    from hudi_pyspark.table.file_group import BaseFile, FileSlice
     from hudi_pyspark.table.view import TableView
 
 # Ordinals of Hudi's ValueType, the logical type of a wrapped number or of wrapped bytes.

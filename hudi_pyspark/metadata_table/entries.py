@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -17,21 +18,15 @@ from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader
 from hudi_pyspark.format.log.data_block import decode_hfile_records, native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
-from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import fetch_end
-from hudi_pyspark.table.file_group import OnDamage
-from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
+from hudi_pyspark.table.file_group import FileSlice, OnDamage
+from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
     from hudi_pyspark.format.hfile.entries import HFile
-    from hudi_pyspark.format.log.log_block import LogBlock
-    from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.live_blocks import LogScan
     from hudi_pyspark.table.timeline import CommittedTimes
 
 _MOST_BYTES = 1 << 62  # of log files: all are read into memory

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
@@ -16,17 +17,14 @@ from hudi_pyspark.metadata_table.records import (
     merged_values,
 )
 from hudi_pyspark.metadata_table.table import MetadataTable
-from hudi_pyspark.storage import FileInfo
+from hudi_pyspark.storage.protocol import FileInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import TypeVar
-
     from hudi_pyspark.metadata_table.entries import MetadataSlice
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
     from hudi_pyspark.table.view import TableView
 
-    Answer = TypeVar("Answer")
+Answer = TypeVar("Answer")
 
 _ALL_PARTITIONS = "__all_partitions__"
 _log = logging.getLogger(__name__)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import pyarrow as pa
 
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
@@ -16,10 +19,6 @@ from hudi_pyspark.metadata_table.records import file_key, merged_values, partiti
 from hudi_pyspark.options.option import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    import pyarrow as pa
-
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.table.file_group import FileSlice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from binascii import b2a_base64
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from hudi_pyspark.format.hashes import xxhash64
 from hudi_pyspark.options.option import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from hudi_pyspark.metadata_table.entries import Entries
     from hudi_pyspark.table.file_group import BaseFile, LogFile
 

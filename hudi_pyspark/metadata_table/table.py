@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from hudi_pyspark.errors import (
 from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.metadata_table.column_stats import KnownBounds
-from hudi_pyspark.metadata_table.entries import MetadataSlice
+from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.records import (
     FILES,
     LISTINGS,
@@ -34,17 +35,13 @@ from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing, path_in
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import CommittedTimes
-from hudi_pyspark.table.view import open_table
+from hudi_pyspark.table.view import TableView, open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from hudi_pyspark.metadata_table.entries import Entries
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.file_groups import CommittedFile
-    from hudi_pyspark.table.view import TableView
 
-    FileGroupId = tuple[str, str]  # partition path and file id
+FileGroupId = tuple[str, str]  # partition path and file id
 
 _FOLDER = f"{METADATA_FOLDER}/metadata"
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from hudi_pyspark.errors import (
     CorruptTableError,
@@ -25,21 +28,15 @@ from hudi_pyspark.planning.commit_range import (
     slice_paths,
 )
 from hudi_pyspark.table.commit_slices import written_slices
-from hudi_pyspark.table.file_group import LogFile
-from hudi_pyspark.tasks import CdcTask, ChangeSource, data_columns
+from hudi_pyspark.table.file_group import FileSlice, LogFile
+from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, data_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import pyarrow as pa
-
     from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
     from hudi_pyspark.options.read_options import IncrementalOptions
-    from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.view import TableView
-    from hudi_pyspark.tasks import ScanTask
 
-    Plan = Callable[[list[FileSlice], str], list[ScanTask]]
+Plan = Callable[[list[FileSlice], str], list[ScanTask]]
 
 _log = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import logging
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -22,8 +23,6 @@ from hudi_pyspark.table.config import has_completion_times
 from hudi_pyspark.tasks import CommitRange
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from hudi_pyspark.options.read_options import IncrementalOptions
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.listing import PartitionChoice

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
 
 import pyarrow as pa
 
+from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
 from hudi_pyspark.format.column_names import spelled
-from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS
+from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS, MergeRule
 from hudi_pyspark.table.meta_columns import (
     DELETED_COLUMN,
     META_COLUMNS,
     OPERATION_COLUMN,
     RECORD_KEY_COLUMN,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.table.merge_mode import MergeRule
 
 
 def result_schema(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import repeat
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match, may_match_merged
-from hudi_pyspark.filter.predicate import columns_of, conjuncts, holds
+from hudi_pyspark.filter.predicate import Predicate, columns_of, conjuncts, holds
 from hudi_pyspark.planning.partition_values import (
     NULL_PARTITION_VALUE,
     decided_by_path,
@@ -26,9 +27,6 @@ from hudi_pyspark.planning.partition_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.table.config import TableConfig
 
 _AFTER_SLASH = "0"  # the character that follows the slash

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -23,8 +24,6 @@ from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.tasks import PartitionValues
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.table.config import TableConfig
 

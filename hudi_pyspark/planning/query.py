@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import UnsupportedQueryError
-from hudi_pyspark.filter.predicate import top_level_columns
+from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.planning.changes import check_changes, plan_changes
@@ -19,21 +22,14 @@ from hudi_pyspark.planning.commit_range import (
     resolve_range,
 )
 from hudi_pyspark.planning.read_end import end_of_range, end_of_state
-from hudi_pyspark.planning.slice_tasks import plan, read_settings
-from hudi_pyspark.tasks import cdc_schema
+from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan, read_settings
+from hudi_pyspark.tasks import CdcTask, CommitRange, ReadTask, ScanTask, cdc_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
-
-    from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
-    from hudi_pyspark.planning.slice_tasks import SlicePlanner
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
-    from hudi_pyspark.tasks import CdcTask, CommitRange, ReadTask, ScanTask
 
 
 @dataclass(frozen=True, eq=False)

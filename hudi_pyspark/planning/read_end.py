@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.planning.commit_range import commit_times
@@ -9,8 +10,6 @@ from hudi_pyspark.planning.stream_offsets import FIRST_OFFSET
 from hudi_pyspark.table.config import has_completion_times
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hudi_pyspark.table.view import TableView
 
 

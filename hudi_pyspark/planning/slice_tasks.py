@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hudi_pyspark.columns.schema_evolution import SchemaOnRead
-from hudi_pyspark.custom_mergers import find_merger
+from hudi_pyspark.custom_mergers import PayloadMerger, find_merger
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.filter.bounds import wanted_record_keys
-from hudi_pyspark.filter.predicate import columns_of, top_level_columns
+from hudi_pyspark.filter.predicate import Predicate, columns_of, top_level_columns
 from hudi_pyspark.metadata_table.pruning import IndexQuestion, prune_slices
 from hudi_pyspark.options.option import Index, RangeMerge
 from hudi_pyspark.planning.needed_columns import (
@@ -29,10 +30,10 @@ from hudi_pyspark.planning.partition_values import (
     resolve_partition_values,
 )
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
-from hudi_pyspark.table.config import spelled_config
-from hudi_pyspark.table.file_group import check_readable
+from hudi_pyspark.table.config import TableConfig, spelled_config
+from hudi_pyspark.table.file_group import FileSlice, check_readable
 from hudi_pyspark.table.live_blocks import BlockFilter
-from hudi_pyspark.table.merge_mode import MergeCache, check_supported, resolve_merge_rule
+from hudi_pyspark.table.merge_mode import MergeCache, MergeRule, check_supported, resolve_merge_rule
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN
 from hudi_pyspark.table.schema import (
     column_defaults,
@@ -40,20 +41,12 @@ from hudi_pyspark.table.schema import (
     latest_internal_schema,
     resolve_schema,
 )
-from hudi_pyspark.tasks import PartitionValues, ReadSettings, ScanTask, SharedPlan
+from hudi_pyspark.tasks import CommitRange, PartitionValues, ReadSettings, ScanTask, SharedPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.options.read_options import ReadOptions
-    from hudi_pyspark.table.config import TableConfig
-    from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.merge_mode import MergeRule
     from hudi_pyspark.table.timeline import CommittedTimes
     from hudi_pyspark.table.view import TableView
-    from hudi_pyspark.tasks import CommitRange
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.options.option import QueryType, options_of
 from hudi_pyspark.options.read_options import BY_NAME, GivenOptions, StreamOptions, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hudi_pyspark.table.view import TableView
 
 OFFSET_KEY = "offsetCommitTime"

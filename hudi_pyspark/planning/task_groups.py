@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hudi_pyspark.table.file_group import PARQUET
-from hudi_pyspark.tasks import CdcTask
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.tasks import ReadTask, ScanTask
+from hudi_pyspark.table.file_group import PARQUET, FileSlice
+from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
 
 # Records of logs are decoded here, sorted and merged; those of base files only decompressed.
 _LOG_WEIGHT = 3

@@ -7,6 +7,7 @@ or a list of replaced file groups.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -23,18 +24,15 @@ from hudi_pyspark.filter.predicate import matching
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
 from hudi_pyspark.reading.slice_reader import changes_of_log, read, slice_blocks, slice_tables
+from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.second_read import may_be_whole
 from hudi_pyspark.table.file_group import OnDamage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, cdc_schema
+from hudi_pyspark.tasks import CdcTask, ChangeSource, ReadSettings, ReadTask, ScanTask, cdc_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from hudi_pyspark.reading.merge.outcome import MergeOutcomes
-    from hudi_pyspark.storage import Storage
-    from hudi_pyspark.tasks import ReadSettings, ReadTask
 
 
 def read_task(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,33 +18,27 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.schema_evolution import conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import keys_array
-from hudi_pyspark.filter.predicate import matching, top_level_columns
+from hudi_pyspark.filter.predicate import Predicate, matching, top_level_columns
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.reading.merge.merge import changed_rows, merge, unmerged
-from hudi_pyspark.reading.merge.outcome import MOST_BYTES
+from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, MergeOutcomes
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
-from hudi_pyspark.reading.merge.spilled_merge import LogInMemory, load_log
-from hudi_pyspark.table.file_group import PARQUET
+from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, LogInMemory, load_log
+from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.table.file_group import PARQUET, LogFile
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from hudi_pyspark.columns.arrays import Mask
-    from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.reading.merge.outcome import MergeOutcome, MergeOutcomes
-    from hudi_pyspark.reading.merge.spilled_merge import LoadedLog
-    from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.file_group import LogFile
     from hudi_pyspark.tasks import CommitRange, ReadSettings, ScanTask
 
 

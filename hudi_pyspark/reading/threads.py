@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+import pyarrow as pa
 
-    import pyarrow as pa
-
-    _Item: TypeAlias = pa.Table | BaseException | None  # None: one of the threads has ended
+_Item: TypeAlias = pa.Table | BaseException | None  # None: one of the threads has ended
 
 _Task = TypeVar("_Task")
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 import io
 import re
 import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import fastavro
 import pyarrow as pa
@@ -31,13 +32,9 @@ from hudi_pyspark.format.timeline.instant_body import (
     required,
     undecodable_as_corrupt,
 )
+from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.known_folder import list_known_folder
 from hudi_pyspark.table.listing import read_together
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from hudi_pyspark.storage import Storage
 
 _T = TypeVar("_T")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,10 @@ from hudi_pyspark.format.timeline.instant_body import (
     text,
     undecodable_as_corrupt,
 )
-from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
 
 # The base files of this instant hold meta columns only. Those of a full-record bootstrap, which

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,15 +16,12 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     parse_compaction_plan,
     parse_replace_plan,
 )
-from hudi_pyspark.table.archive import load_archive
+from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.table.archive import ArchivedInstant, load_archive
 from hudi_pyspark.table.listing import read_together
 from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path, read_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.archive import ArchivedInstant
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.timeline import Timeline
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.table.file_groups import committed_files
+from hudi_pyspark.table.file_groups import CommittedFile, committed_files
 from hudi_pyspark.table.listing import path_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.file_groups import CommittedFile
     from hudi_pyspark.table.view import TableView
 
 

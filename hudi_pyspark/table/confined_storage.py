@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO
 from urllib.parse import unquote
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import PathOutsideTableError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from hudi_pyspark.storage import FileInfo, Storage
+from hudi_pyspark.storage.protocol import FileInfo, Storage
 
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z][A-Za-z0-9+.-]*://")
 _SEPARATOR = re.compile(r"[/\\]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from sys import intern
@@ -16,18 +17,14 @@ from hudi_pyspark.format.file_name import (
     is_partition_marker,
     parse_data_file_name,
 )
-from hudi_pyspark.table.file_group import BaseFile, LogFile, group_files
-from hudi_pyspark.table.listing import path_in
+from hudi_pyspark.storage.protocol import FileInfo
+from hudi_pyspark.table.file_group import BaseFile, FileGroup, LogFile, group_files
+from hudi_pyspark.table.listing import FileListing, PartitionChoice, path_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
-    from hudi_pyspark.storage import FileInfo
     from hudi_pyspark.table.commit_history import CommitHistory
     from hudi_pyspark.table.config import TableConfig
-    from hudi_pyspark.table.file_group import FileGroup
-    from hudi_pyspark.table.listing import FileListing, PartitionChoice
 
 PARTITIONS_AT_ONCE = 2_000
 # Newest commits whose files must be there. Reading one takes a request, and a timeline may have

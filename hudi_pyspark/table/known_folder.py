@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hudi_pyspark.storage import FileInfo, Storage
+from hudi_pyspark.storage.protocol import FileInfo, Storage
 
 
 def list_known_folder(storage: Storage, folder: str) -> list[FileInfo]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from hudi_pyspark.format.file_name import is_partition_marker
-from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.storage.protocol import FileInfo, Storage
+from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.known_folder import list_known_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from hudi_pyspark.storage import FileInfo, Storage
-    from hudi_pyspark.table.config import TableConfig
 
 _THREADS = 16
 _T = TypeVar("_T")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from hudi_pyspark.errors import CorruptLogBlockError
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hudi_pyspark.table.timeline import CommittedTimes
 
 _RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,16 +18,14 @@ from hudi_pyspark.format.avro.schema import (
 )
 from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.format.timeline.internal_schema import parse_internal_schema, parse_schema_history
+from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.known_folder import list_known_folder
 from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 from hudi_pyspark.table.timeline import instant_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hudi_pyspark.format.timeline.internal_schema import InternalSchema
-    from hudi_pyspark.storage import FileInfo
     from hudi_pyspark.table.view import TableView
 
 _PLAIN_TYPES = frozenset(

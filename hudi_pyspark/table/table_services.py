@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hudi_pyspark.format.timeline.instant import Action, Instant
 from hudi_pyspark.format.timeline.instant_body import body_parser
 from hudi_pyspark.format.timeline.instant_metadata import (
+    CleanMetadata,
+    RollbackMetadata,
     clean_metadata_of,
     parse_restore_metadata,
     rollback_metadata_of,
@@ -16,9 +18,6 @@ from hudi_pyspark.table.archive import load_archived_metadata
 from hudi_pyspark.table.timeline import instant_path, read_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hudi_pyspark.format.timeline.instant_metadata import CleanMetadata, RollbackMetadata
     from hudi_pyspark.table.view import TableView
 
 _T = TypeVar("_T")

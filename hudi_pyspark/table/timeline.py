@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import MissingFileError, StorageError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, NotAnInstant
-from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.storage.protocol import FileInfo, Storage
+from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 from hudi_pyspark.table.known_folder import list_known_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from hudi_pyspark.storage import FileInfo, Storage
-    from hudi_pyspark.table.config import TableConfig
 
 # Actions whose completion makes data visible. A pending clustering is among them. A pending
 # compaction is not: it completes as a commit, and until then its plan blocks nobody.

@@ -6,27 +6,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNotFoundError
+from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.second_read import read_twice
-from hudi_pyspark.table.commit_history import CommitHistory
-from hudi_pyspark.table.config import PROPERTIES_FILE, load_table_config
+from hudi_pyspark.table.commit_history import CommitHistory, LazyMetadata
+from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig, load_table_config
 from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
-from hudi_pyspark.table.listing import DirectoryListing
-from hudi_pyspark.table.timeline import load_timeline
+from hudi_pyspark.table.listing import DirectoryListing, FileListing, PartitionChoice
+from hudi_pyspark.table.timeline import Timeline, load_timeline
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from hudi_pyspark.format.timeline.instant import Instant
-    from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.commit_history import LazyMetadata
-    from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.listing import FileListing, PartitionChoice
-    from hudi_pyspark.table.timeline import Timeline
 
 
 @dataclass(frozen=True)

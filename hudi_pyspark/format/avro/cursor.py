@@ -12,18 +12,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-    import pyarrow as pa
-
     from hudi_pyspark.format.avro.schema import AvroType
 
-    Int64s: TypeAlias = npt.NDArray[np.int64]
-    UInt64s: TypeAlias = npt.NDArray[np.uint64]
-    Flags: TypeAlias = npt.NDArray[np.bool_]
+Int64s: TypeAlias = npt.NDArray[np.int64]
+UInt64s: TypeAlias = npt.NDArray[np.uint64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 PADDING: Final = 16  # bytes after the last record that a gather of 8 bytes or a varint may touch
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
-from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Source, ValueReader
+from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Int64s, Source, ValueReader
 from hudi_pyspark.format.avro.nested import (
     ListReader,
     OptionalReader,
@@ -50,11 +51,6 @@ from hudi_pyspark.format.avro.values import (
     VarintReader,
     fixed_reader,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from hudi_pyspark.format.avro.cursor import Int64s
 
 RUN_RECORDS: Final = 16_384  # decoded at a time: their bytes and positions stay in the cache
 RUN_BYTES: Final = 1 << 25  # of a run, unless a single record is larger

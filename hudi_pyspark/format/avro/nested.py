@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -11,6 +12,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptAvroError
 from hudi_pyspark.format.avro.cursor import (
     Cursor,
+    Flags,
+    Int64s,
     MalformedValueError,
     OrdinalReader,
     ValueReader,
@@ -19,13 +22,10 @@ from hudi_pyspark.format.avro.cursor import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hudi_pyspark.format.avro.cursor import Flags, Int64s
     from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
 
-    # Per item: its row, its ordinal among the row's items, the position where it begins.
-    _Places: TypeAlias = tuple[Int64s, Int64s, Int64s]
+# Per item: its row, its ordinal among the row's items, the position where it begins.
+_Places: TypeAlias = tuple[Int64s, Int64s, Int64s]
 
 # A numpy call costs as much as some dozens of steps in plain Python, so lists are searched for
 # their items in plain Python once no more than this many have items left.

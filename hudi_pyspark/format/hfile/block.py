@@ -5,13 +5,10 @@ from __future__ import annotations
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.hfile import HFileError
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.bytes_source import BytesSource
 
 # Magic; on-disk and uncompressed size, both without the header; offset of the previous block;
 # checksum type; bytes per checksum; on-disk size with the header and without the checksums.

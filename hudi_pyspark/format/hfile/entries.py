@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from hudi_pyspark.format.hfile import HFileError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    Offsets = npt.NDArray[np.int64]
+Offsets = npt.NDArray[np.int64]
 
 _LENGTHS = struct.Struct(">II")
 _OVERHEAD = _LENGTHS.size + 1  # the two lengths before, one zero byte after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.block import (
     DATA_MAGIC,
@@ -27,12 +29,9 @@ from hudi_pyspark.format.hfile.index import BlockIndex, parse_lower_index, parse
 from hudi_pyspark.format.protobuf import ProtobufError, parse_message, parse_varint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from hudi_pyspark.format.bytes_source import BytesSource
     from hudi_pyspark.format.hfile.index import Place
 
-    Keys: TypeAlias = Iterable[bytes | str] | pa.Array | pa.ChunkedArray
+Keys: TypeAlias = Iterable[bytes | str] | pa.Array | pa.ChunkedArray
 
 SCHEMA_INFO = "schema"  # key in the file info of the values' Avro schema
 TRAILER_SIZE = 4096

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,19 +15,15 @@ import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, UnsupportedTableError
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
-from hudi_pyspark.format.avro.schema import parse_schema
+from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
-from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hudi_pyspark.format.avro.schema import AvroRecord
     from hudi_pyspark.format.hfile.entries import HFile
-    from hudi_pyspark.format.log.log_block import LogBlock
 
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _MOST_SEARCHED = 8

@@ -5,25 +5,22 @@ from __future__ import annotations
 import functools
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError
 from hudi_pyspark.format.avro.decoder import decode_records
-from hudi_pyspark.format.avro.schema import parse_schema
+from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.log.kryo import parse_delete_records, parse_hoodie_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from hudi_pyspark.format.avro.schema import AvroRecord
     from hudi_pyspark.format.log.kryo import KryoDelete, KryoValue
     from hudi_pyspark.format.log.log_block import LogBlock
 

@@ -8,15 +8,13 @@ Classes and objects met before are written as a number, so such bytes can only b
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    T = TypeVar("T")
+T = TypeVar("T")
 
 KryoValue: TypeAlias = int | float | bool | str | Decimal
 

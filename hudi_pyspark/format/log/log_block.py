@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import IO, TYPE_CHECKING, Protocol, runtime_checkable
+from typing import IO, Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptLogBlockError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hudi_pyspark.format.bytes_source import BytesSource
+from hudi_pyspark.format.bytes_source import BytesSource
 
 MAGIC = b"#HUDI#"
 

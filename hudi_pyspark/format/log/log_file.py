@@ -7,12 +7,13 @@ footer holds what the header of an inline block holds.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import CorruptLogBlockError, UnsupportedTableError
+from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.file_name import LogFileName, LogKind, is_native_log_name
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import HFileReader
@@ -26,11 +27,6 @@ from hudi_pyspark.format.log.log_block import (
     open_span,
     salvage_blocks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hudi_pyspark.format.bytes_source import BytesSource
 
 # One entry with a JSON object, as builds of August 2026 write it; others write an entry for each
 # key of the header, whose name begins alike.

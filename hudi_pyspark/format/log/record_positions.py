@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from hudi_pyspark.errors import CorruptLogBlockError
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Ordinals = npt.NDArray[np.int64]
+Ordinals = npt.NDArray[np.int64]
 
 _COOKIE = 12346  # without run containers
 _COOKIE_WITH_RUNS = 12347

@@ -12,24 +12,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from hudi_pyspark.errors import UnsupportedTableError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-    import pyarrow.parquet as pq
-
-    Int64s = npt.NDArray[np.int64]
+Int64s = npt.NDArray[np.int64]
 
 INT96_ZONE = "Etc/UTC"
 """Zone that timestamps of the old type INT96 get, which are instants."""

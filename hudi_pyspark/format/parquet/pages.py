@@ -8,10 +8,11 @@ that hold some rows, with a footer, lets it read no more than these.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from hudi_pyspark.format.parquet.thrift_compact import (
     ThriftList,
@@ -22,13 +23,8 @@ from hudi_pyspark.format.parquet.thrift_compact import (
     struct_bytes,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    Rows = npt.NDArray[np.int64]
-    Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 MAGIC = b"PAR1"
 TAIL = 8  # bytes: the footer's length, and the magic

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import posixpath
 import tempfile
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -29,13 +29,9 @@ from hudi_pyspark.format.log.data_block import decode_hfile_records
 from hudi_pyspark.reading.base_files.orc import read_orc_file
 from hudi_pyspark.reading.base_files.parquet import read_parquet_file
 from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import LANCE_MISSING, PARQUET, check_readable
 from hudi_pyspark.table.meta_columns import META_COLUMNS
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-
-    from hudi_pyspark.storage import Storage
 
 _EVERY_ROW_GROUP = RowGroupFilter()
 _NO_COLUMNS = pa.schema([])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,15 +13,9 @@ from pyarrow import orc
 from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.errors import CorruptBaseFileError, UnsupportedTypeError
 from hudi_pyspark.format.column_names import with_names
-from hudi_pyspark.format.orc_footer import parse_orc_footer, parse_writer_zone
+from hudi_pyspark.format.orc_footer import OrcFooter, parse_orc_footer, parse_writer_zone
+from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import failures_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import IO
-
-    from hudi_pyspark.format.orc_footer import OrcFooter
-    from hudi_pyspark.storage import Storage
 
 _UTC = frozenset({"", "UTC", "GMT", "Etc/UTC", "Etc/GMT"})
 _LAST_MILLIS = (2**63 - 1) // 1_000_000  # of Arrow's nanoseconds: the years 1678 to 2262

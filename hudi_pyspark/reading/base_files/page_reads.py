@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,17 +17,13 @@ from hudi_pyspark.columns.arrays import is_true
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
 from hudi_pyspark.format.parquet.pages import MAGIC, TAIL, ParquetPages, ParquetPagesError
 from hudi_pyspark.format.parquet.thrift_compact import ThriftError
-from hudi_pyspark.storage.remote_file import RemoteFile, coalesce, prefetch
+from hudi_pyspark.storage.remote_file import RemoteFile, Span, coalesce, prefetch
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TypeAlias
-
     from hudi_pyspark.format.parquet.pages import ColumnPages, Mask, Rows
-    from hudi_pyspark.storage.remote_file import Span
 
-    File: TypeAlias = pa.NativeFile | IO[bytes]
+File: TypeAlias = pa.NativeFile | IO[bytes]
 
 _FEWEST_BYTES = 1 << 16  # uncompressed, of a column on average: smaller ones have a single page
 _ROWS_OF_PAGE = 20_000  # at most, by parquet-mr's default: how many pages some rows may be in

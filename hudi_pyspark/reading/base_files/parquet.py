@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.file_columns import match_columns
 from hudi_pyspark.columns.nested_fields import leaf_paths, narrow_fields
 from hudi_pyspark.errors import CorruptBaseFileError
@@ -17,15 +19,12 @@ from hudi_pyspark.format.column_names import with_names
 from hudi_pyspark.format.parquet.checked_file import check_row_count, open_parquet
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 from hudi_pyspark.reading.base_files.page_reads import PagedFile, is_among, read_keyed_rows
+from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import fetch_end
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
-    from hudi_pyspark.storage import Storage
 
 _BUFFER = 1 << 16  # bytes of a column that are read from a local file at once
 _NONE = np.empty(0, np.bool_)

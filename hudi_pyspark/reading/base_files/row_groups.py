@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 from math import isnan
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.columns.timestamp_repair import is_as_declared
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match
-from hudi_pyspark.filter.predicate import find_field
+from hudi_pyspark.filter.predicate import Predicate, find_field
 from hudi_pyspark.format.bloom_filter import BloomFilter, BloomFilterError
 from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics
 from hudi_pyspark.format.parquet.legacy_calendar import widened
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pyarrow.parquet as pq
-
-    from hudi_pyspark.columns.arrays import Mask
-    from hudi_pyspark.filter.predicate import Predicate
 
 _BLOOM_FILTER = b"org.apache.hudi.bloomfilter"
 _BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_true
+from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array, field_array, is_null, is_true
 from hudi_pyspark.columns.file_columns import match_columns
-from hudi_pyspark.columns.schema_evolution import conform, stored_columns
+from hudi_pyspark.columns.schema_evolution import SchemaOnRead, conform, stored_columns
 from hudi_pyspark.columns.timestamp_repair import repair_timestamps, repairable_columns
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.predicate import find_field
@@ -42,10 +43,6 @@ from hudi_pyspark.reading.log_records.records import (
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from hudi_pyspark.columns.arrays import Mask, Rows
-    from hudi_pyspark.columns.schema_evolution import SchemaOnRead
     from hudi_pyspark.format.log.delete_block import DeleteRecords, OrderingGroup
     from hudi_pyspark.table.merge_mode import MergeRule
 

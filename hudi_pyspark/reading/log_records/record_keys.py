@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,9 +13,6 @@ from hudi_pyspark.columns.text import java_text
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NULL_PART = "__null__"
 _EMPTY_PART = "__empty__"

@@ -5,28 +5,25 @@ Hudi compares ordering values in Java; here they become Arrow arrays whose own o
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array, field_array, is_null, is_true
+from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array, field_array, is_null, is_true
 from hudi_pyspark.errors import UnsupportedTableError
 from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from hudi_pyspark.columns.arrays import Mask, Rows
     from hudi_pyspark.table.merge_mode import MergeRule
 
-    SetNumbers = npt.NDArray[np.int32]
+SetNumbers = npt.NDArray[np.int32]
 
 NO_ROW = -1
 ALL_COLUMNS = -1  # number of the set of all columns

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import is_true
+from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.reading.log_records.records import Records, comparable_ordering
 from hudi_pyspark.reading.merge.decision import Decision, both_rows
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN
 
 if TYPE_CHECKING:
-    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.table.merge_mode import MergeRule
 
 

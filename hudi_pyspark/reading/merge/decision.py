@@ -7,6 +7,7 @@ make decisions are in `payload.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import is_null, is_true
+from hudi_pyspark.columns.arrays import Mask, is_null, is_true
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.reading.log_records.records import ColumnSets, Records, SetNumbers
 
 UNAVAILABLE_VALUE = "hoodie.write.partial.update.unavailable.value"

@@ -7,30 +7,24 @@ as the most frequent key has records.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_pyspark.columns.arrays import Mask, Rows
+from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import UnsupportedMergeError
-from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
+from hudi_pyspark.reading.log_records.records import NO_ROW, ColumnSets, LogRecords, Records
 from hudi_pyspark.reading.merge.custom_merger import merge_by_function
 from hudi_pyspark.reading.merge.payload import decide
-from hudi_pyspark.table.merge_mode import RecordMergeMode
+from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
-    from hudi_pyspark.columns.arrays import Mask, Rows
-    from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.reading.log_records.records import ColumnSets
-    from hudi_pyspark.table.merge_mode import MergeRule
-
-    # Older and newer records, pair by pair of the same key, to the merged ones.
-    PairMerge: TypeAlias = Callable[[Records, Records], Records]
+# Older and newer records, pair by pair of the same key, to the merged ones.
+PairMerge: TypeAlias = Callable[[Records, Records], Records]
 
 
 def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = None) -> LogRecords:

@@ -8,14 +8,16 @@ would beat the base row later (see "Worked consequences" in the tests' oracle).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array, differing_rows
+from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array, differing_rows
+from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.records import (
     NO_ROW,
@@ -23,19 +25,11 @@ from hudi_pyspark.reading.log_records.records import (
     Records,
     comparable_ordering,
 )
-from hudi_pyspark.reading.merge.fold import fold_log, pair_merge, winners_take_values
-from hudi_pyspark.table.merge_mode import RecordMergeMode
+from hudi_pyspark.reading.merge.fold import PairMerge, fold_log, pair_merge, winners_take_values
+from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
-
-    from hudi_pyspark.columns.arrays import Mask, Rows
-    from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.reading.merge.fold import PairMerge
-    from hudi_pyspark.table.merge_mode import MergeRule
-
-    RowFilter = Callable[[pa.Table], Mask]
+RowFilter = Callable[[pa.Table], Mask]
 
 
 def merge(

@@ -8,16 +8,13 @@ without keys and ordering values.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from hudi_pyspark.columns.arrays import Mask
+from hudi_pyspark.columns.arrays import Mask
 
 MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
 _ALL_BYTES = 4 * MOST_BYTES

@@ -22,16 +22,17 @@ delete keeps its values, since its ordering value still counts against the base 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import any_of, as_one_array, is_null, is_true
+from hudi_pyspark.columns.arrays import Mask, any_of, as_one_array, is_null, is_true
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.records import (
+    ColumnSets,
     OrderingValues,
     Records,
     comparable_ordering,
@@ -49,18 +50,12 @@ from hudi_pyspark.table.merge_mode import (
     MYSQL_SEQUENCE_FIELD,
     OPERATION_FIELD,
     POSTGRES_LSN_FIELD,
+    MergeRule,
     RecordMergeMode,
 )
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from hudi_pyspark.columns.arrays import Mask
-    from hudi_pyspark.reading.log_records.records import ColumnSets
-    from hudi_pyspark.table.merge_mode import MergeRule
-
-    Decide = Callable[[Records, Records, MergeRule], Decision]
+Decide = Callable[[Records, Records, MergeRule], Decision]
 
 
 def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:

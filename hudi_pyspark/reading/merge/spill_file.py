@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.columns.arrays import Rows
 from hudi_pyspark.errors import SpillError
 from hudi_pyspark.format.hashes import xxhash64
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from hudi_pyspark.columns.arrays import Rows
 
 DEFAULT_MEMORY = 1 << 30
 _MEGABYTE = 1 << 20

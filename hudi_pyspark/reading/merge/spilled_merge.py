@@ -8,16 +8,18 @@ other.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import as_one_array
+from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.reading.log_records.records import LogRecords
 from hudi_pyspark.reading.merge.fold import fold_log
 from hudi_pyspark.reading.merge.spill_file import (
@@ -30,14 +32,8 @@ from hudi_pyspark.reading.merge.spill_file import (
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TypeAlias
-
-    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.reading.log_records.decoder import LogDecoder
-
-    LoadedLog: TypeAlias = "LogInMemory | LogOnDisk"
 
 _T = TypeVar("_T")
 _Sized = TypeVar("_Sized", LogRecords, pa.Table)
@@ -174,6 +170,9 @@ class LogOnDisk:
             return log
         # A pass has one in `count` base rows, and counts them by itself.
         return replace(log, positions=log.positions // count)
+
+
+LoadedLog: TypeAlias = LogInMemory | LogOnDisk
 
 
 def _up_to(parts: Iterator[LogRecords], limit: int) -> tuple[list[LogRecords], bool]:
