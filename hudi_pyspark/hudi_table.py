@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hudi_pyspark.custom_mergers import registered_payloads
+from hudi_pyspark.custom_mergers import PayloadMerger, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import is_in
 from hudi_pyspark.metadata_table.listing import MetadataListing
@@ -27,7 +28,7 @@ from hudi_pyspark.options.read_options import (
 from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.reading.merge.outcome import MergeOutcomes
 from hudi_pyspark.scan import Scan, from_wheel
-from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.storage import ArrowStorage, Storage
 from hudi_pyspark.storage.second_read import read_twice
 from hudi_pyspark.storage_options import (
     CREDENTIALS_PROVIDER,
@@ -43,23 +44,17 @@ from hudi_pyspark.table.meta_columns import (
 )
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import load_timeline
-from hudi_pyspark.table.view import open_table
+from hudi_pyspark.table.view import TableView, open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import date
-
     from duckdb import DuckDBPyConnection
 
-    from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.description import Description
     from hudi_pyspark.doctor.finding import Finding
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.inspection import Inspection
     from hudi_pyspark.report.report import Report
-    from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.config import TableConfig
-    from hudi_pyspark.table.view import TableView
 
 
 # What looks at a table, rather than reads it, is imported where it is asked for: every Python

@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,13 +16,13 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
-from hudi_pyspark.filter.predicate import conjunction, conjuncts
+from hudi_pyspark.filter.predicate import Predicate, conjunction, conjuncts
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.option import as_text
-from hudi_pyspark.options.read_options import columns_text
+from hudi_pyspark.options.read_options import ReadOptions, columns_text
 from hudi_pyspark.planning.explain import ExplainedScan, summary
 from hudi_pyspark.planning.needed_columns import result_schema
-from hudi_pyspark.planning.query import resolve_query
+from hudi_pyspark.planning.query import Query, resolve_query
 from hudi_pyspark.planning.slice_tasks import SlicePlanner
 from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.read_task import read_task
@@ -30,8 +31,6 @@ from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.second_read import read_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import daft
     import dask.dataframe as dd
     import pandas as pd
@@ -41,10 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from hudi_pyspark.custom_mergers import PayloadMerger
-    from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.frames.dataset import HudiDataset
-    from hudi_pyspark.options.read_options import ReadOptions
-    from hudi_pyspark.planning.query import Query
     from hudi_pyspark.reading.merge.outcome import MergeOutcomes
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView

@@ -5,14 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from hudi_pyspark.errors import InvalidOptionError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    Value = str | bool | float
+Value = str | bool | float
 
 _ENVIRONMENT_PREFIX = "HOODIE_ENV_"
 SPARK_PREFIX = "storage."  # marks a setting of the storage among read options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,13 +13,10 @@ from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.column_names import spelled, spelled_path
 from hudi_pyspark.inspection.commits import known_schema
-from hudi_pyspark.table.config import PROPERTIES_FILE
+from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.view import TableView
 
 SCHEMA = "schema"

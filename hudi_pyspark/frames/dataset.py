@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -13,16 +13,13 @@ from pyarrow.fs import LocalFileSystem
 
 from hudi_pyspark.frames.expression import columns_of, parse_expression, pruning
 from hudi_pyspark.reading.read_task import read_task
-from hudi_pyspark.tasks import ScanTask
+from hudi_pyspark.tasks import ReadTask, ScanTask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from typing_extensions import Self
 
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.storage import Storage
-    from hudi_pyspark.tasks import ReadTask
 
     Columns: TypeAlias = Sequence[str] | Mapping[str, pc.Expression] | None
 

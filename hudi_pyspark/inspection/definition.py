@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Generic, ParamSpec, TypeAlias
+from typing import Generic, ParamSpec, TypeAlias
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Rows: TypeAlias = Iterable[Mapping[str, object]]
 _P = ParamSpec("_P")

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.log.data_block import native_deletes, salvage_data_block
-from hudi_pyspark.format.log.delete_block import decode_deletes
-from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlockType
+from hudi_pyspark.format.log.delete_block import DeleteRecords, decode_deletes
+from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.definition import with_columns
 from hudi_pyspark.inspection.files import committed_by_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
-
-    from hudi_pyspark.format.log.delete_block import DeleteRecords
-    from hudi_pyspark.format.log.log_block import LogBlock
     from hudi_pyspark.table.view import TableView
 
 _RECORD_TYPES = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}

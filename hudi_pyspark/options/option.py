@@ -6,7 +6,7 @@ The enums are the values of options that are words.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -15,8 +15,6 @@ from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.options.instant_text import parse_as_of, parse_range_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from _typeshed import DataclassInstance
 
 
@@ -93,13 +91,12 @@ class Kind(Generic[_T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option; texts are Markdown for docs/options.md."""
+    """One option; its meaning is the docstring of its field, as Markdown for docs/options.md."""
 
     key: str  # Apache Hudi's, or the field's name if Apache Hudi does not have the option
     short_name: str  # the field's name beside a key of Apache Hudi; "" if it has a word for a key
     other_keys: tuple[str, ...]  # older keys, or those of hudi-rs 0.1 to 0.5, that mean the same
     kind: Kind[object]
-    meaning: str
     in_streams: bool  # whether a stream takes it
 
     @property
@@ -112,9 +109,9 @@ class Option:
         return self.kind.parse(self.key, value)
 
 
-def option(meaning: str, kind: Kind[_T], keys: str = "", *, in_streams: bool = True) -> _T:
+def option(kind: Kind[_T], keys: str = "", *, in_streams: bool = True) -> _T:
     """Define a field of a dataclass that is an option; blanks between its keys."""
-    defined = {"meaning": meaning, "kind": kind, "in_streams": in_streams}
+    defined = {"kind": kind, "in_streams": in_streams}
     return field(default=kind.default, metadata={_OPTION: (keys, defined)})
 
 

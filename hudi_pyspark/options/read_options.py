@@ -54,87 +54,72 @@ INSPECT: Final = "inspect"  # chooses a table about the table; inspect.<argument
 class TableOptions:
     """Which table is meant."""
 
-    path: str = option("the folder that has `.hoodie` in it", text("one base path, no glob"))
-    table: str = option(
-        "instead of a path, a name in a [catalog](storage.md#catalogs), with the settings "
-        "`catalog.type`, `catalog.uri` and so on",
-        text("`catalog.schema.table`"),
-    )
-    credentials_provider: str = option(
-        "supplies [short-lived credentials](storage.md#short-lived-credentials)", FUNCTION
-    )
-    inspect: str = option(
-        "instead of its rows, a [table about the table](looking-inside.md); arguments are the "
-        "options `inspect.instant`, `inspect.file` and so on",
-        text("`timeline`, `commits`, …"),
-    )
+    path: str = option(text("one base path, no glob"))
+    """the folder that has `.hoodie` in it"""
+    table: str = option(text("`catalog.schema.table`"))
+    """instead of a path, a name in a [catalog](storage.md#catalogs), with the settings
+    `catalog.type`, `catalog.uri` and so on"""
+    credentials_provider: str = option(FUNCTION)
+    """supplies [short-lived credentials](storage.md#short-lived-credentials)"""
+    inspect: str = option(text("`timeline`, `commits`, …"))
+    """instead of its rows, a [table about the table](looking-inside.md); arguments are the options
+    `inspect.instant`, `inspect.file` and so on"""
 
 
 @dataclass(frozen=True, slots=True)
 class IncrementalOptions:
     """The options of an incremental or CDC query."""
 
-    begin: str = option(  # digits, exclusive
-        "required: what was written after it",
+    # Digits, exclusive.
+    begin: str = option(
         RANGE_INSTANT,
         "hoodie.datasource.read.begin.instanttime hoodie.read.start.timestamp "
         "hoodie.read.file_group.start_timestamp",
         in_streams=False,
     )
-    end: str = option(  # digits, inclusive; "" for the latest
-        "up to it, inclusive; by default the latest",
+    """required: what was written after it"""
+    # Digits, inclusive; "" for the latest.
+    end: str = option(
         RANGE_INSTANT,
         "hoodie.datasource.read.end.instanttime hoodie.read.end.timestamp "
         "hoodie.read.file_group.end_timestamp",
         in_streams=False,
     )
-    cdc: bool = option(
-        "the rows of a range as they are at its end, or its changes with their images",
-        CDC,
-        "hoodie.datasource.query.incremental.format",
-    )
-    cdc_format: CdcFormat = option("images as JSON text, or as structs", word(CdcFormat))
+    """up to it, inclusive; by default the latest"""
+    cdc: bool = option(CDC, "hoodie.datasource.query.incremental.format")
+    """the rows of a range as they are at its end, or its changes with their images"""
+    cdc_format: CdcFormat = option(word(CdcFormat))
+    """images as JSON text, or as structs"""
     on_missing: OnMissing = option(
-        "if commits or files of the range are gone: its latest rows, an error, or what can still "
-        "be answered, the first and last with a warning. A CDC query cannot scan: it fails",
         word(OnMissing, true=OnMissing.FULL_SCAN, false=OnMissing.FAIL),
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
     )
-    range_merge: RangeMerge = option(
-        "merge rows of the range among themselves, as Apache Hudi does, or with all rows at its "
-        "end; [which one to take](incremental-and-cdc.md#rows-that-arrive-late)",
-        word(RangeMerge),
-    )
-    incremental_path_glob: str = option(
-        "only file slices with a file whose full path ends like it",
-        text("a glob"),
-        "hoodie.datasource.read.incr.path.glob",
-    )
-    skip_compaction: bool = option(
-        "leave out `commit` actions of a MERGE_ON_READ table",
-        BOOLEAN,
-        "hoodie.datasource.read.incr.skip_compact",
-    )
-    skip_clustering: bool = option(
-        "leave out clusterings", BOOLEAN, "hoodie.datasource.read.incr.skip_cluster"
-    )
-    table_version: int = option(  # 0 for the table's own
-        "below 8 ranges compare requested times, from 8 on completion times",
+    """if commits or files of the range are gone: its latest rows, an error, or what can still be
+    answered, the first and last with a warning. A CDC query cannot scan: it fails"""
+    range_merge: RangeMerge = option(word(RangeMerge))
+    """merge rows of the range among themselves, as Apache Hudi does, or with all rows at its end;
+    [which one to take](incremental-and-cdc.md#rows-that-arrive-late)"""
+    incremental_path_glob: str = option(text("a glob"), "hoodie.datasource.read.incr.path.glob")
+    """only file slices with a file whose full path ends like it"""
+    skip_compaction: bool = option(BOOLEAN, "hoodie.datasource.read.incr.skip_compact")
+    """leave out `commit` actions of a MERGE_ON_READ table"""
+    skip_clustering: bool = option(BOOLEAN, "hoodie.datasource.read.incr.skip_cluster")
+    """leave out clusterings"""
+    # 0 for the table's own.
+    table_version: int = option(
         whole_number("a table version; by default the table's"),
         "hoodie.datasource.read.incr.table.version",
         in_streams=False,
     )
+    """below 8 ranges compare requested times, from 8 on completion times"""
     use_end_schema: bool = option(
-        "the schema at the end of the range, not the latest",
-        BOOLEAN,
-        "hoodie.datasource.read.schema.use.end.instanttime",
-        in_streams=False,
+        BOOLEAN, "hoodie.datasource.read.schema.use.end.instanttime", in_streams=False
     )
+    """the schema at the end of the range, not the latest"""
     hollow_commits: HollowCommits = option(
-        "before version 8, with a pending commit inside the range: refuse, end before it, read on",
-        word(HollowCommits),
-        "hoodie.read.timeline.holes.resolution.policy",
+        word(HollowCommits), "hoodie.read.timeline.holes.resolution.policy"
     )
+    """before version 8, with a pending commit inside the range: refuse, end before it, read on"""
     # CDC ranges compare requested times; those of a stream compare its offsets.
     by_offset: bool = False
 
@@ -169,96 +154,68 @@ class ReadOptions:
     """Every option of a batch read, typed and checked."""
 
     query_type: QueryType = option(
-        "base files merged with log files, base files alone, or what a range of commits wrote",
         word(QueryType, UnknownQueryTypeError),
         "hoodie.datasource.query.type hoodie.datasource.view.type hoodie.read.query.type",
     )
-    as_of: str | None = option(  # as the user wrote it; see instant_text.resolve_as_of
-        "the table as it was, its schema included",
-        INSTANT,
-        "as.of.instant hoodie.read.as.of.timestamp",
-        in_streams=False,
+    """base files merged with log files, base files alone, or what a range of commits wrote"""
+    # As the user wrote it; see instant_text.resolve_as_of.
+    as_of: str | None = option(
+        INSTANT, "as.of.instant hoodie.read.as.of.timestamp", in_streams=False
     )
-    columns: tuple[str, ...] | None = option("columns to read, in this order", COLUMNS)
-    filter: str = option(  # see sql_text.parse_filter
-        "rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS "
-        "NULL`, `AND`, `OR`, `NOT`",
-        text("a condition, as in a WHERE clause"),
-    )
-    include_meta_columns: bool = option("whether `_hoodie_*` columns are read", SWITCH)
+    """the table as it was, its schema included"""
+    columns: tuple[str, ...] | None = option(COLUMNS)
+    """columns to read, in this order"""
+    filter: str = option(text("a condition, as in a WHERE clause"))  # see sql_text.parse_filter
+    """rows to read: comparisons of columns with literals, `IN`, `BETWEEN`, `LIKE`, `IS NULL`,
+    `AND`, `OR`, `NOT`"""
+    include_meta_columns: bool = option(SWITCH)
+    """whether `_hoodie_*` columns are read"""
     batch_rows: int = option(
-        "most rows of an Arrow batch; wide rows of base files come in fewer, about 64 MiB",
-        whole_number(default=16_384),
-        "batch_rows hoodie.read.stream.batch_size",
+        whole_number(default=16_384), "batch_rows hoodie.read.stream.batch_size"
     )
-    task_bytes: int = option(
-        "bytes that a Spark task should read: small file slices share a task, large base files "
-        "without logs are read by several; there are never more than 100,000 tasks",
-        whole_number(default=64 << 20),
+    """most rows of an Arrow batch; wide rows of base files come in fewer, about 64 MiB"""
+    task_bytes: int = option(whole_number(default=64 << 20))
+    """bytes that a Spark task should read: small file slices share a task, large base files without
+    logs are read by several; there are never more than 100,000 tasks"""
+    # 0 for the worker's default.
+    merge_memory: int = option(
+        whole_number("bytes, from 1 on", most=2**63 - 1), "hoodie.memory.merge.max.size"
     )
-    merge_memory: int = option(  # 0 for the worker's default
-        "for the log records of a file slice while it is merged; beyond it they go to local disk. "
-        "By default 1 GiB, at most a third of `spark.executor.pyspark.memory` per task",
-        whole_number("bytes, from 1 on", most=2**63 - 1),
-        "hoodie.memory.merge.max.size",
-    )
-    spill_folder: str = option(  # "" for the worker's default
-        "where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files",
-        text("a local folder"),
-        "hoodie.memory.spillable.map.path",
-    )
-    merge_cache: MergeCache = option(
-        "keep what the merge of a file slice decided, for later queries of the same "
-        "`HudiTable`; not in Spark",
-        word(MergeCache),
-    )
-    on_damage: OnDamage = option(
-        "about a log file that lost committed records; Apache Hudi does `ignore`", word(OnDamage)
-    )
-    merge_type: MergeType = option(
-        "merge log records into base records, or return the rows of both, deletes ignored",
-        word(MergeType),
-        "hoodie.datasource.merge.type",
-    )
-    payload_merger: str = option(
-        "[merges the records](migration.md#your-own-mergers) of your own payload class", FUNCTION
-    )
-    use_record_positions: bool = option(
-        "merge by row position where log blocks carry usable positions",
-        SWITCH,
-        "hoodie.merge.use.record.positions",
-    )
-    verify_checksums: bool = option(
-        "compare the pages of Parquet base files with their checksums; GZIP always does", SWITCH
-    )
+    """for the log records of a file slice while it is merged; beyond it they go to local disk. By
+    default 1 GiB, at most a third of `spark.executor.pyspark.memory` per task"""
+    # "" for the worker's default.
+    spill_folder: str = option(text("a local folder"), "hoodie.memory.spillable.map.path")
+    """where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files"""
+    merge_cache: MergeCache = option(word(MergeCache))
+    """keep what the merge of a file slice decided, for later queries of the same `HudiTable`; not
+    in Spark"""
+    on_damage: OnDamage = option(word(OnDamage))
+    """about a log file that lost committed records; Apache Hudi does `ignore`"""
+    merge_type: MergeType = option(word(MergeType), "hoodie.datasource.merge.type")
+    """merge log records into base records, or return the rows of both, deletes ignored"""
+    payload_merger: str = option(FUNCTION)
+    """[merges the records](migration.md#your-own-mergers) of your own payload class"""
+    use_record_positions: bool = option(SWITCH, "hoodie.merge.use.record.positions")
+    """merge by row position where log blocks carry usable positions"""
+    verify_checksums: bool = option(SWITCH)
+    """compare the pages of Parquet base files with their checksums; GZIP always does"""
     partition_values_from_path: bool = option(
-        "take partition columns from the path even if the files hold them",
-        BOOLEAN,
-        "hoodie.datasource.read.extract.partition.values.from.path",
+        BOOLEAN, "hoodie.datasource.read.extract.partition.values.from.path"
     )
-    schema_on_read: bool | None = option(
-        "match columns that schema on read changed by id; `false` matches them by name",
-        BOOLEAN_OR_TABLE,
-        "hoodie.schema.on.read.enable",
-    )
-    delete_field: str = option(
-        "marks deletes instead of the table's; with `delete_marker`", text("a column"), DELETE_FIELD
-    )
-    delete_marker: str = option("its value in deleted records", text("a text"), DELETE_MARKER)
-    bootstrap_base_path: str = option(
-        "replaces `hoodie.bootstrap.base.path`, see below", text("a path or URI")
-    )
-    use_metadata_table: bool = option(
-        "find files in the metadata table where it can be relied upon; else list folders",
-        SWITCH,
-        "hoodie.metadata.enable",
-    )
-    data_skipping: frozenset[Index] = option(
-        "skip files by indexes of the metadata table, if it is used; the record index finds one "
-        "row of several with the same key",
-        INDEXES,
-        "hoodie.enable.data.skipping",
-    )
+    """take partition columns from the path even if the files hold them"""
+    schema_on_read: bool | None = option(BOOLEAN_OR_TABLE, "hoodie.schema.on.read.enable")
+    """match columns that schema on read changed by id; `false` matches them by name"""
+    delete_field: str = option(text("a column"), DELETE_FIELD)
+    """marks deletes instead of the table's; with `delete_marker`"""
+    delete_marker: str = option(text("a text"), DELETE_MARKER)
+    """its value in deleted records"""
+    bootstrap_base_path: str = option(text("a path or URI"))
+    """replaces `hoodie.bootstrap.base.path`, see below"""
+    use_metadata_table: bool = option(SWITCH, "hoodie.metadata.enable")
+    """find files in the metadata table where it can be relied upon; else list folders"""
+    data_skipping: frozenset[Index] = option(INDEXES, "hoodie.enable.data.skipping")
+    """skip files by indexes of the metadata table, if it is used; the record index finds one row of
+    several with the same key"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
 
     @property
@@ -307,15 +264,12 @@ class ReadOptions:
 class StreamOptions:
     """The options that only streams have; a batch ignores them."""
 
-    start_offset: str = option(
-        "where it starts, exclusive", START, "hoodie.datasource.streaming.startOffset"
-    )
-    max_commits: int = option("most commits of a batch", ANY_NUMBER, "maxCommitsPerTrigger")
-    max_bytes: int = option(
-        "most bytes that the commits of a batch wrote, but one commit at least",
-        ANY_NUMBER,
-        "maxBytesPerTrigger",
-    )
+    start_offset: str = option(START, "hoodie.datasource.streaming.startOffset")
+    """where it starts, exclusive"""
+    max_commits: int = option(ANY_NUMBER, "maxCommitsPerTrigger")
+    """most commits of a batch"""
+    max_bytes: int = option(ANY_NUMBER, "maxBytesPerTrigger")
+    """most bytes that the commits of a batch wrote, but one commit at least"""
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> StreamOptions:

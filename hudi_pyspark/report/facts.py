@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timezone
+from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.inspection.columns import INDEX, column_statistics
-from hudi_pyspark.inspection.commits import commits, known_commits, known_schema
+from hudi_pyspark.inspection.commits import KnownCommit, commits, known_commits, known_schema
 from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
 from hudi_pyspark.inspection.timeline import timeline
@@ -21,9 +21,6 @@ from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from hudi_pyspark.inspection.commits import KnownCommit
     from hudi_pyspark.table.view import TableView
 
 # Tables with more partitions are listed by their metadata table, if they have one: listing all

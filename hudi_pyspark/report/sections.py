@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -16,15 +17,12 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
-from hudi_pyspark.inspection.commits import counts_of, file_kind, schema_history
+from hudi_pyspark.inspection.commits import KnownCommit, counts_of, file_kind, schema_history
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.table.file_groups import by_path, committed_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from hudi_pyspark.inspection.commits import KnownCommit
     from hudi_pyspark.report.facts import Facts
 
 # Lanes of the timeline.

@@ -7,11 +7,13 @@ slices. Its process imports this module by name, so that a zip of the package is
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.udtf import AnalyzeResult
+from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError, UnsupportedTypeError
 from hudi_pyspark.format.file_name import LogFileName
@@ -19,11 +21,6 @@ from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.spark.schema import spark_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.udtf import AnalyzeArgument
-
     from hudi_pyspark.inspection import InspectionCall
     from hudi_pyspark.scan import Scan
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import InvalidOptionError, PathNotFoundError, UnsupportedQueryError
@@ -39,9 +40,6 @@ from hudi_pyspark.spark.schema import (
 from hudi_pyspark.spark.stream import HudiStreamReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from pyspark.sql.datasource import DataSource
     from pyspark.sql.types import StructType
 
     from hudi_pyspark.custom_mergers import PayloadMerger

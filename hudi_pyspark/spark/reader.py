@@ -9,6 +9,7 @@ import logging
 import os
 import pickle
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
@@ -21,14 +22,11 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.reading.read_task import read_task
-from hudi_pyspark.tasks import CdcTask, ScanTask
+from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask, SharedPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from hudi_pyspark.scan import Scan
     from hudi_pyspark.storage import Storage
-    from hudi_pyspark.tasks import ReadTask, SharedPlan
 
 _log = logging.getLogger(__name__)
 # Set where spark.sql.pyspark.worker.logging.enabled is true, from Spark 4.1 on.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from threading import Lock
@@ -15,24 +16,20 @@ from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageError
 from hudi_pyspark.storage.argument_checks import check_arguments
 from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.aws_environment import check_credentials
-from hudi_pyspark.storage.credentials import current_credentials
+from hudi_pyspark.storage.credentials import Credentials, CredentialsProvider, current_credentials
 from hudi_pyspark.storage.file_systems import (
     ArrowFileSystem,
+    FileSystem,
     FsspecFileSystem,
     HdfsNativeFileSystem,
     S3FileSystem,
     WebHdfsFileSystem,
 )
 from hudi_pyspark.storage.masking import masked_error
-from hudi_pyspark.storage_options import file_system_arguments, secret_values
+from hudi_pyspark.storage_options import Value, file_system_arguments, secret_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from hudi_pyspark.storage.credentials import Credentials, CredentialsProvider
-    from hudi_pyspark.storage.file_systems import FileSystem
     from hudi_pyspark.storage.locations import Location
-    from hudi_pyspark.storage_options import Value
 
     _T = TypeVar("_T")
 

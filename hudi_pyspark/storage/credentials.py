@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageAccessError
 from hudi_pyspark.imported_function import import_function
 from hudi_pyspark.storage.masking import mask
-from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hudi_pyspark.storage_options import Value
+from hudi_pyspark.storage_options import CREDENTIALS_PROVIDER, Value
 
 EXPIRES_AT: Final = "expires_at"
 _EARLY = 0.2  # of the time that credentials are valid, by which they are replaced before that

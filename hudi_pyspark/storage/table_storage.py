@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 from urllib.parse import quote
@@ -14,19 +15,14 @@ import pyarrow.fs as pafs
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.storage.aws_environment import place_in_environment, region_of
 from hudi_pyspark.storage.connection import Connection, GivenFileSystem
-from hudi_pyspark.storage.credentials import NamedProvider
-from hudi_pyspark.storage.file_systems import ArrowFileSystem, FsspecFileSystem
+from hudi_pyspark.storage.credentials import CredentialsProvider, NamedProvider
+from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, FsspecFileSystem
 from hudi_pyspark.storage.locations import LOCAL, Location, same_store, trim, without_secrets
 from hudi_pyspark.storage.remote_file import RemoteFile
-from hudi_pyspark.storage_options import common_settings, file_system_arguments
+from hudi_pyspark.storage_options import Value, common_settings, file_system_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from hudi_pyspark.storage.credentials import CredentialsProvider
-    from hudi_pyspark.storage.file_systems import FileSystem
     from hudi_pyspark.storage.protocol import FileInfo
-    from hudi_pyspark.storage_options import Value
 
 _T = TypeVar("_T")
 _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())

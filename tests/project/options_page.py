@@ -3,6 +3,9 @@
 Run as a module, it writes the page.
 """
 
+import ast
+import inspect
+from itertools import pairwise
 from pathlib import Path
 
 from hudi_pyspark.options.option import Index, Option, as_text, options_of
@@ -31,10 +34,7 @@ def render(page: str) -> str:
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
     head = ["| Option | Alias | Values | Default | Meaning |", "|---|---|---|---|---|"]
-    tables = [
-        "\n".join([f"## {title}", "", *head, *map(_row, options_of(kind).values())])
-        for title, kind in KINDS.items()
-    ]
+    tables = ["\n".join([f"## {title}", "", *head, *_rows(kind)]) for title, kind in KINDS.items()]
     return "\n\n".join([before + BEGIN.rstrip(), *tables, END + after])
 
 
@@ -47,9 +47,29 @@ def default_text(option: Option) -> str:
     return text if text.isdigit() else f"`{text}`"
 
 
-def _row(option: Option) -> str:
+def meanings(kind: type) -> dict[str, str]:
+    """Return the docstrings of the fields of a class, by the field's name."""
+    (defined,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(defined, ast.ClassDef)
+    texts = {}
+    for field, below in pairwise(defined.body):
+        match field, below:
+            case (
+                ast.AnnAssign(target=ast.Name(name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                texts[name] = " ".join(text.split())
+    return texts
+
+
+def _rows(kind: type) -> list[str]:
+    texts = meanings(kind)
+    return [_row(option, texts[name]) for name, option in options_of(kind).items()]
+
+
+def _row(option: Option, meaning: str) -> str:
     cells = [f"`{name}`" if name else "" for name in (option.key, option.short_name)]
-    cells += [option.kind.values, default_text(option), option.meaning]
+    cells += [option.kind.values, default_text(option), meaning]
     return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
 
 

@@ -20,9 +20,10 @@ The result is a hint: the plan stays as it was, and Spark still applies each con
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql.connect.plan import LogicalPlan
 from pyspark.sql.connect.proto import relations_pb2
@@ -37,12 +38,7 @@ from hudi_pyspark.spark.connect.expressions import (
     split_name,
 )
 from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql
-from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from hudi_pyspark.spark.hints import Path
+from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, Path
 
 # Relations that look at the columns which they name, and pass the others on. With a field that is
 # not here, they may do something else.
