@@ -6,6 +6,7 @@ downgrade.
 """
 
 import json
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ COMMITS = (
     "20261125162257313",
     "20261125162322004",
 )
-CHANGES = [
+CHANGES: list[set[tuple[Any, ...]]] = [
     {
         ("i", None, ("k9", "w1")),
         ("u", ("k0", "base"), ("k0", "w1")),
