@@ -15,6 +15,7 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     parse_commit_metadata,
     parse_compaction_plan,
     parse_replace_plan,
+    parse_savepoint_metadata,
 )
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
@@ -24,6 +25,8 @@ from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path,
 if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.timeline import Timeline
+
+_UNKNOWN = "~"  # a completion time, after all others
 
 
 @dataclass(eq=False)
@@ -183,19 +186,63 @@ class CommitHistory:
                 f"{incomplete.action} that has not completed, so the answer could still change. "
                 "Ask for an earlier instant, or let the writer finish or roll back"
             )
+        if as_of < self._first_kept and self.saved_files(as_of) is None:
+            saved = filter(self.saved_files, sorted(self.timeline.savepoint_times))
+            times = ", ".join(time for time in saved if time < self._first_kept)
+            savepoints = f" (of savepoints: {times})" if times else ""
+            raise TimeTravelError(
+                f"as.of.instant {as_of} is before {self._first_kept}, the earliest commit that the "
+                f"cleaner kept: its files may be gone. Ask for that instant{savepoints} or a later "
+                "one, or raise the cleaner's retention (hoodie.cleaner.commits.retained)"
+            )
+
+    @cached_property
+    def _first_kept(self) -> str:
+        """The earliest instant whose files the cleaner kept; "" if it never ran."""
         cleans = [i for i in self.timeline.completed if i.action is Action.CLEAN]
         if not cleans:
-            return
+            return ""
         path = instant_path(cleans[-1], self.config)
         clean = parse_clean_metadata(read_instant(self.storage, path), path=path)
         first_commit = self.commits[0].requested_time if self.commits else ""
-        earliest = clean.earliest_commit_to_retain or first_commit
-        if as_of < earliest:
-            raise TimeTravelError(
-                f"as.of.instant {as_of} is before {earliest}, the earliest commit that the "
-                "cleaner kept: its files may be gone. Ask for that instant or a later one, or "
-                "raise the cleaner's retention (hoodie.cleaner.commits.retained)"
-            )
+        return clean.earliest_commit_to_retain or first_commit
+
+    def saved_files(self, as_of: str) -> Mapping[str, Collection[str]] | None:
+        """Return the names of the files of a savepoint, by partition path.
+
+        None if the instant has no completed savepoint, if the cleaner kept the files of all
+        commits from it on, or if the savepoint may lack files.
+        """
+        completed = self.timeline.completed
+        found = (i for i in completed if (i.requested_time, i.action) == (as_of, Action.SAVEPOINT))
+        savepoint = next(found, None)
+        if savepoint is None or as_of >= self._first_kept or not self._is_whole(savepoint):
+            return None
+        path = instant_path(savepoint, self.config)
+        return parse_savepoint_metadata(read_instant(self.storage, path), path=path).file_names
+
+    def _is_whole(self, savepoint: Instant) -> bool:
+        """Decide whether a savepoint names all files of its instant.
+
+        While a compaction is pending, Hudi saves its slice alone, without the one that it reads,
+        and leaves out log files of earlier commits that complete later. Without completion times
+        nobody knows.
+
+        Source: ``SavepointActionExecutor``, ``getLatestFileSlicesBeforeOrOn`` of the view.
+        """
+        if not self.config.has_completion_times:
+            return not self.config.is_merge_on_read
+        until, saved_at = savepoint.requested_time, savepoint.completion_time or ""
+        instants = [*self.commits, *(archived.instant for archived in self.archived)]
+        earlier = [i.completion_time or _UNKNOWN for i in instants if i.requested_time <= until]
+        last = max(earlier, default=_UNKNOWN)
+        compactions = [i for i in instants if i.action is Action.COMMIT]
+        return all(
+            (c.completion_time or _UNKNOWN) <= saved_at
+            if c.requested_time <= until
+            else c.requested_time >= last
+            for c in (*compactions, *self.timeline.pending_compactions)
+        )
 
     def replaced_file_groups(self, until: str) -> frozenset[tuple[str, str]]:
         """Return partition path and file id of the groups that commits up to one replaced."""

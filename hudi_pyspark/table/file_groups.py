@@ -93,6 +93,18 @@ class FileGroups:
         recorded = frozenset() if until is None else self._recorded_commits(until)
         yield from self.of(partitions, committed, recorded=recorded)
 
+    def of_savepoint(
+        self, saved: Mapping[str, Collection[str]], choice: PartitionChoice | None = None
+    ) -> Iterator[FileGroup]:
+        """Yield the groups of a savepoint, by partition path and file id, of its files alone."""
+        partitions = sorted(saved)
+        partitions = partitions if choice is None else choice.choose(partitions)
+        named = {}
+        for partition in partitions:
+            known = self.committed_files.get(partition, {})
+            named[partition] = {name: known.get(name, _UNKNOWN_FILE) for name in saved[partition]}
+        yield from self.of(partitions, named, only=saved)
+
     def of(
         self,
         partitions: list[str],

@@ -58,14 +58,19 @@ class FileSlices:
 
         None is the latest. ``read_optimized`` slices have a base file and no log files. Without
         ``check_files``, see `is_listed` of each file; partitions that ``choice`` excludes are not
-        listed.
+        listed. Where the cleaner has gone on, a savepoint has the files of its instant.
         """
         until = instant if instant is not None else self.last_instant
-        replaced = self.history.replaced_file_groups(until)
+        saved = self.history.saved_files(until)
+        replaced = frozenset() if saved is not None else self.history.replaced_file_groups(until)
         choose = self._base_only if read_optimized else self.merged
 
         def slices() -> Iterator[FileSlice]:
-            for group in self.groups.all(choice, until):
+            if saved is None:
+                groups = self.groups.all(choice, until)
+            else:
+                groups = self.groups.of_savepoint(saved, choice)
+            for group in groups:
                 if (group.partition_path, group.file_id) not in replaced:
                     file_slice = choose(group, until)
                     if file_slice is not None and not file_slice.is_empty:

@@ -3,8 +3,8 @@ import io
 import fastavro
 import pytest
 
-from hudi_pyspark.errors import TimeTravelError
-from tests.table.tiny_table import TinyTable, base
+from hudi_pyspark.errors import MissingFileError, TimeTravelError
+from tests.table.tiny_table import TinyTable, archive, base, log, shape
 
 LAYOUTS = pytest.mark.parametrize("version", [6, 9], ids=["layout-1", "layout-2"])
 F010, F030 = base("f", "010"), base("f", "030")
@@ -128,3 +128,97 @@ def test_time_before_what_the_cleaner_kept_is_refused(version, earliest, first):
 @LAYOUTS
 def test_incomplete_clean_refuses_nothing(version):
     check(travelling(version).instant("040.clean.inflight", clean("025")), "001")
+
+
+def saved(table, time, *paths, completed="032"):
+    """The table with a savepoint of its files at the root, and a clean of all before 200."""
+    by_partition = {"": {"savepointDataFile": list(paths)}}
+    layout_2 = table.layout == 2
+    table.instant(
+        f"{time}_{completed}.savepoint" if layout_2 else f"{time}.savepoint",
+        {"partitionMetadata": by_partition},
+    )
+    return table.instant("210_215.clean" if layout_2 else "210.clean", clean("200"))
+
+
+@LAYOUTS
+def test_savepoint_has_the_files_that_it_names(version):
+    table = TinyTable(version, "COPY_ON_WRITE").write("010", "commit", F010)
+    table.write("020", "commit", base("g", "020")).write("200", "commit", base("f", "200"))
+    # As of 020, a file group that was replaced earlier is still on the storage, for another reason.
+    table.data(base("old", "005"))
+    view = saved(table, "020", F010, base("g", "020")).open()
+    view.history.check_as_of("020")
+    assert shape(view.file_slices("020")) == {"f": [F010], "g": [base("g", "020")]}
+    assert shape(view.file_slices()) == {
+        "f": [base("f", "200")],
+        "g": [base("g", "020")],
+        "old": [base("old", "005")],
+    }
+    for time in ("019", "021"):
+        with pytest.raises(TimeTravelError, match=r"\(of savepoints: 020\)"):
+            view.history.check_as_of(time)
+
+
+def test_savepoint_that_has_not_completed_keeps_nothing():
+    table = TinyTable(9, "COPY_ON_WRITE").write("010", "commit", F010)
+    table.instant("010.savepoint.inflight").instant("210_215.clean", clean("200"))
+    with pytest.raises(TimeTravelError, match="Ask for that instant or a later one"):
+        check(table, "010")
+
+
+def test_savepoint_after_what_the_cleaner_kept_is_an_instant_as_any_other():
+    table = TinyTable(9, "COPY_ON_WRITE").write("200", "commit", base("f", "200"))
+    view = saved(table, "200", completed="212").open()
+    assert shape(view.file_slices("200")) == {"f": [base("f", "200")]}
+
+
+def test_lost_file_of_a_savepoint_is_named():
+    table = TinyTable(9, "COPY_ON_WRITE").write("200", "commit", base("f", "200"))
+    view = archive(saved(table, "010", F010), {"010": "015"}).open()
+    view.history.check_as_of("010")
+    with pytest.raises(MissingFileError, match=F010):
+        view.file_slices("010")
+
+
+def merged(version=9):
+    table = TinyTable(version).data(F010, log("f", "020"), log("f", "025"))
+    table.write("200", "deltacommit", log("f", "200"))
+    return saved(table, "020", F010, log("f", "020"))
+
+
+def test_savepoint_of_log_files_has_those_that_it_names():
+    view = archive(merged(), {"010": "015", "020": "024", "025": "029"}).open()
+    view.history.check_as_of("020")
+    assert shape(view.file_slices("020")) == {"f": [F010, log("f", "020")]}
+
+
+@pytest.mark.parametrize(
+    ("compaction", "completed"),
+    [
+        pytest.param("018", "040", id="pending-when-the-savepoint-was-made"),
+        pytest.param("022", "023", id="planned-while-an-earlier-commit-was-written"),
+    ],
+)
+def test_savepoint_beside_a_compaction_may_lack_files(compaction, completed):
+    table = archive(merged(), {"010": "015", "020": "024"})
+    table.write(compaction, "commit", base("f", compaction), completed=completed)
+    with pytest.raises(TimeTravelError, match="cleaner kept"):
+        check(table, "020")
+
+
+def test_savepoint_of_a_compaction_before_or_after_is_whole():
+    table = archive(merged(), {"010": "015", "020": "024"})
+    table.write("012", "commit", completed="014").write("040", "commit", completed="045")
+    check(table, "020")
+
+
+def test_savepoint_beside_a_pending_compaction_may_lack_files():
+    table = archive(merged(), {"010": "015", "020": "024"}).plan_compaction("018", ("", "f"))
+    with pytest.raises(TimeTravelError, match="cleaner kept"):
+        check(table, "020")
+
+
+def test_savepoint_of_log_files_without_completion_times_is_refused():
+    with pytest.raises(TimeTravelError, match="cleaner kept"):
+        check(merged(6), "020")

@@ -693,6 +693,67 @@ def sl_restore_compaction(t):
     std(t)
 
 
+def _savepoints(t, cleaning, archiving):
+    """Two savepoints, of a delta commit and of a compaction; then cleaning, then archiving."""
+    t.ddl = "id string, v string, ts int"
+    t.opts = plain = {**event_time(t), **NO_MDT}
+    w = lambda ids, v, ts: t.write([(f"k{i}", v, ts) for i in ids])
+    w(range(4), "c1", 100); w([0, 1], "c2", 120)
+    saved = [w([1, 2], "c3", 130)]
+    t.sql("CALL create_savepoint(table => '{t}', commit_time => '%s')" % saved[0].req)
+    w([2, 4], "c4", 140)
+    compact(t)
+    saved.append(t.last())
+    t.sql("CALL create_savepoint(table => '{t}', commit_time => '%s')" % saved[1].req)
+    t.opts = {**plain, **cleaning}
+    w([0, 3], "c6", 150); w([1], "c7", 160)
+    compact(t)
+    w([2, 5], "c9", 170); w([0, 4], "c10", 180)
+    compact(t)
+    w([1], "c12", 190)
+    # 1.2.0 now writes onto the slices of the savepoint: other keys would be inserted once more
+    t.opts = {**plain, **archiving}
+    for n, ids in enumerate(([2], [0], [3]), 13):
+        w(ids, f"c{n}", 70 + 10 * n)
+    t.snap()
+    t.ro()
+    for n, commit in enumerate(saved, 1):
+        t.as_of(f"as_of_savepoint{n}", commit.req, f"requested time of a {commit.action} with a savepoint")
+    t.as_of("as_of_last", t.last().req)
+
+
+@case("sl_savepoints", "MOR", ("1.2.0:9",), ["savepoint", "time travel"],
+      "two savepoints, of a delta commit and of a compaction; nothing is cleaned or archived")
+def sl_savepoints(t):
+    _savepoints(t, {}, {})
+
+
+@case("sl_beyond_savepoint", "MOR", ("1.2.0:9",), ["savepoint", "time travel", "hoodie.archive.beyond.savepoint", "cleaned files"],
+      "the data of sl_savepoints; hoodie.archive.beyond.savepoint archives the commits before, between and after the savepoints")
+def sl_beyond_savepoint(t):
+    _savepoints(t, {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "1"},
+                {"hoodie.archive.automatic": "true", "hoodie.clean.commits.retained": "1", "hoodie.keep.min.commits": "2",
+                 "hoodie.keep.max.commits": "3", "hoodie.archive.beyond.savepoint": "true"})
+
+
+@case("sl_pending_clustering_first", "COW", ("1.2.0:9",), ["pending clustering", "first instant of the timeline"],
+      "the first instant of the timeline is a clustering that has not completed")
+def sl_pending_clustering_first(t):
+    t.ddl, t.part = "id string, v string, ts int, region string", "region"
+    t.opts = {**event_time(t), **NO_MDT}
+    first = t.write(R(range(6), "base", 100, ("a", "b")), "insert")
+    t.sql("CALL run_clustering(table => '{t}', op => 'schedule')")
+    t.sql("CALL run_clustering(table => '{t}', op => 'execute')")
+    t.uncomplete(t.last())
+    t.write(R([10, 11], "w1", 110, ("a", "b")), "insert")
+    for f in os.listdir(t.tldir()):
+        if f.lstrip(".").startswith(first.req):
+            os.remove(os.path.join(t.tldir(), f))
+    t.notes.append("simulated: the completed instant of the clustering and the instants of the first commit were removed")
+    t.snap()
+    t.as_of("as_of_last", t.last().req)
+
+
 @case("sl_nbcc3", "MOR", ("1.2.0:9",), ["non-blocking concurrency control", "three overlapping writers", "bucket index"],
       "three overlapping delta commits on one bucket, twice, with a compaction planned between the two rounds")
 def sl_nbcc3(t):

@@ -1,0 +1,93 @@
+"""Time travel to savepoints whose commits are archived and whose files alone the cleaner kept.
+
+Expected rows are those that Apache Hudi 1.2.0 reads of the same data without cleaning and
+archiving, the golden case `x_v9_mor_sl_savepoints`.
+"""
+
+import pytest
+
+from hudi_pyspark import HudiTable, MissingFileError, TimeTravelError
+from tests.conftest import GOLDEN
+from tests.golden.case import load_case
+
+EXTRA = GOLDEN.with_name("golden_extra")
+BEYOND, TWIN = (
+    load_case(EXTRA / f"x_v9_mor_sl_{name}") for name in ("beyond_savepoint", "savepoints")
+)
+COLUMNS = ["id", "v", "ts"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return BEYOND.extract(tmp_path)
+
+
+def rows(table):
+    return sorted(table.select(COLUMNS).to_pylist(), key=lambda row: row["id"])
+
+
+def known(name):
+    query = next(query for query in TWIN.queries if query.name == name)
+    return rows(query.expected_rows())
+
+
+def instants(path):
+    return HudiTable(path).inspect.savepoints()["requested_time"].to_pylist()
+
+
+@pytest.mark.parametrize("query", TWIN.queries, ids=lambda query: query.name)
+def test_rows_are_those_of_the_same_data_without_archiving(path, query):
+    options = next(q.options for q in BEYOND.queries if q.name == query.name)
+    scan = HudiTable(path).scan_with(options)
+    assert rows(scan.to_arrow()) == known(query.name)
+    assert scan.count() == len(known(query.name))
+
+
+def test_text_of_a_time_is_the_same_instant(path):
+    first, _ = instants(path)
+    text = f"{first[:4]}-{first[4:6]}-{first[6:8]} {first[8:10]}:{first[10:12]}:{first[12:14]}"
+    scan = HudiTable(path).scan(as_of=f"{text}.{first[14:]}", filter="id = 'k2'")
+    assert rows(scan.to_arrow()) == [row for row in known("as_of_savepoint1") if row["id"] == "k2"]
+    with pytest.raises(TimeTravelError, match="cleaner kept"):
+        HudiTable(path).scan(as_of=text).count()  # the end of that second
+
+
+def test_neighbours_of_a_savepoint_are_refused_with_the_savepoints(path):
+    first, second = instants(path)
+    for instant in (int(first) - 1, int(first) + 1, int(second) + 1):
+        with pytest.raises(TimeTravelError, match=f"of savepoints: {first}, {second}"):
+            HudiTable(path).scan(as_of=str(instant)).count()
+
+
+def test_savepoints_are_compared_and_inspected(path):
+    table, (first, second) = HudiTable(path), instants(path)
+    changes = table.diff(first, second).select(["change", "_hoodie_record_key"]).to_pylist()
+    assert sorted((row["_hoodie_record_key"], row["change"]) for row in changes) == [
+        ("k2", "update"),
+        ("k4", "insert"),
+    ]
+    slices = table.inspect.file_slices(as_of=first)
+    assert slices["log_count"].to_pylist() == [2]
+
+
+def test_savepoint_that_was_deleted_is_refused(path):
+    first, second = instants(path)
+    for file in path.glob(f".hoodie/timeline/{first}*.savepoint"):
+        file.unlink()
+    with pytest.raises(TimeTravelError, match=rf"of savepoints: {second}\)"):
+        HudiTable(path).scan(as_of=first).count()
+    assert HudiTable(path).scan(as_of=second).count() == len(known("as_of_savepoint2"))
+
+
+@pytest.mark.parametrize("kind", ["*.parquet", ".*.log.*"])
+def test_lost_file_of_a_savepoint_is_named(path, kind):
+    first, _ = instants(path)
+    table = HudiTable(path)
+    slices = table.inspect.file_slices(as_of=first).to_pylist()[0]
+    found = [f for f in path.glob(kind) if slices["file_id"] in f.name]
+    needed = min(
+        found, key=lambda file: file.name.rpartition("_")[2] if "log" not in kind else file.name
+    )
+    needed.unlink()
+    with pytest.raises(MissingFileError, match=needed.name):
+        HudiTable(path).scan(as_of=first).count()
