@@ -45,6 +45,9 @@ def any_of(*tests: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], boo
     return lambda data_type: any(test(data_type) for test in tests)
 
 
+is_number = any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+
+
 def as_one_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return a chunked array as one array; copy only if it has several chunks."""
     if not isinstance(column, pa.ChunkedArray):

@@ -14,10 +14,11 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.text import java_text
+from hudi_pyspark.columns.text import java_text, widened
 
 _SPACES = "".join(map(chr, [*range(0x21), 0x7F]))  # that Spark takes away at both ends of a text
 _BOOLEANS = {
@@ -32,6 +33,7 @@ _DATE = re.compile(r"([+-]?[0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)
 _EPOCH = date(1970, 1, 1).toordinal()
 _DAYS_OF_400_YEARS = 146_097
 _EXACT = Context(prec=100)
+_DIGITS_OF_DOUBLE = 17  # at most, of those that identify it
 
 
 def from_text(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -53,17 +55,40 @@ def from_number(array: pa.Array, target: pa.DataType) -> pa.Array:
         return pc.not_equal(pc.cast(array, pa.float64(), safe=False), 0.0)
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
-        return array.cast(pa.decimal128(3, 0) if pa.types.is_decimal(target) else target).cast(
-            target
-        )
     if pa.types.is_integer(target):
         return pc.trunc(array).cast(target)
-    # Not by Arrow, which rounds decimals to floats, and floats to decimals, in its own way.
-    texts = java_text(array) if pa.types.is_floating(array.type) else array.cast(pa.string())
-    converted = from_text(texts, target)
-    if converted.null_count > array.null_count:
+    if pa.types.is_decimal(target):
+        return _float_to_decimal(array, target)
+    # By way of its text: Arrow's own way from decimals to floats is often off by one bit.
+    return array.cast(pa.string()).cast(pa.float64()).cast(target, safe=False)
+
+
+def rounded(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Convert decimals to others, maybe of fewer digits; halves are rounded up, away from zero.
+
+    Raises:
+        pyarrow.ArrowInvalid: a number does not fit the type.
+    """
+    if target.scale < array.type.scale:
+        array = pc.round(array, target.scale, "half_towards_infinity")
+    return array.cast(target)
+
+
+def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Round the digits that Java prints of floats, which are not those that Arrow would round."""
+    values = widened(array) if pa.types.is_float32(array.type) else array
+    sizes = np.abs(np.asarray(pc.fill_null(values, 1)))
+    # Shorter digits than these may have other ends in Java; NaN is among them.
+    is_plain = sizes < 2**53
+    is_zero = sizes < 10.0 ** -(target.scale + 1)  # once it is rounded
+    plain = pc.if_else(pa.array(is_plain & ~is_zero), values, 0.0)
+    wide = pa.decimal256(76, target.scale + _DIGITS_OF_DOUBLE + 1)
+    converted = rounded(plain.cast(pa.string()).cast(wide), target)
+    others = array.filter(pa.array(~is_plain))
+    parsed = from_text(java_text(others), target)
+    if parsed.null_count > others.null_count:
         raise pa.ArrowInvalid(f"a value does not fit {target}")
-    return converted
+    return pc.replace_with_mask(converted, pa.array(~is_plain), parsed)
 
 
 def _carrier(target: pa.DataType) -> pa.DataType:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import any_of, repeat
-from hudi_pyspark.columns.casts import from_number, from_text
+from hudi_pyspark.columns.arrays import any_of, is_number, repeat
+from hudi_pyspark.columns.casts import from_number, from_text, rounded
 from hudi_pyspark.columns.text import java_text, widened
 from hudi_pyspark.errors import SchemaEvolutionError
 from hudi_pyspark.format.column_names import AmbiguousNamesError, match_names, spelled
@@ -43,7 +43,7 @@ def conform(
     """
     if table.schema.equals(schema):
         return table
-    rules = _SCALAR_RULES + _CASTS if casts else _SCALAR_RULES
+    rules = _ROUNDED + _SCALAR_RULES + _CASTS if casts else _SCALAR_RULES
     columns = []
     for field in schema:
         index = table.schema.get_field_index(field.name)
@@ -172,12 +172,9 @@ def _date_text(array: pa.Array, target: pa.DataType) -> pa.Array:
     return texts
 
 
+_is_text = any_of(pa.types.is_string, pa.types.is_large_string)
 _is_bytes = any_of(
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_fixed_size_binary,
+    _is_text, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary
 )
 
 
@@ -223,29 +220,22 @@ _SCALAR_RULES: _Rules = (
     (pa.types.is_floating, pa.types.is_decimal, from_number),
     (pa.types.is_decimal, pa.types.is_decimal, pc.cast),
     (pa.types.is_date, pa.types.is_date, pc.cast),
-    (pa.types.is_integer, pa.types.is_string, pc.cast),
-    (pa.types.is_boolean, pa.types.is_string, pc.cast),
+    (any_of(pa.types.is_integer, pa.types.is_boolean), pa.types.is_string, pc.cast),
     (pa.types.is_date, pa.types.is_string, _date_text),
     (pa.types.is_decimal, pa.types.is_string, pc.cast),
-    (
-        any_of(pa.types.is_float32, pa.types.is_float64),
-        pa.types.is_string,
-        lambda array, _: java_text(array),
-    ),
+    (pa.types.is_floating, pa.types.is_string, lambda array, _: java_text(array)),
 )
 
-_is_number = any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+# In place of the same rule above.
+_ROUNDED: _Rules = ((pa.types.is_decimal, pa.types.is_decimal, rounded),)
+_is_simple = any_of(is_number, pa.types.is_boolean)
 # Those of a column that was dropped and added again. Where Apache Hudi itself converts values in
 # one way from Parquet and in another from Avro, or by the session's time zone, there is no rule:
 # between times and numbers, and between times, dates and text.
 _CASTS: _Rules = (
-    (
-        any_of(pa.types.is_string, pa.types.is_large_string),
-        any_of(_is_number, pa.types.is_boolean, pa.types.is_date),
-        from_text,
-    ),
+    (_is_text, any_of(_is_simple, pa.types.is_date), from_text),
     (pa.types.is_floating, pa.types.is_floating, partial(pc.cast, safe=False)),
-    (any_of(_is_number, pa.types.is_boolean), any_of(_is_number, pa.types.is_boolean), from_number),
+    (_is_simple, _is_simple, from_number),
 )
 
 

@@ -11,17 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import repeat
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match, may_match_merged
+from hudi_pyspark.filter.bounds import ColumnBounds, may_match_merged
 from hudi_pyspark.filter.predicate import Predicate, columns_of, conjuncts, holds
 from hudi_pyspark.planning.partition_values import (
     NULL_PARTITION_VALUE,
     decided_by_path,
     narrow_by_path,
     partition_folders,
-    partition_scalar,
-    path_type,
     resolve_partition_values,
     without_name,
 )
@@ -60,8 +57,8 @@ class PartitionPruner:
     def containing(self, folders: Sequence[str]) -> list[str]:
         """Return the folders that may contain a partition that passes the filter, in their order.
 
-        The folders are of one depth, and may be partitions themselves. It decides by the texts of
-        the names as far as these go: a folder that cannot be decided about stays.
+        The folders are of one depth, and may be partitions themselves. It decides by names of plain
+        text: a folder that cannot be decided about stays.
         """
         if not self._parts or not folders:
             return list(folders)
@@ -74,7 +71,7 @@ class PartitionPruner:
         numbers = np.arange(len(plain))
         masks = [may_match_merged(part, bounds, numbers, len(plain)) for part in self._parts]
         may = dict(zip(plain, np.logical_and.reduce(masks).tolist(), strict=True))
-        return [f for f in folders if (may[f] if f in may else self._may_contain(f))]
+        return [folder for folder in folders if may.get(folder, True)]
 
     def _bounds_below(self, values: pa.Array) -> ColumnBounds:
         """Return the bounds of a column in folders that have these values, and below them."""
@@ -84,18 +81,6 @@ class PartitionPruner:
             beyond = pc.binary_join_element_wise(values, _AFTER_SLASH, "")
         is_so = np.ones(len(values), np.bool_)
         return ColumnBounds(values, beyond, may_be_null=~is_so, may_have_value=is_so)
-
-    def _may_contain(self, folder: str) -> bool:
-        fields = self.config.partition_fields
-        folders = partition_folders(folder, self.config)
-        if len(folders) > len(fields):
-            return True
-        texts = dict(zip(fields, folders, strict=False))
-        decided = (
-            [*texts] if self.always_from_path else decided_by_path(folder, self.config, self.schema)
-        )
-        bounds = {name: self._folder_bounds(name, texts[name]) for name in decided if name in texts}
-        return all(may_match(part, bounds.get) for part in self._parts)
 
     @cached_property
     def _parts(self) -> tuple[Predicate, ...]:
@@ -156,12 +141,3 @@ class PartitionPruner:
                     except pa.ArrowInvalid:
                         continue  # some are not numbers
         return columns
-
-    def _folder_bounds(self, name: str, folder: str) -> ColumnBounds | None:
-        """Return bounds of the column's values below a folder; None if they are not known."""
-        data_type = path_type(self.schema.field(name))
-        try:
-            value = partition_scalar(name, folder, data_type, self.config)
-        except CorruptTableError:
-            return None
-        return self._bounds_below(repeat(value, 1)) if value.is_valid else None

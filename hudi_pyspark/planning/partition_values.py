@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import any_of, repeat
+from hudi_pyspark.columns.arrays import any_of, is_number, repeat
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds, parse_date
@@ -53,16 +53,17 @@ def resolve_partition_values(
         if always_from_path:
             raise
         return PartitionValues(columns=config.partition_fields)
+    path_values = tuple((name, repeat(value, 1)) for name, value in values.items())
     if always_from_path:
         # A merge may have rewritten files of such a table with the columns, as nulls.
         given = tuple(values)
-        return PartitionValues(config.partition_fields, tuple(values.items()), given, (), given)
+        return PartitionValues(config.partition_fields, path_values, given, (), given)
     certain = decided_by_path(partition_path, config, schema)
     ambiguous = tuple(n for n in certain if not values[n].is_valid and pa.types.is_string(types[n]))
     from_path = tuple(n for n in certain if n not in ambiguous)
     return PartitionValues(
         columns=config.partition_fields,
-        path_values=tuple(values.items()),
+        path_values=path_values,
         from_path=from_path,
         null_or_empty=ambiguous,
         never_read=tuple(n for n in from_path if n not in read_for_merge),
@@ -73,12 +74,12 @@ def narrow_by_path(
     partition: PartitionValues, predicate: Predicate | None
 ) -> tuple[bool, Predicate | None]:
     """Return whether a partition's rows can pass a filter, and what is left to evaluate."""
-    known = {n: value for n, value in partition.path_values if n in partition.from_path}
+    known = {n: values for n, values in partition.path_values if n in partition.from_path}
     bounds = partial(_bounds, partition)
     remaining = []
     for part in conjuncts(predicate):
         if columns_of(part) <= known.keys():
-            row = pa.table({name: repeat(known[name], 1) for name in columns_of(part)})
+            row = pa.table({name: known[name] for name in columns_of(part)})
             if not holds(part, row).all():
                 return False, None
         elif may_match(part, bounds):
@@ -119,14 +120,7 @@ def decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema)
 
 
 # Whether the text of a value in a path is the whole value.
-_is_exact = any_of(
-    pa.types.is_string,
-    pa.types.is_integer,
-    pa.types.is_boolean,
-    pa.types.is_date,
-    pa.types.is_decimal,
-    pa.types.is_floating,
-)
+_is_exact = any_of(pa.types.is_string, pa.types.is_boolean, pa.types.is_date, is_number)
 
 
 def path_type(field: pa.Field) -> pa.DataType:
@@ -164,13 +158,6 @@ def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
     """Split a path into the folders of its columns; the value of a single one may have slashes."""
     is_single = len(config.partition_fields) == 1
     return [partition_path] if is_single else partition_path.split("/")
-
-
-def partition_scalar(
-    name: str, folder: str, data_type: pa.DataType, config: TableConfig
-) -> pa.Scalar:
-    """Return the typed value of one partition column, which has its own folder level."""
-    return _cast(name, _folder_value(name, folder, config), data_type, folder)
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:

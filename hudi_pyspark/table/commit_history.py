@@ -187,13 +187,11 @@ class CommitHistory:
                 "Ask for an earlier instant, or let the writer finish or roll back"
             )
         if as_of < self._first_kept and self.saved_files(as_of) is None:
-            saved = filter(self.saved_files, sorted(self.timeline.savepoint_times))
-            times = ", ".join(time for time in saved if time < self._first_kept)
-            savepoints = f" (of savepoints: {times})" if times else ""
             raise TimeTravelError(
                 f"as.of.instant {as_of} is before {self._first_kept}, the earliest commit that the "
-                f"cleaner kept: its files may be gone. Ask for that instant{savepoints} or a later "
-                "one, or raise the cleaner's retention (hoodie.cleaner.commits.retained)"
+                "cleaner kept: its files may be gone. Ask for that instant or a later one, or for "
+                "that of a savepoint without pending compactions, or raise the cleaner's retention "
+                "(hoodie.cleaner.commits.retained)"
             )
 
     @cached_property
@@ -230,17 +228,15 @@ class CommitHistory:
 
         Source: ``SavepointActionExecutor``, ``getLatestFileSlicesBeforeOrOn`` of the view.
         """
-        if not self.config.has_completion_times:
+        if not (self.config.is_merge_on_read and self.config.has_completion_times):
             return not self.config.is_merge_on_read
         until, saved_at = savepoint.requested_time, savepoint.completion_time or ""
         instants = [*self.commits, *(archived.instant for archived in self.archived)]
-        earlier = [i.completion_time or _UNKNOWN for i in instants if i.requested_time <= until]
-        last = max(earlier, default=_UNKNOWN)
         compactions = [i for i in instants if i.action is Action.COMMIT]
         return all(
             (c.completion_time or _UNKNOWN) <= saved_at
             if c.requested_time <= until
-            else c.requested_time >= last
+            else c.requested_time >= saved_at
             for c in (*compactions, *self.timeline.pending_compactions)
         )
 

@@ -9,10 +9,12 @@ from decimal import Decimal
 from math import inf, isnan, nan
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from hudi_pyspark.columns.schema_evolution import conform
+from hudi_pyspark.columns.text import java_text
 from hudi_pyspark.errors import SchemaEvolutionError
 
 TEXTS = ["1", "-7", " 42 ", "1.5", "abc", "", "99999999999", "1e3", "NaN", "2024-02-29",
@@ -107,6 +109,13 @@ def test_dates_of_any_year_are_cast(text, days):
         ([Decimal("99999999.99")], DECIMAL, pa.float64(), [99999999.99]),
         ([Decimal("99999999.99")], DECIMAL, pa.float32(), [1e8]),
         ([Decimal("0.05"), Decimal(0)], DECIMAL, pa.bool_(), [True, False]),
+        (
+            [Decimal("-1E-8"), Decimal("16777217.25"), Decimal("0.12345678")],
+            LONG_DECIMAL,
+            DECIMAL,
+            [Decimal("0.00"), Decimal("16777217.25"), Decimal("0.12")],
+        ),
+        ([Decimal("0.30"), Decimal("-0.01")], DECIMAL, pa.decimal128(8, 1), [Decimal("0.3"), 0]),
         ([1e20, 1234567.891], pa.float64(), pa.float32(), [1.00000002004087734272e20, 1234567.875]),
         ([1, -7, None], pa.int64(), pa.int32(), [1, -7, None]),
     ],
@@ -122,6 +131,8 @@ def test_numbers_are_cast_as_by_hudi(values, stored, target, expected):
         ([nan], pa.float64(), pa.int32()),
         ([nan], pa.float64(), DECIMAL),
         ([1e20], pa.float64(), DECIMAL),
+        ([Decimal("16777217.25")], DECIMAL, pa.decimal128(8, 1)),  # null in Apache Hudi
+        ([99999999.995], pa.float64(), DECIMAL),
         ([1], pa.int64(), pa.timestamp("us", "UTC")),  # seconds in Parquet, microseconds in Avro
         ([0], pa.timestamp("us", "UTC"), pa.string()),
         (["2024-01-01 00:00:00"], pa.string(), pa.timestamp("us", "UTC")),  # by the session's zone
@@ -134,6 +145,33 @@ def test_others_are_refused_with_advice(values, stored, target):
         SchemaEvolutionError, match=r"f: column 'x' is stored as .* write these rows"
     ):
         cast(values, stored, target)
+
+
+@pytest.mark.parametrize("target", [DECIMAL, pa.decimal128(38, 10), pa.decimal128(38, 38)], ids=str)
+@pytest.mark.parametrize("stored", [pa.float32(), pa.float64()], ids=str)
+def test_floats_become_decimals_as_their_texts_do(stored, target):
+    random = np.random.default_rng(7)
+    largest = 0.9 * 10.0 ** (target.precision - target.scale)
+    numbers = np.concatenate(
+        [
+            random.standard_normal(500),
+            10.0 ** random.uniform(-50, 37, 500) * random.choice([-1, 1], 500),
+            (random.integers(-500, 500, 500) + 0.5) * 10.0**-target.scale,
+            random.integers(2**52, 2**62, 100).astype(np.float64),
+            [0.0, -0.0, 4.9e-324, 1.4e-45],
+        ]
+    )
+    floats = numbers[np.abs(numbers) < largest].astype(stored.to_pandas_dtype())
+    array = pa.array(floats, mask=random.random(len(floats)) < 0.1)
+    expected = cast(java_text(array), pa.string(), target)
+    assert cast(array, stored, target).equals(expected)
+    assert cast(array[3:9], stored, target).equals(expected.slice(3, 6))
+
+
+def test_user_schema_rounds_nothing():
+    table = pa.table({"x": pa.array([Decimal("0.55")], DECIMAL)})
+    with pytest.raises(SchemaEvolutionError):
+        conform(table, pa.schema({"x": pa.decimal128(8, 1)}), {}, source=".schema(...)")
 
 
 def test_casts_reach_nested_fields():

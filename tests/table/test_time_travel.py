@@ -156,14 +156,14 @@ def test_savepoint_has_the_files_that_it_names(version):
         "old": [base("old", "005")],
     }
     for time in ("019", "021"):
-        with pytest.raises(TimeTravelError, match=r"\(of savepoints: 020\)"):
+        with pytest.raises(TimeTravelError, match="or for that of a savepoint"):
             view.history.check_as_of(time)
 
 
 def test_savepoint_that_has_not_completed_keeps_nothing():
     table = TinyTable(9, "COPY_ON_WRITE").write("010", "commit", F010)
     table.instant("010.savepoint.inflight").instant("210_215.clean", clean("200"))
-    with pytest.raises(TimeTravelError, match="Ask for that instant or a later one"):
+    with pytest.raises(TimeTravelError, match="cleaner kept"):
         check(table, "010")
 
 
