@@ -83,18 +83,25 @@ class PartitionValues:
     """Where the partition columns of one file slice take their values from."""
 
     columns: tuple[str, ...] = ()  # the table's partition columns
-    # Column and value, where the path has one; fill in where a file lacks the column. The value is
-    # the only one of an array: pyarrow pickles a scalar as a value of Python, which has no years
-    # beyond 9999.
-    path_values: tuple[tuple[str, pa.Array], ...] = ()
+    # Column and value, where the path has one; fill in where a file lacks the column.
+    path_values: tuple[tuple[str, pa.Scalar], ...] = ()
     from_path: tuple[str, ...] = ()  # columns whose value is the path's, whatever the files hold
     # Text columns whose folder means null or "": the file says which of the two a row has.
     null_or_empty: tuple[str, ...] = ()
     never_read: tuple[str, ...] = ()  # columns that are not read from the files at all
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # pyarrow pickles a scalar as a value of Python, which has no years beyond 9999.
+        values = tuple(
+            (name, repeat(value, 1) if pa.types.is_temporal(value.type) else value)
+            for name, value in self.path_values
+        )
+        others = self.from_path, self.null_or_empty, self.never_read
+        return _unpickled, (self.columns, values, *others)
+
     @property
     def constants(self) -> dict[str, pa.Scalar]:
-        return {name: values[0] for name, values in self.path_values}
+        return dict(self.path_values)
 
     def show(self, rows: pa.Table) -> pa.Table:
         """Return the rows with the partition values that the answer has."""
@@ -112,6 +119,15 @@ class PartitionValues:
     def is_as_stored(self, name: str) -> bool:
         """Return whether a column's values are those that the files hold, if they hold it."""
         return name not in self.from_path and name not in self.null_or_empty
+
+
+def _unpickled(
+    columns: tuple[str, ...],
+    values: tuple[tuple[str, pa.Scalar | pa.Array], ...],
+    *others: tuple[str, ...],
+) -> PartitionValues:
+    scalars = ((name, v[0] if isinstance(v, pa.Array) else v) for name, v in values)
+    return PartitionValues(columns, tuple(scalars), *others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,17 +53,16 @@ def resolve_partition_values(
         if always_from_path:
             raise
         return PartitionValues(columns=config.partition_fields)
-    path_values = tuple((name, repeat(value, 1)) for name, value in values.items())
     if always_from_path:
         # A merge may have rewritten files of such a table with the columns, as nulls.
         given = tuple(values)
-        return PartitionValues(config.partition_fields, path_values, given, (), given)
+        return PartitionValues(config.partition_fields, tuple(values.items()), given, (), given)
     certain = decided_by_path(partition_path, config, schema)
     ambiguous = tuple(n for n in certain if not values[n].is_valid and pa.types.is_string(types[n]))
     from_path = tuple(n for n in certain if n not in ambiguous)
     return PartitionValues(
         columns=config.partition_fields,
-        path_values=path_values,
+        path_values=tuple(values.items()),
         from_path=from_path,
         null_or_empty=ambiguous,
         never_read=tuple(n for n in from_path if n not in read_for_merge),
@@ -74,12 +73,12 @@ def narrow_by_path(
     partition: PartitionValues, predicate: Predicate | None
 ) -> tuple[bool, Predicate | None]:
     """Return whether a partition's rows can pass a filter, and what is left to evaluate."""
-    known = {n: values for n, values in partition.path_values if n in partition.from_path}
+    known = {n: value for n, value in partition.path_values if n in partition.from_path}
     bounds = partial(_bounds, partition)
     remaining = []
     for part in conjuncts(predicate):
         if columns_of(part) <= known.keys():
-            row = pa.table({name: known[name] for name in columns_of(part)})
+            row = pa.table({name: repeat(known[name], 1) for name in columns_of(part)})
             if not holds(part, row).all():
                 return False, None
         elif may_match(part, bounds):

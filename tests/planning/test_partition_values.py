@@ -57,8 +57,8 @@ def values(path, fields, *, always=False, ordering=(), merged=(), **properties):
 )
 def test_path_gives_values_in_the_types_of_the_table(path, fields, expected):
     found = values(path, fields)
-    assert {name: value.as_py() for name, value in found.constants.items()} == expected
-    assert all(value.type == SCHEMA.field(name).type for name, value in found.constants.items())
+    assert {name: value.as_py() for name, value in found.path_values} == expected
+    assert all(value.type == SCHEMA.field(name).type for name, value in found.path_values)
 
 
 @pytest.mark.parametrize(
