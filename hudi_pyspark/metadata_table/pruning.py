@@ -87,7 +87,13 @@ def _by_record_index(
         return None
     located = metadata.locate(question.record_keys)
     groups = {group for of_key in located.values() for group in of_key}
-    return [s for s in slices if (s.partition_path, s.file_id) in groups]
+    partitions = {s.partition_path for s in slices}
+    known = metadata.partitions_with_known_keys(partitions)
+    return [
+        s
+        for s in slices
+        if s.partition_path not in known or (s.partition_path, s.file_id) in groups
+    ]
 
 
 def _by_column_stats(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pyarrow as pa
+from urllib.parse import unquote
 
 from hudi_pyspark.errors import (
     CorruptTableError,
@@ -17,7 +14,6 @@ from hudi_pyspark.errors import (
     MissingFileError,
     TableNotFoundError,
 )
-from hudi_pyspark.format.hashes import java_hash_codes
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.metadata_table.column_stats import KnownBounds
 from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
@@ -30,6 +26,7 @@ from hudi_pyspark.metadata_table.records import (
     UNPARTITIONED,
     merged_values,
 )
+from hudi_pyspark.metadata_table.shards import Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
 from hudi_pyspark.table.listing import DirectoryListing, path_in
@@ -45,8 +42,8 @@ FileGroupId = tuple[str, str]  # partition path and file id
 
 _FOLDER = f"{METADATA_FOLDER}/metadata"
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
-_FILE_ID_NUMBER = re.compile(r"^[a-z_-]+-([0-9]{4})-0$")  # not of partitioned record indexes
 _INITIAL_INSTANTS = "00000000000000"
+_INITIAL_WRITE_TOKEN = "0-0-0"  # of the log file with which a file group is created
 # Of the record index: the encoding of a file id that is not a UUID, and a UUID without a number.
 _AS_TEXT = 1
 _NO_FILE_INDEX = -1
@@ -58,7 +55,7 @@ class MetadataTable:
 
     table: TableView  # that it describes
     view: TableView  # its own timeline and files
-    _indexes: dict[str, list[MetadataSlice]] = field(default_factory=dict, init=False)
+    _indexes: dict[str, dict[str, Shards]] = field(default_factory=dict, init=False)
     _bounds: KnownBounds | None = field(default=None, init=False)  # of the last slices asked for
 
     @classmethod
@@ -162,25 +159,14 @@ class MetadataTable:
         return self._bounds
 
     def find(self, partition: str, keys: Sequence[str]) -> Iterator[list[Entries]]:
-        """Yield the entries of some keys, oldest first, for each shard that can have them.
-
-        A key is in the shard that Java's hash of it names. Where the file groups are not numbered
-        without gaps, as while an index is built, all are asked for all keys.
+        """Yield the entries of some keys, oldest first, for each file group that can have them.
 
         Args:
             partition: of the metadata table, such as ``record_index``.
             keys: of its records, in any order. Those without a record are missing.
         """
-        slices, wanted = self._index(partition), pa.array(keys, pa.string())
-        numbers = [_FILE_ID_NUMBER.search(s.file_slice.file_id) for s in slices]
-        if [int(n[1]) if n else None for n in numbers] == list(range(len(slices))):
-            codes = np.abs(java_hash_codes(keys).astype(np.int64)) % len(slices)
-            for number, metadata_slice in enumerate(slices):
-                mine = wanted.filter(pa.array(codes == number))
-                if len(mine):
-                    yield metadata_slice.find(mine)
-        else:
-            yield from (metadata_slice.find(wanted) for metadata_slice in slices)
+        for shards in self._index(partition).values():
+            yield from shards.find(keys)
 
     def locate(self, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
         """Return file groups by record key; a *partitioned record index* has one per partition."""
@@ -190,12 +176,32 @@ class MetadataTable:
                 found.setdefault(key, []).append((place["partitionName"], _file_id(place)))
         return found
 
-    def _index(self, partition: str) -> list[MetadataSlice]:
-        """Return the slices of an index, which keep what they have read; at least one."""
+    def partitions_with_known_keys(self, partition_paths: Collection[str]) -> Collection[str]:
+        """Return the partitions that have no record of the keys that `locate` does not find.
+
+        Raises:
+            CorruptTableError: there is none. File groups of the record index may be lost, of which
+                no commit is left on the timeline of the metadata table.
+        """
+        index = self._index(RECORD_INDEX)
+        complete = {unquote(name) for name, shards in index.items() if shards.are_complete()}
+        # A partitioned record index has the partition, escaped, in the names of its file groups.
+        id_of_all = "record-index"
+        known = [p for p in partition_paths if {id_of_all, f"{id_of_all}-{p}"} & complete]
+        if not known:
+            location = self.view.storage.describe(RECORD_INDEX)
+            raise CorruptTableError(
+                f"{location} may have lost file groups: the keys in the others do not prove that "
+                "these are all. Restore it from a copy, or build the index again"
+            )
+        return known
+
+    def _index(self, partition: str) -> dict[str, Shards]:
+        """Return the file groups of an index, which keep what they have read; at least one."""
         if partition not in self._indexes:
             # A slice without statistics or Bloom filter is kept; without places rows would be lost.
             is_exact = partition == RECORD_INDEX
-            self._indexes[partition] = self.slices(partition, check_files=is_exact)
+            self._indexes[partition] = shards_of(self.slices(partition, check_files=is_exact))
         if not self._indexes[partition]:
             location = self.view.storage.describe(partition)
             raise CorruptTableError(
@@ -206,13 +212,19 @@ class MetadataTable:
     def _check_files(self, file_slice: FileSlice) -> None:
         """Refuse a slice that lacks a file, or the end of one.
 
-        Up to table version 7 a missing log file may have been appended to another one.
+        Up to table version 7 a missing log file may have been appended to another one. A slice
+        without a base file begins with the empty log file with which its group was created.
         """
         base = file_slice.base_file
         logs = file_slice.log_files if self.view.config.has_completion_times else ()
         missing = [(log.path, log.instant_time) for log in logs if not log.is_listed]
         if base is not None and not base.is_listed:
             missing.append((base.path, base.instant_time))
+        if base is None and file_slice.log_files[0].write_token != _INITIAL_WRITE_TOKEN:
+            location = self.view.storage.describe(file_slice.log_files[0].path)
+            raise CorruptTableError(
+                f"{location} has neither a base file below it nor the first log file of its group"
+            )
         for path, time in missing:
             raise MissingFileError.since_commit(self.view.storage.describe(path), time)
 
