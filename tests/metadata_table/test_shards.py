@@ -8,6 +8,8 @@ import re
 import shutil
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -58,7 +60,7 @@ def forget_commits(path, kept):
 
 def groups_of(path):
     """Return the files of the record index by their file groups."""
-    groups = {}
+    groups: dict[str, list[Path]] = {}
     for file in (path / ".hoodie/metadata/record_index").iterdir():
         if match := _GROUP.search(file.name):
             groups.setdefault(match[1], []).append(file)
@@ -84,15 +86,15 @@ def test_lost_file_group_of_the_record_index_loses_no_row(indexed, tmp_path, kep
     expected = {key: row["_hoodie_commit_time"] for key, row in rows.items()}
     groups = groups_of(path)
     assert len(groups) > 1
-    for group, files in groups.items():
+    for name, files in groups.items():
         caplog.clear()
         aside = tmp_path / "aside"
         aside.mkdir()
         for file in files:
             shutil.move(file, aside)
         with caplog.at_level(logging.WARNING):
-            assert values_by_key(path, expected, "_hoodie_commit_time") == expected, group
-        assert "an index of the metadata table is not used" in caplog.text, group
+            assert values_by_key(path, expected, "_hoodie_commit_time") == expected, name
+        assert "an index of the metadata table is not used" in caplog.text, name
         for file in files:
             shutil.move(aside / file.name, file)
         aside.rmdir()
@@ -145,7 +147,7 @@ def test_lost_file_group_of_a_partitioned_record_index_loses_no_row(tmp_path, ke
     partitions = ("2024%2D01%2D01", "2024%2D01%2D02", "us")
     names = [f"record-index-{partition}-" for partition in partitions]
     lost = [[g for g in groups if g.startswith(name)] for name in names]
-    lost += [[group] for of_partition in lost for group in of_partition]
+    lost += [[name] for of_partition in lost for name in of_partition]
     assert len(lost) == 9
     for several in lost:
         kept_content = {file: file.read_bytes() for g in several for file in groups[g]}
@@ -156,21 +158,15 @@ def test_lost_file_group_of_a_partitioned_record_index_loses_no_row(tmp_path, ke
             file.write_bytes(content)
 
 
-class _Group:
+def group(file_id: str, keys: list[str], storage: object = None) -> Any:
     """A file group with some keys, all of which are read."""
-
-    storage = None
-
-    def __init__(self, file_id, keys):
-        self.file_slice = FileSlice("record_index", file_id, "", None, ())
-        self.keys = keys
-
-    def find(self, _, seen):
-        seen.append(pa.array(self.keys, pa.string()))
-        return []
-
-    def some_keys(self):
-        yield pa.array(self.keys, pa.string())
+    stored = [pa.array(keys, pa.string())]
+    return SimpleNamespace(
+        file_slice=FileSlice("record_index", file_id, "", None, ()),
+        storage=storage,
+        find=lambda _, seen: seen.extend(stored),
+        some_keys=lambda: stored,
+    )
 
 
 def java_hash(text):
@@ -186,7 +182,7 @@ def java_hash(text):
 def test_keys_prove_the_number_of_file_groups(count, spelling):
     keys = [spelling.format(i) for i in range(40 * count)]
     groups = [
-        _Group(
+        group(
             f"record-index-{number:04}-0", [k for k in keys if abs(java_hash(k)) % count == number]
         )
         for number in range(count)
@@ -198,16 +194,12 @@ def test_keys_prove_the_number_of_file_groups(count, spelling):
         assert not rest.are_complete()
         list(rest.find(keys))
         assert not rest.are_complete()
-    (without_keys,) = shards_of([_Group("record-index-0000-0", [])]).values()
+    (without_keys,) = shards_of([group("record-index-0000-0", [])]).values()
     assert not without_keys.are_complete()
 
 
 def test_missing_number_is_named():
-    class Storage:
-        def describe(self, path):
-            return f"s3://lake/t/{path}"
-
-    groups = [_Group(f"record-index-us-{number:04}-0", []) for number in (0, 2)]
-    groups[1].storage = Storage()
+    storage = SimpleNamespace(describe=lambda path: f"s3://lake/t/{path}")
+    groups = [group(f"record-index-us-{number:04}-0", [], storage) for number in (0, 2)]
     with pytest.raises(MissingFileError, match="no file group record-index-us-0001-0"):
         shards_of(groups)
