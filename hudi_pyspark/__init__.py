@@ -144,16 +144,16 @@ def scan_polars(
     Raises:
         HudiError: the table cannot be opened, or an option is invalid.
     """
-    from hudi_pyspark.hudi_table import HudiTable  # noqa: PLC0415  (loaded when it is needed)
-    from hudi_pyspark.scan import from_wheel  # noqa: PLC0415  (likewise)
+    from hudi_pyspark.extras import needs_extra  # noqa: PLC0415  (loaded when it is needed)
+    from hudi_pyspark.hudi_table import HudiTable  # noqa: PLC0415  (likewise)
 
-    with from_wheel("polars"):
+    with needs_extra("polars"):
         from hudi_pyspark.frames.polars import lazy_frame  # noqa: PLC0415  (imports polars)
 
     if not isinstance(path, HudiTable):
         path = HudiTable(path, storage_options=storage_options)
     scan = path.scan(columns, **options)
-    frame = lazy_frame(scan, scan.title)
+    frame = lazy_frame(scan, str(scan))
     return frame if limit is None else frame.limit(limit)
 
 

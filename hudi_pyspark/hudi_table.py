@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from hudi_pyspark.custom_mergers import PayloadMerger, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import is_in
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
@@ -27,7 +28,7 @@ from hudi_pyspark.options.read_options import (
 )
 from hudi_pyspark.planning.stream_offsets import range_options
 from hudi_pyspark.reading.merge.outcome import MergeOutcomes
-from hudi_pyspark.scan import Scan, from_wheel
+from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage, Storage
 from hudi_pyspark.storage.second_read import read_twice
 from hudi_pyspark.storage_options import (
@@ -336,7 +337,7 @@ class HudiTable:
             UnsupportedQueryError: the table has no record key to identify rows by.
             SchemaEvolutionError: a column's old values do not fit its new type.
         """
-        with from_wheel():
+        with needs_extra():
             from hudi_pyspark.snapshot_diff import diff_snapshots  # noqa: PLC0415  (few need it)
 
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
@@ -372,7 +373,7 @@ class HudiTable:
         Args:
             deep: also decode every record and every column.
         """
-        with from_wheel():
+        with needs_extra():
             from hudi_pyspark.doctor.examination import examine  # noqa: PLC0415  (few need it)
 
         return tuple(examine(self.view, deep=deep))
@@ -389,7 +390,7 @@ class HudiTable:
         Raises:
             InvalidOptionError: `compare` is neither an instant nor a report.
         """
-        with from_wheel():
+        with needs_extra():
             from hudi_pyspark.report.report import Report  # noqa: PLC0415  (few need it)
 
         return Report.of(self.view, self.scan, self.changes, compare=compare)

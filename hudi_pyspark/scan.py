@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
+from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.filter.predicate import Predicate, conjunction, conjuncts
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.options.option import as_text
@@ -31,11 +32,8 @@ from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.second_read import read_twice
 
 if TYPE_CHECKING:
-    import daft
-    import dask.dataframe as dd
     import pandas as pd
     import polars as pl
-    import ray
     from duckdb import DuckDBPyConnection
     from pyspark.sql import DataFrame, SparkSession
 
@@ -94,11 +92,6 @@ class Scan:
     def schema(self) -> pa.Schema:
         """Columns of the answer."""
         return self._result
-
-    @property
-    def title(self) -> str:
-        """The query in a few words, e.g. ``snapshot of /table``."""
-        return self._query.title
 
     @property
     def end(self) -> str:
@@ -202,7 +195,7 @@ class Scan:
         DuckDB finds it by the name of its variable; `polars.scan_pyarrow_dataset` and DataFusion's
         `register_dataset` take it. The table stays as it was opened.
         """
-        with from_wheel():
+        with needs_extra():
             from hudi_pyspark.frames.dataset import HudiDataset  # noqa: PLC0415  (few need it)
 
         if self._limit is not None:
@@ -218,7 +211,7 @@ class Scan:
         Args:
             options: of `pyarrow.Table.to_pandas`, e.g. ``types_mapper``.
         """
-        with from_wheel("pandas"):
+        with needs_extra("pandas"):
             import pandas  # noqa: F401, PLC0415  (pyarrow takes it where it is installed)
 
         return self.to_arrow().to_pandas(**options)
@@ -228,7 +221,7 @@ class Scan:
 
         `hudi_pyspark.scan_polars` returns a LazyFrame.
         """
-        with from_wheel("polars"):
+        with needs_extra("polars"):
             import polars  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
         return polars.DataFrame(self.to_arrow())
@@ -242,36 +235,12 @@ class Scan:
             table_name: of the view in DuckDB; it lasts as long as the connection.
             connection: to register it with, and to return; by default a new one in memory.
         """
-        with from_wheel("duckdb"):
+        with needs_extra("duckdb"):
             import duckdb  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
         database = duckdb.connect(":memory:") if connection is None else connection
         database.register(table_name, self.to_dataset())
         return database
-
-    def to_ray(self) -> ray.data.Dataset:
-        """Return the scan as a dataset of Ray Data, whose workers read it (extra ``ray``)."""
-        with from_wheel("ray"):
-            from hudi_pyspark.frames.ray import to_ray  # noqa: PLC0415  (imports ray)
-
-        return to_ray(self.to_dataset())
-
-    def to_daft(self) -> daft.DataFrame:
-        """Return the scan as a lazy DataFrame of Daft, whose workers read it (extra ``daft``)."""
-        with from_wheel("daft"):
-            from hudi_pyspark.frames.daft import to_daft  # noqa: PLC0415  (imports daft)
-
-        return to_daft(self.to_dataset())
-
-    def to_dask(self) -> dd.DataFrame:
-        """Return the scan as a DataFrame of Dask, with types of Arrow (extra ``dask``).
-
-        It is planned now; Dask passes on columns, but no filter.
-        """
-        with from_wheel("dask"):
-            from hudi_pyspark.frames.dask import to_dask  # noqa: PLC0415  (imports dask)
-
-        return to_dask(self.to_dataset())
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Return the same read as a DataFrame, which Spark distributes.
@@ -336,34 +305,12 @@ class Scan:
         """Stream the answer to any library that takes Arrow's streams."""
         return self.to_batches().__arrow_c_stream__(requested_schema)
 
+    def __str__(self) -> str:
+        """Return the query in a few words, e.g. ``snapshot of /table``."""
+        return self._query.title
+
     def __repr__(self) -> str:
-        return f"Scan({self.title})"
-
-
-@contextmanager
-def from_wheel(extra: str = "") -> Iterator[None]:
-    """Say what to install where an import fails: the wheel, or an extra of this package.
-
-    Args:
-        extra: that brings what is imported; "" where nothing but this package is.
-
-    Raises:
-        ImportError: a library is not installed, or the zip that Spark sends lacks a tool.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("hudi_pyspark."):
-            raise ImportError(
-                f"{error.name} is not in the zip for Spark: install the wheel of hudi-pyspark"
-            ) from error
-        if not extra:
-            raise
-        raise ImportError(
-            f"{error.name} is not installed, this needs the extra {extra}: "
-            f"pip install 'hudi-pyspark[{extra}]'",
-            name=error.name,
-        ) from error
+        return f"Scan({self})"
 
 
 @contextmanager

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
 
@@ -67,18 +66,3 @@ def uri_of(settings: Settings, example: str) -> str:
     if not uri:
         raise InvalidOptionError(f"catalog.uri is not given, for example {example}")
     return uri.rstrip("/")
-
-
-def import_client(module: str, extra: str) -> Any:  # noqa: ANN401  (clients have no types)
-    """Return the module of a catalog's client.
-
-    Raises:
-        ImportError: the package is not installed; the message names it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"catalog.type={extra} needs a package that is not installed: "
-            f"pip install {module.partition('.')[0]} (extra {extra!r})"
-        ) from error

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings, import_client, split_name
+from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings, split_name
 from hudi_pyspark.errors import CatalogError
+from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.storage.masking import mask
 
 
@@ -36,15 +37,17 @@ def _place(catalog: list[str]) -> dict[str, str]:
 @contextmanager
 def _glue(settings: Settings, subject: str) -> Iterator[Any]:
     """Yield Glue's client, and raise its errors as ours."""
-    boto3 = import_client("boto3", "glue")
-    config = import_client("botocore.config", "glue")
-    errors = import_client("botocore.exceptions", "glue")
+    with needs_extra("glue"):
+        import boto3  # noqa: PLC0415  (an optional extra, as what follows)
+        from botocore.config import Config  # noqa: PLC0415  (likewise)
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  (likewise)
+
     try:
         yield boto3.client(
             "glue",
             region_name=settings.get("region") or None,
             endpoint_url=settings.get("uri") or None,
-            config=config.Config(retries={"mode": "standard", "max_attempts": 5}),
+            config=Config(retries={"mode": "standard", "max_attempts": 5}),
         )
-    except (errors.ClientError, errors.BotoCoreError) as error:
+    except (ClientError, BotoCoreError) as error:
         raise CatalogError(f"Glue, {subject}: {mask(str(error))}") from None

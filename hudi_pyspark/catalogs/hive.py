@@ -6,14 +6,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from hudi_pyspark.catalogs.catalog_table import (
-    CatalogTable,
-    Settings,
-    import_client,
-    split_name,
-    uri_of,
-)
+from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings, split_name, uri_of
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
+from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.storage.masking import mask
 
 _PORT = 9083
@@ -48,12 +43,14 @@ def _place(catalog: list[str], database: str) -> str:
 
 def _ask(settings: Settings, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
     """Ask the first metastore that answers; None if it does not have what is asked for."""
+    with needs_extra("hive"):
+        from thrift.Thrift import TException  # noqa: PLC0415  (an optional extra)
+
     failures = []
-    thrift_error = import_client("thrift.Thrift", "hive").TException
     for uri in uri_of(settings, "thrift://metastore:9083").split(","):
         try:
             found = _ask_one(uri.strip(), question)
-        except (thrift_error, OSError) as error:
+        except (TException, OSError) as error:
             failures.append(mask(f"{uri.strip()}: {error}"))
             continue
         return found
@@ -61,21 +58,23 @@ def _ask(settings: Settings, question: Callable[[Any], Any]) -> Any:  # noqa: AN
 
 
 def _ask_one(uri: str, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
-    metastore = import_client("pymetastore.hive_metastore.ThriftHiveMetastore", "hive")
-    sockets = import_client("thrift.transport.TSocket", "hive")
-    transports = import_client("thrift.transport.TTransport", "hive")
-    protocols = import_client("thrift.protocol.TBinaryProtocol", "hive")
+    with needs_extra("hive"):
+        from pymetastore.hive_metastore import ThriftHiveMetastore  # noqa: PLC0415  (an extra)
+        from thrift.protocol.TBinaryProtocol import TBinaryProtocol  # noqa: PLC0415  (likewise)
+        from thrift.transport.TSocket import TSocket  # noqa: PLC0415  (likewise)
+        from thrift.transport.TTransport import TBufferedTransport  # noqa: PLC0415  (likewise)
+
     parts = urlsplit(uri)
     if parts.scheme != "thrift" or not parts.hostname:
         raise InvalidOptionError(f"catalog.uri is {mask(uri)!r}; give thrift://host:{_PORT}")
-    socket = sockets.TSocket(parts.hostname, parts.port or _PORT)
+    socket = TSocket(parts.hostname, parts.port or _PORT)
     socket.setTimeout(_TIMEOUT)
-    transport = transports.TBufferedTransport(socket)
-    client = metastore.Client(protocols.TBinaryProtocol(transport))
+    transport = TBufferedTransport(socket)
+    client = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
     transport.open()
     try:
         return question(client)
-    except metastore.NoSuchObjectException:
+    except ThriftHiveMetastore.NoSuchObjectException:
         return None
     finally:
         transport.close()

@@ -10,12 +10,12 @@ from urllib.parse import quote, urlencode
 from hudi_pyspark.catalogs.catalog_table import (
     CatalogTable,
     Settings,
-    import_client,
     location_of,
     split_name,
     uri_of,
 )
 from hudi_pyspark.errors import CatalogError, StorageError
+from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.credentials import EXPIRES_AT, CredentialsProvider
 from hudi_pyspark.storage.masking import mask
@@ -188,7 +188,9 @@ def _call(
     secrets: Sequence[str] = (),
 ) -> Mapping[str, Any]:
     """Call a catalog, several times where it fails, and return the object in its answer."""
-    requests = import_client("requests", extra)
+    with needs_extra(extra):
+        import requests  # noqa: PLC0415  (of the extras unity and polaris)
+
     method = "GET" if json is None and form is None else "POST"
     arguments = {"json": json, "data": form, "timeout": _TIMEOUTS}
     headers = {"Accept": "application/json"}

@@ -10,6 +10,7 @@ import pyarrow as pa
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE_PROPERTIES, Finding, Severity
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
+from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
 from hudi_pyspark.format.column_names import spelled, spelled_path
 from hudi_pyspark.inspection.commits import known_schema
@@ -71,7 +72,7 @@ def _merging(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
     severity = Severity.PROBLEM if config.is_merge_on_read else Severity.WARNING
     for name in rule.ordering_fields:
         found = spelled_path(name, schema)
-        if not _has(schema, found):
+        if find_field(schema, found) is None:
             message = f"the table's schema lacks {name}, so log files cannot be merged"
             yield Finding(severity, SCHEMA, key, message, advice)
         elif found != name:
@@ -87,23 +88,12 @@ def _fields(config: TableConfig, schema: pa.Schema) -> Iterator[Finding]:
     ):
         for name in names:
             found = spelled_path(name, schema)
-            if not _has(schema, found):
+            if find_field(schema, found) is None:
                 message = f"the table's schema lacks {name}, which Apache Hudi's writers need"
                 advice = f"Set {key} in {PROPERTIES_FILE} to columns of the table"
                 yield Finding(severity, SCHEMA, key, message, advice)
             elif found != name and key == _PARTITION:
                 yield _in_other_case(key, name, found)
-
-
-def _has(schema: pa.Schema, path: str) -> bool:
-    """Return whether a schema has a column, or a dotted name of a nested field."""
-    if path in schema.names:
-        return True
-    head, _, rest = path.partition(".")
-    if not rest or head not in schema.names:
-        return False
-    data_type = schema.field(head).type
-    return pa.types.is_struct(data_type) and _has(pa.schema(list(data_type)), rest)
 
 
 def _in_other_case(key: str, name: str, found: str) -> Finding:

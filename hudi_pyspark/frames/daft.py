@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import daft
 import pyarrow as pa
-from daft.io.source import DataSource, DataSourceTask
-from daft.recordbatch import RecordBatch
+
+from hudi_pyspark.extras import needs_extra
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -17,6 +16,12 @@ if TYPE_CHECKING:
     from daft.io.pushdowns import Pushdowns
 
     from hudi_pyspark.frames.dataset import HudiDataset, HudiFragment
+    from hudi_pyspark.scan import Scan
+
+with needs_extra("daft"):
+    import daft
+    from daft.io.source import DataSource, DataSourceTask
+    from daft.recordbatch import RecordBatch
 
 
 class HudiDataSource(DataSource):  # type: ignore[misc]  # daft is not installed with the tools
@@ -67,6 +72,10 @@ def _condition(pushdowns: Pushdowns) -> pc.Expression | None:
         return None
 
 
-def to_daft(dataset: HudiDataset) -> daft.DataFrame:
-    """Return a DataFrame of Daft, of the same rows."""
-    return HudiDataSource(dataset).read()
+def to_daft(scan: Scan) -> daft.DataFrame:
+    """Return a scan as a lazy DataFrame of Daft, whose workers read it.
+
+    Raises:
+        UnsupportedQueryError: the scan has a limit.
+    """
+    return HudiDataSource(scan.to_dataset()).read()

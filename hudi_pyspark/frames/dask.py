@@ -6,13 +6,17 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import dask.dataframe as dd
-import pandas as pd
+from hudi_pyspark.extras import needs_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hudi_pyspark.frames.dataset import HudiDataset, HudiFragment
+    from hudi_pyspark.frames.dataset import HudiFragment
+    from hudi_pyspark.scan import Scan
+
+with needs_extra("dask"):
+    import dask.dataframe as dd
+    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,8 +26,16 @@ class _Part:
     pickled: bytes
 
 
-def to_dask(dataset: HudiDataset) -> dd.DataFrame:
-    """Return a DataFrame with a partition per fragment; types are Arrow's, alike in all of them."""
+def to_dask(scan: Scan) -> dd.DataFrame:
+    """Return a scan as a DataFrame of Dask, with a partition per group of tasks.
+
+    It is planned now; Dask passes on columns, but no filter. Types are Arrow's, alike in all
+    partitions.
+
+    Raises:
+        UnsupportedQueryError: the scan has a limit.
+    """
+    dataset = scan.to_dataset()
     meta = dataset.schema.empty_table().to_pandas(types_mapper=pd.ArrowDtype)
     parts = [_Part(pickle.dumps(fragment)) for fragment in dataset.get_fragments()]
     if not parts:

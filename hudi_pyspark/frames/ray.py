@@ -6,14 +6,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import ray.data
-from ray.data.block import BlockMetadata
-from ray.data.datasource import Datasource, ReadTask
+
+from hudi_pyspark.extras import needs_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hudi_pyspark.frames.dataset import HudiDataset, HudiFragment
+    from hudi_pyspark.scan import Scan
+
+with needs_extra("ray"):
+    import ray.data
+    from ray.data.block import BlockMetadata
+    from ray.data.datasource import Datasource, ReadTask
 
 
 class HudiDatasource(Datasource):  # type: ignore[misc]  # ray has no types
@@ -58,6 +63,10 @@ def _read(fragment: HudiFragment, columns: Sequence[str]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches([batch])
 
 
-def to_ray(dataset: HudiDataset) -> ray.data.Dataset:
-    """Return a dataset of Ray, of the same rows."""
-    return ray.data.read_datasource(HudiDatasource(dataset))
+def to_ray(scan: Scan) -> ray.data.Dataset:
+    """Return a scan as a dataset of Ray Data, whose workers read it.
+
+    Raises:
+        UnsupportedQueryError: the scan has a limit.
+    """
+    return ray.data.read_datasource(HudiDatasource(scan.to_dataset()))

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.description import byte_text, duration_text
+from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.format.timeline.instant import moment_of
 
 if TYPE_CHECKING:
@@ -34,12 +35,9 @@ def render(template: str, content: Mapping[str, Any]) -> str:
 
 @cache
 def _environment() -> Environment:
-    try:
+    with needs_extra("report"):
         import jinja2  # noqa: PLC0415  (an optional extra)
-    except ImportError as error:
-        raise ImportError(
-            "reports need the extra report: pip install 'hudi-pyspark[report]'"
-        ) from error
+
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset),
         autoescape=True,

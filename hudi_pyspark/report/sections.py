@@ -18,9 +18,9 @@ from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
 from hudi_pyspark.inspection.commits import KnownCommit, counts_of, file_kind, schema_history
+from hudi_pyspark.inspection.files import committed_by_path
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.table.file_groups import by_path, committed_files
 
 if TYPE_CHECKING:
     from hudi_pyspark.report.facts import Facts
@@ -100,13 +100,12 @@ def _rows(facts: Facts) -> tuple[int | None, bool]:
     known = facts.partitions["rows"]
     if not known.null_count:
         return pc.sum(known).as_py() or 0, True
-    metadata = {c.instant.requested_time: c.metadata for c in facts.known_commits}
-    committed = by_path(committed_files(metadata))
+    committed = committed_by_path(facts.known_commits)
     bases = facts.slices["base_file"].drop_null().to_pylist()
     if not all(path in committed for path in bases):
         return None, False
     logs = {path for chunk in facts.slices["log_files"].chunks for path in chunk.flatten().tolist()}
-    stats = (stat for commit in metadata.values() for _, stat in commit.all_stats())
+    stats = (stat for c in facts.known_commits for _, stat in c.metadata.all_stats())
     changes = (stat.num_inserts - stat.num_deletes for stat in stats if stat.path in logs)
     return max(0, sum(committed[path].rows for path in bases) + sum(changes)), False
 

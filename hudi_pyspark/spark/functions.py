@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -161,12 +162,18 @@ def _analyze(name: str, arguments: Sequence[AnalyzeArgument]) -> AnalyzeResult:
     """Return the columns of a function for its arguments."""
     schema_of, rows_of, usage = _FUNCTIONS[name]
     texts = [argument.value for argument in arguments]
-    code = rows_of.__code__
-    most = len(texts) if code.co_flags & 4 else code.co_argcount  # 4: *arguments
-    fewest = code.co_argcount - len(rows_of.__defaults__ or ())
-    if not all(isinstance(text, str) for text in texts) or not fewest <= len(texts) <= most:
+    if not all(isinstance(text, str) for text in texts) or not _takes(rows_of, texts):
         raise InvalidOptionError(f"{name} takes constant texts: {name}({usage})")
     return AnalyzeResult(spark_schema(schema_of(*texts)))
+
+
+def _takes(function: Callable[..., object], arguments: Sequence[object]) -> bool:
+    """Return whether a function has as many parameters."""
+    try:
+        signature(function).bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def _rows(name: str, arguments: Sequence[str]) -> Iterator[tuple[Any, ...]]:

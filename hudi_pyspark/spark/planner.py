@@ -32,6 +32,7 @@ from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, read_hints
 from hudi_pyspark.spark.reader import EXPLAINED, HudiPartition, HudiReader
 from hudi_pyspark.spark.schema import (
     arrow_schema_of,
+    check_names,
     comparable,
     requested_columns,
     spark_schema,
@@ -63,12 +64,7 @@ class _InspectionReader(DataSourceReader):
 
     def read(self, _partition: InputPartition) -> Iterator[pa.RecordBatch]:
         table = self.call.run(HudiTable.from_options(self.options).inspect)
-        unknown = [name for name in self.schema.names if name not in table.schema.names]
-        if unknown:
-            raise InvalidOptionError(
-                f".schema(...) names {', '.join(map(repr, unknown))}, which {self.call.name} does "
-                f"not have; it has {', '.join(table.schema.names)}"
-            )
+        check_names(self.schema.names, table.schema.names, self.call.name)
         conformed = conform(table, self.schema, {}, source=f"inspect.{self.call.name}")
         yield from conformed.replace_schema_metadata(None).to_batches(max_chunksize=10_000)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -48,12 +49,7 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
         InvalidOptionError: the table lacks one, or cannot give it in the requested type.
     """
     wanted = arrow_schema_of(requested)
-    unknown = [name for name in wanted.names if name not in table.names]
-    if unknown:
-        raise InvalidOptionError(
-            f".schema(...) names {', '.join(map(repr, unknown))}, which the table does not have; "
-            f"it has {', '.join(table.names)}"
-        )
+    check_names(wanted.names, table.names, "the table")
     if all(wanted.field(n).type == table.field(n).type for n in wanted.names):
         return list(wanted.names)
     available = [table.field(name).with_nullable(True) for name in wanted.names]  # noqa: FBT003
@@ -65,6 +61,20 @@ def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:
     except SchemaEvolutionError as error:
         raise InvalidOptionError(str(error.args[0])) from error
     return list(wanted.names)
+
+
+def check_names(wanted: Sequence[str], known: Sequence[str], owner: str) -> None:
+    """Check that a table, which messages call ``owner``, has the columns of ``.schema(...)``.
+
+    Raises:
+        InvalidOptionError: it lacks one.
+    """
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise InvalidOptionError(
+            f".schema(...) names {', '.join(map(repr, unknown))}, which {owner} does not have; it "
+            f"has {', '.join(known)}"
+        )
 
 
 def unchanged_columns(table: pa.Schema, requested: StructType) -> pa.Schema:

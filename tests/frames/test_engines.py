@@ -46,12 +46,16 @@ def to_frame(engine, rows):
     import daft
     import ray
 
+    from hudi_pyspark.frames.daft import to_daft
+    from hudi_pyspark.frames.dask import to_dask
+    from hudi_pyspark.frames.ray import to_ray
+
     is_table = isinstance(rows, pa.Table)
     if engine == "ray":
-        return ray.data.from_arrow(rows) if is_table else rows.to_ray()
+        return ray.data.from_arrow(rows) if is_table else to_ray(rows)
     if engine == "daft":
-        return daft.from_arrow(rows) if is_table else rows.to_daft()
-    return rows.to_dask()
+        return daft.from_arrow(rows) if is_table else to_daft(rows)
+    return to_dask(rows)
 
 
 def collected(engine, frame) -> pa.Table:
