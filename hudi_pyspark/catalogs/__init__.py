@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
+from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings
 from hudi_pyspark.catalogs.glue import find_in_glue, list_in_glue
 from hudi_pyspark.catalogs.hive import find_in_hive, list_in_hive
 from hudi_pyspark.catalogs.rest import (
@@ -13,11 +14,6 @@ from hudi_pyspark.catalogs.rest import (
     list_in_unity,
 )
 from hudi_pyspark.errors import InvalidOptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings
 
 __all__ = ["CATALOGS", "find_table", "list_tables"]
 

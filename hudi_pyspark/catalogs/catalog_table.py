@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from hudi_pyspark.errors import CatalogError, InvalidOptionError
-
-if TYPE_CHECKING:
-    from hudi_pyspark.storage.credentials import CredentialsProvider
+from hudi_pyspark.storage.credentials import CredentialsProvider
 
 Settings: TypeAlias = Mapping[str, str]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark.columns.timestamp_repair import mislabelled_columns, repairable_columns
 from hudi_pyspark.description import counted
+from hudi_pyspark.doctor.files import StoredFiles
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity, Track, reason_of
+from hudi_pyspark.doctor.timeline import TimelineFiles
 from hudi_pyspark.errors import CorruptLogBlockError, HudiError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.format.log.data_block import decode_data_block, native_deletes
@@ -18,13 +19,9 @@ from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.reading.base_files.base_file import read_base_file
+from hudi_pyspark.storage import Storage
 from hudi_pyspark.table.schema import resolve_schema
-
-if TYPE_CHECKING:
-    from hudi_pyspark.doctor.files import StoredFiles
-    from hudi_pyspark.doctor.timeline import TimelineFiles
-    from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 LOGS = "log files"
 BASES = "base files"

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE, Finding, Severity
+from hudi_pyspark.doctor.timeline import TimelineFiles
 from hudi_pyspark.errors import HudiError, MissingFileError
 from hudi_pyspark.format.file_name import BaseFileName, LogFileName, is_partition_marker
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.inspection.files import files, stored_files
 from hudi_pyspark.table.bootstrap import is_skeleton, load_bootstrap_sources
+from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.table.file_groups import FOREIGN_NAME_ADVICE, may_lose_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hudi_pyspark.doctor.timeline import TimelineFiles
-    from hudi_pyspark.table.file_group import FileSlice, LogFile
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 FILES = "files"
 SIZES = "sizes"

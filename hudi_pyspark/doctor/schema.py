@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -16,9 +15,7 @@ from hudi_pyspark.format.column_names import spelled, spelled_path
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 SCHEMA = "schema"
 _ORDERING = ("hoodie.table.ordering.fields", "hoodie.table.precombine.field")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.extras import needs_extra
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hudi_pyspark.frames.dataset import HudiFragment
-    from hudi_pyspark.scan import Scan
+from hudi_pyspark.frames.dataset import HudiFragment
+from hudi_pyspark.scan import Scan
 
 with needs_extra("dask"):
     import dask.dataframe as dd

@@ -10,10 +10,12 @@ import ctypes
 import logging
 import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import any_of
 from hudi_pyspark.filter.predicate import (
@@ -21,19 +23,13 @@ from hudi_pyspark.filter.predicate import (
     Like,
     Operator,
     Or,
+    Predicate,
     compare,
     conjunction,
     find_field,
     is_in,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import pyarrow.compute as pc
-
-    from hudi_pyspark.filter.predicate import Literal as PythonLiteral
-    from hudi_pyspark.filter.predicate import Predicate
+from hudi_pyspark.filter.predicate import Literal as PythonLiteral
 
 _SIGNS = {
     "equal": Operator.EQUAL,

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
 from polars.io.plugins import register_io_source
 
+from hudi_pyspark.filter.predicate import Predicate
+from hudi_pyspark.frames.dataset import Source
 from hudi_pyspark.frames.expression import Call, Expression, Field, Literal, pruning
-
-if TYPE_CHECKING:
-    from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.frames.dataset import Source
 
 _log = logging.getLogger(__name__)
 # How each function is written in polars; an expression is one of them if polars finds both equal.

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark.extras import needs_extra
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hudi_pyspark.frames.dataset import HudiDataset, HudiFragment
-    from hudi_pyspark.scan import Scan
+from hudi_pyspark.frames.dataset import HudiDataset, HudiFragment
+from hudi_pyspark.scan import Scan
 
 with needs_extra("ray"):
     import ray.data

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
+from hudi_pyspark.inspection.inspection import Inspection
 from hudi_pyspark.inspection.registry import INSPECTION_TABLES
 from hudi_pyspark.options.option import options_of
 from hudi_pyspark.options.read_options import CATALOG_PREFIX, INSPECT, SPARK_OPTIONS, TableOptions
 from hudi_pyspark.storage_options import is_storage_option
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
-
-    from hudi_pyspark.inspection.inspection import Inspection
 
 # The option `path` is already the path of the table.
 _OTHER_NAMES = {"file": "path"}

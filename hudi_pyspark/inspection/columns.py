@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,12 +14,8 @@ from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.inspection.files import file_slices
 from hudi_pyspark.metadata_table.column_stats import bound_value
 from hudi_pyspark.metadata_table.table import load_metadata
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hudi_pyspark.storage import Storage
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.storage import Storage
+from hudi_pyspark.table.view import TableView
 
 METADATA_TABLE, PARQUET_FOOTER = "metadata_table", "parquet_footer"
 INDEX = "column_stats"

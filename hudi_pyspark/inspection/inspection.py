@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pyarrow as pa
 
 from hudi_pyspark.inspection.columns import column_statistics
 from hudi_pyspark.inspection.commits import (
@@ -34,11 +34,7 @@ from hudi_pyspark.inspection.statistics import (
 )
 from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 
 class Inspection:

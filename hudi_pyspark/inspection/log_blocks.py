@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -16,9 +15,7 @@ from hudi_pyspark.format.log.log_file import salvage_log_file
 from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.definition import with_columns
 from hudi_pyspark.inspection.files import committed_by_path
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 _RECORD_TYPES = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.options.read_options import ReadOptions, key_of
 from hudi_pyspark.planning.query import resolve_query
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 
 @with_columns("begin, end, is_empty bool")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+import pyarrow as pa
 
-    import pyarrow as pa
+from hudi_pyspark.table.view import TableView
 
-    from hudi_pyspark.table.view import TableView
-
-    Columns: TypeAlias = pa.Schema | Callable[[TableView], pa.Schema] | None
+Columns: TypeAlias = pa.Schema | Callable[[TableView], pa.Schema] | None
 
 _Method = TypeVar("_Method", bound="Callable[..., pa.Table]")
 

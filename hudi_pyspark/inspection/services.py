@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from hudi_pyspark.errors import InvalidOptionError, MissingFileError
 from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
 from hudi_pyspark.format.timeline.instant_metadata import (
+    PlannedSlice,
     ReplacePlan,
     parse_compaction_plan,
     parse_replace_plan,
@@ -21,12 +22,7 @@ from hudi_pyspark.inspection.timeline import instant_row, sorted_by_time
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_cleans, known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import instant_path, read_instant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hudi_pyspark.format.timeline.instant_metadata import PlannedSlice
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 # Writes to a MERGE_ON_READ table are delta commits, but its first bulk insert is a commit, too; old
 # releases did not record the operation of a compaction.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,12 +13,8 @@ from hudi_pyspark.inspection.commits import file_kind, known_schema
 from hudi_pyspark.inspection.definition import Rows, schema_of, table_of, with_columns
 from hudi_pyspark.inspection.files import commits_of, committed_by_path, file_slices, files
 from hudi_pyspark.planning.partition_values import partition_scalars
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hudi_pyspark.table.file_groups import CommittedFile
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.file_groups import CommittedFile
+from hudi_pyspark.table.view import TableView
 
 SMALL_FILE_BYTES = 104_857_600
 

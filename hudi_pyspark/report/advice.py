@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from hudi_pyspark.description import byte_text, counted, duration_text
 from hudi_pyspark.doctor.finding import Finding, Severity
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hudi_pyspark.report.facts import Facts
+from hudi_pyspark.report.facts import Facts
 
 _CHECK = "maintenance"
 _LOG_SHARE = 0.3  # of the bytes of base files

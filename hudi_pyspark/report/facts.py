@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,9 +19,7 @@ from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.table.meta_columns import META_COLUMNS
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 # Tables with more partitions are listed by their metadata table, if they have one: listing all
 # folders of an object store takes minutes.

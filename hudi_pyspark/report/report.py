@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import pyarrow as pa
 
 from hudi_pyspark.doctor.examination import examine
 from hudi_pyspark.doctor.finding import Finding, Severity, worst
@@ -27,14 +31,7 @@ from hudi_pyspark.report.sections import (
     storage_section,
     timeline_section,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
-    import pyarrow as pa
-
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 _FRAME_HEIGHT = 900  # pixels, in notebooks
 _MOST_ALIKE = 5

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +20,8 @@ from hudi_pyspark.format.timeline.instant import WriteOperationType, moment_of
 from hudi_pyspark.inspection.commits import KnownCommit, counts_of, file_kind, schema_history
 from hudi_pyspark.inspection.files import committed_by_path
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
+from hudi_pyspark.report.facts import Facts
 from hudi_pyspark.short_name import SHORT_NAME
-
-if TYPE_CHECKING:
-    from hudi_pyspark.report.facts import Facts
 
 # Lanes of the timeline.
 _SERVICES = ("compaction", "log compaction", "clustering", "clean", "rollback", "savepoint")

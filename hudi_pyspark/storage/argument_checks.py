@@ -7,16 +7,13 @@ client of S3 asks another port, and what the others say shows what is wrong.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 from urllib.parse import urlsplit
 
 from hudi_pyspark.errors import InvalidOptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hudi_pyspark.storage.locations import Location
-    from hudi_pyspark.storage_options import Value
+from hudi_pyspark.storage.locations import Location
+from hudi_pyspark.storage_options import Value
 
 _SCHEMES: Final = ("scheme", "blob_storage_scheme", "dfs_storage_scheme")
 _AUTHORITIES: Final = ("blob_storage_authority", "dfs_storage_authority")

@@ -8,18 +8,15 @@ from __future__ import annotations
 import configparser
 import re
 import socket
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import InvalidOptionError, StorageAccessError, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hudi_pyspark.storage_options import Value
+from hudi_pyspark.storage_options import Value
 
 _METADATA: Final = "http://169.254.169.254"  # of the machine, which may have a role
 _WAIT: Final = 0.5  # seconds until it is not there

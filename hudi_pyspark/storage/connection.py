@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow.fs as pafs
 
@@ -25,13 +25,11 @@ from hudi_pyspark.storage.file_systems import (
     S3FileSystem,
     WebHdfsFileSystem,
 )
+from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage.masking import masked_error
 from hudi_pyspark.storage_options import Value, file_system_arguments, secret_values
 
-if TYPE_CHECKING:
-    from hudi_pyspark.storage.locations import Location
-
-    _T = TypeVar("_T")
+_T = TypeVar("_T")
 
 _GCS_RETRIES = 10  # seconds that its client repeats a request; 15 minutes are its default
 _WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever

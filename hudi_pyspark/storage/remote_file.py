@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from hudi_pyspark.errors import HudiError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
-    from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
+from hudi_pyspark.storage.protocol import Storage
 
 Span: TypeAlias = "tuple[int, int]"  # begin and end, in bytes
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from hudi_pyspark.errors import CorruptTableError, MissingFileError, PathOutsideTableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.storage.protocol import Storage
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)

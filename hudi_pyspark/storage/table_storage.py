@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TypeVar
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -18,11 +18,9 @@ from hudi_pyspark.storage.connection import Connection, GivenFileSystem
 from hudi_pyspark.storage.credentials import CredentialsProvider, NamedProvider
 from hudi_pyspark.storage.file_systems import ArrowFileSystem, FileSystem, FsspecFileSystem
 from hudi_pyspark.storage.locations import LOCAL, Location, same_store, trim, without_secrets
+from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.storage_options import Value, common_settings, file_system_arguments
-
-if TYPE_CHECKING:
-    from hudi_pyspark.storage.protocol import FileInfo
 
 _T = TypeVar("_T")
 _LOCAL_FILES = ArrowFileSystem(pafs.LocalFileSystem())
