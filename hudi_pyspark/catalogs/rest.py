@@ -192,13 +192,14 @@ def _call(
         import requests  # noqa: PLC0415  (of the extras unity and polaris)
 
     method = "GET" if json is None and form is None else "POST"
-    arguments = {"json": json, "data": form, "timeout": _TIMEOUTS}
     headers = {"Accept": "application/json"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
 
     def ask() -> Mapping[str, Any]:
-        answer = requests.request(method, url, headers=headers, **arguments)
+        answer = requests.request(
+            method, url, headers=headers, json=json, data=form, timeout=_TIMEOUTS
+        )
         answer.raise_for_status()
         found: Mapping[str, Any] = answer.json()
         return found
