@@ -183,7 +183,7 @@ def _call(
     extra: str,
     *,
     token: str = "",
-    json: Mapping[str, object] | None = None,
+    json: Mapping[str, str] | None = None,
     form: Mapping[str, str] | None = None,
     secrets: Sequence[str] = (),
 ) -> Mapping[str, Any]:
