@@ -17,6 +17,6 @@ class OneServer(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no type
 
 _OF_CONNECT = {
     "tests/spark/connect/test_session.py",
-    "tests/spark/test_connect.py",
+    "tests/spark/connect/test_session_on_a_server.py",
     "tests/verification/test_random_plans.py",
 }

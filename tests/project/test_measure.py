@@ -2,7 +2,16 @@
 
 import textwrap
 
-from tests.project.measure import measure, orphans
+from tests.project.measure import (
+    ROOT,
+    circles,
+    import_graph_at_load,
+    longest_chain,
+    measure,
+    orphans,
+)
+from tests.project.package_source import load_modules
+from tests.project.test_layering import LONGEST_CHAIN
 
 
 def test_figures_of_a_small_package(tmp_path):
@@ -53,10 +62,26 @@ def test_figures_of_a_small_package(tmp_path):
 
 
 def test_test_files_that_name_neither_a_module_nor_a_kind_of_test(tmp_path):
-    write(tmp_path / "hudi_pyspark" / "table" / "view.py", "")
-    for name in ("table/test_view.py", "table/test_open.py", "golden/test_golden.py"):
+    for name in ("table/__init__.py", "table/view.py", "table/file_group.py"):
+        write(tmp_path / "hudi_pyspark" / name, "")
+    named = [
+        *("test_table.py", "table/test_table.py", "table/test_view.py", "table/test_view_open.py"),
+        *("table/test_file_group_names.py", "golden/test_golden.py"),
+    ]
+    others = ["table/test_file.py", "table/test_open.py", "table/test_viewer.py", "test_view.py"]
+    for name in (*named, *others):
         write(tmp_path / "tests" / name, "")
-    assert orphans(tmp_path) == ["table/test_open.py"]
+    assert orphans(tmp_path) == others
+
+
+def test_every_test_file_says_what_it_tests():
+    assert orphans(ROOT) == []
+
+
+def test_modules_import_in_one_direction_and_in_short_chains():
+    modules = load_modules()
+    assert circles(modules) == set()
+    assert len(longest_chain(import_graph_at_load(modules))) <= LONGEST_CHAIN
 
 
 def write(path, text):

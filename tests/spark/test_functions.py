@@ -10,8 +10,8 @@ from pyspark.sql.functions import udtf
 import hudi_pyspark
 from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.spark import functions
+from tests.golden.test_procedures import answer, picked
 from tests.spark.frames import assert_same_rows, hudi_rows
-from tests.test_golden_procedures import answer, picked
 
 pytestmark = pytest.mark.spark
 

@@ -37,7 +37,7 @@ PARTS = {
 # Tests that say nothing of these modules, or the same as others in more time.
 LEFT_OUT = (
     *("spark", "storage", "catalogs", "cli", "project", "doctor", "typing", "format"),
-    *("options", "verification", "test_bad_input.py", "test_golden_procedures.py"),
+    *("options", "verification", "test_scan_bad_input.py", "test_procedures.py"),
     *("test_inspection.py", "test_inspection_of_logs.py", "test_storage_options.py"),
 )
 REPEATED = "test_every_query_of_log_files_answers_the_same or test_filtered_read"

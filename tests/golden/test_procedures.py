@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-ANSWERS = Path(__file__).parent / "golden_procedures"
+ANSWERS = Path(__file__).parents[1] / "golden_procedures"
 CASES = sorted(path.stem for path in ANSWERS.glob("*.json"))
 
 each_case = pytest.mark.parametrize("case", CASES)

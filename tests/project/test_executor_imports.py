@@ -8,7 +8,7 @@ from typing import Any
 
 from hudi_pyspark import HudiTable
 
-PROJECT = Path(__file__).resolve().parents[1]
+PROJECT = Path(__file__).resolve().parents[2]
 # Reads pickled tasks as an executor does. What pyarrow looks for and can do without is refused too.
 EXECUTOR = """
 import sys

@@ -16,7 +16,7 @@ from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.growing_table import table_at
 from tests.spark.frames import load
-from tests.test_growing_table import BEFORE_COMPACTION, differs_from
+from tests.test_scan_of_growing_table import BEFORE_COMPACTION, differs_from
 
 CASE, INSTANT, QUERY = BEFORE_COMPACTION
 

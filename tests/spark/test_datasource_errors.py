@@ -7,7 +7,7 @@ from tests.bad_inputs import BAD_INPUTS
 
 pytestmark = pytest.mark.spark
 
-# The first of each class of error: Spark passes on any text, and test_bad_input.py has all of them.
+# The first of each class of error: Spark passes on any text. All are in test_scan_bad_input.py.
 AT_LOAD = {bad.error: bad for bad in reversed(BAD_INPUTS) if not bad.at_reading}.values()
 AT_READING = {bad.error: bad for bad in reversed(BAD_INPUTS) if bad.at_reading}.values()
 

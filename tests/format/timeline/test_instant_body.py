@@ -65,7 +65,7 @@ def test_commit_that_is_nested_a_million_deep_does_not_end_the_process():
     code = (
         "from hudi_pyspark.errors import CorruptTimelineError\n"
         "from hudi_pyspark.format.timeline.instant_metadata import parse_commit_metadata\n"
-        "from tests.format.avro.test_fastavro_schema import nested_commit\n"
+        "from tests.format.timeline.test_instant_body import nested_commit\n"
         "try:\n"
         "    parse_commit_metadata(nested_commit(), path='c')\n"
         "except CorruptTimelineError as error:\n"
