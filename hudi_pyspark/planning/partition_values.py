@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import any_of, is_number, repeat
+from hudi_pyspark.columns.arrays import Mask, any_of, is_number, repeat
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.bounds import ColumnBounds, may_match
 from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds, parse_date
@@ -157,6 +159,33 @@ def partition_folders(partition_path: str, config: TableConfig) -> list[str]:
     """Split a path into the folders of its columns; the value of a single one may have slashes."""
     is_single = len(config.partition_fields) == 1
     return [partition_path] if is_single else partition_path.split("/")
+
+
+def folder_values(
+    name: str, folders: Sequence[str], data_type: pa.DataType, config: TableConfig
+) -> tuple[pa.Array, Mask]:
+    """Return the values of one column, each by its folder, and which folders have one.
+
+    The value is null where the folder says so, and where it is not a value of the type.
+    """
+    texts = [_folder_value(name, folder, config) for folder in folders]
+    if pa.types.is_string(data_type) or pa.types.is_integer(data_type):
+        with suppress(pa.ArrowInvalid):  # some are not numbers
+            return pa.array(texts, pa.string()).cast(data_type), np.ones(len(texts), np.bool_)
+    pairs = zip(folders, texts, strict=True)
+    values = [_cast_or_none(name, text, data_type, folder) for folder, text in pairs]
+    unknown = pa.nulls(1, data_type)
+    arrays = [unknown if value is None else repeat(value, 1) for value in values]
+    return pa.concat_arrays(arrays), np.array([value is not None for value in values])
+
+
+def _cast_or_none(
+    name: str, text: str | None, target: pa.DataType, partition_path: str
+) -> pa.Scalar | None:
+    try:
+        return _cast(name, text, target, partition_path)
+    except CorruptTableError:
+        return None
 
 
 def _folder_value(name: str, folder: str, config: TableConfig) -> str | None:
