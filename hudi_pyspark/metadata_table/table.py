@@ -15,17 +15,9 @@ from hudi_pyspark.errors import (
     TableNotFoundError,
 )
 from hudi_pyspark.format.timeline.instant import Action
+from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import KnownBounds
 from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
-from hudi_pyspark.metadata_table.records import (
-    FILES,
-    LISTINGS,
-    RECORD_INDEX,
-    RECORD_PLACES,
-    RECORD_TYPES,
-    UNPARTITIONED,
-    merged_values,
-)
 from hudi_pyspark.metadata_table.shards import Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
@@ -119,9 +111,9 @@ class MetadataTable:
         Raises:
             CorruptTableError: a file is missing or damaged, so that files of commits are unknown.
         """
-        slices = self.slices(FILES, check_files=False)
+        slices = self.slices(records.FILES, check_files=False)
         if any(s.file_slice.base_file is None for s in slices):
-            slices = self.slices(FILES, check_files=True)  # lost, or there never was one
+            slices = self.slices(records.FILES, check_files=True)  # lost, or there never was one
         config, history = self.view.config, self.view.history
         base = max((s.file_slice.base_instant_time for s in slices), default="")
         read = {base, *(time for s in slices for time in s.instants)}
@@ -130,8 +122,8 @@ class MetadataTable:
         for time in history.commit_metadata:
             ended = self._completed_at(time) if config.has_completion_times else time
             is_unread = time in completed and time not in read and ended > base
-            if is_unread and FILES in history.commit_metadata[time].write_stats:
-                location = self.view.storage.describe(FILES)
+            if is_unread and records.FILES in history.commit_metadata[time].write_stats:
+                location = self.view.storage.describe(records.FILES)
                 raise CorruptTableError(f"{location} lacks what commit {time} recorded there")
         return slices
 
@@ -171,8 +163,8 @@ class MetadataTable:
     def locate(self, keys: Sequence[str]) -> dict[str, list[FileGroupId]]:
         """Return file groups by record key; a *partitioned record index* has one per partition."""
         found: dict[str, list[FileGroupId]] = {}
-        for entries in self.find(RECORD_INDEX, keys):
-            for key, _, place in merged_values(entries, RECORD_PLACES):
+        for entries in self.find(records.RECORD_INDEX, keys):
+            for key, _, place in records.merged_values(entries, records.RECORD_PLACES):
                 found.setdefault(key, []).append((place["partitionName"], _file_id(place)))
         return found
 
@@ -183,13 +175,13 @@ class MetadataTable:
             CorruptTableError: there is none. File groups of the record index may be lost, of which
                 no commit is left on the timeline of the metadata table.
         """
-        index = self._index(RECORD_INDEX)
+        index = self._index(records.RECORD_INDEX)
         complete = {unquote(name) for name, shards in index.items() if shards.are_complete()}
         # A partitioned record index has the partition, escaped, in the names of its file groups.
         id_of_all = "record-index"
         known = [p for p in partition_paths if {id_of_all, f"{id_of_all}-{p}"} & complete]
         if not known:
-            location = self.view.storage.describe(RECORD_INDEX)
+            location = self.view.storage.describe(records.RECORD_INDEX)
             raise CorruptTableError(
                 f"{location} may have lost file groups: the keys in the others do not prove that "
                 "these are all. Restore it from a copy, or build the index again"
@@ -200,7 +192,7 @@ class MetadataTable:
         """Return the file groups of an index, which keep what they have read; at least one."""
         if partition not in self._indexes:
             # A slice without statistics or Bloom filter is kept; without places rows would be lost.
-            is_exact = partition == RECORD_INDEX
+            is_exact = partition == records.RECORD_INDEX
             self._indexes[partition] = shards_of(self.slices(partition, check_files=is_exact))
         if not self._indexes[partition]:
             location = self.view.storage.describe(partition)
@@ -301,10 +293,10 @@ def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRe
     for name in known if partition is None else [partition]:
         for metadata_slice in metadata.slices(name, check_files=True):
             file_id = metadata_slice.file_slice.file_id
-            for key, kind, value in merged_values(metadata_slice.all()):
-                type_name, _ = RECORD_TYPES.get(kind, (str(kind), ""))
+            for key, kind, value in records.merged_values(metadata_slice.all()):
+                type_name, _ = records.RECORD_TYPES.get(kind, (str(kind), ""))
                 fields = value
-                if kind in LISTINGS:
+                if kind in records.LISTINGS:
                     fields = {f: {"size": size, "isDeleted": False} for f, size in value.items()}
                 yield MetadataRecord(name, file_id, key, type_name, fields)
 
@@ -312,9 +304,9 @@ def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRe
 def listed_files(view: TableView) -> dict[str, int]:
     """Return path and size of each file that the metadata table lists."""
     return {
-        path_in("" if record.key == UNPARTITIONED else record.key, name): file["size"]
-        for record in load_metadata(view, FILES)
-        if record.type_name == "FILES"
+        path_in("" if record.key == records.UNPARTITIONED else record.key, name): file["size"]
+        for record in load_metadata(view, records.FILES)
+        if record.type_name == "records.FILES"
         for name, file in record.value.items()
     }
 

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import (
-    CorruptTableError,
-    IncrementalRangeError,
-    MissingFileError,
-    UnsupportedTableError,
-)
+from hudi_pyspark import errors
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.options.option import CdcFormat, OnMissing
@@ -55,14 +50,14 @@ def check_changes(view: TableView, options: IncrementalOptions) -> None:
     check_order(options.begin, options.end)
     config = view.config
     if not config.cdc_enabled:
-        raise UnsupportedTableError(
+        raise errors.UnsupportedTableError(
             f"{view.storage.describe('')} does not log changes (hoodie.table.cdc.enabled is not "
             "true), so there are no before and after images. Read the latest rows of the range "
             "instead (cdc=false)"
         )
     needs_keys = config.is_merge_on_read or config.cdc_logging_mode != "DATA_BEFORE_AFTER"
     if needs_keys and not config.populate_meta_fields:
-        raise UnsupportedTableError(
+        raise errors.UnsupportedTableError(
             "images are found by the column _hoodie_record_key, which the table does not have "
             "(hoodie.populate.meta.fields=false)"
         )
@@ -102,7 +97,7 @@ def plan_changes(
     for time in sorted((t for t in times if begin < times[t] <= end), key=lambda t: times[t]):
         try:
             tasks += list(planner.commit_tasks(time))
-        except IncrementalRangeError as error:  # noqa: PERF203  (commits are few)
+        except errors.IncrementalRangeError as error:  # noqa: PERF203  (commits are few)
             if options.on_missing is not OnMissing.EARLIEST:
                 raise
             tasks, begin, moved = [], times[time], error.reason()
@@ -131,7 +126,7 @@ def _known_begin(
     if options.on_missing is OnMissing.EARLIEST:
         _warn_moved(begin, last, reason)
         return last
-    raise IncrementalRangeError(
+    raise errors.IncrementalRangeError(
         f"the range begins at {begin}, but {reason}. Begin at {last} or later (on_missing=earliest "
         "does)"
     )
@@ -160,7 +155,7 @@ class _ChangePlanner:
         """Yield the tasks of a commit."""
         metadata = self.view.commit_metadata[time]
         if metadata.operation_type is WriteOperationType.UNKNOWN and any(metadata.all_stats()):
-            raise UnsupportedTableError(
+            raise errors.UnsupportedTableError(
                 f"commit {time} does not record its operation, so it is unclear whether it changed "
                 "rows or only rewrote them. Begin the range after it"
             )
@@ -212,7 +207,7 @@ class _ChangePlanner:
             source = ChangeSource.BASE_FILE_INSERT
             after = self._after(time, partition, file_id)
         else:
-            raise CorruptTableError(
+            raise errors.CorruptTableError(
                 f"commit {time} updated or deleted rows in {stat.path}, but did not write a CDC "
                 "log file, so the changes of the range are unknown"
             )
@@ -224,12 +219,12 @@ class _ChangePlanner:
         """Plan the file group as it was before a commit; None if it did not exist."""
         try:
             file_slice = self.view.slices.before(time, partition, file_id)
-        except MissingFileError as error:
+        except errors.MissingFileError as error:
             raise self._gone(time, error) from error
         if file_slice is None:
             if must_exist:
                 reason = f"no file is left of group {file_id} in {partition!r} as it was before"
-                raise self._gone(time, MissingFileError(reason))
+                raise self._gone(time, errors.MissingFileError(reason))
             return None
         return self.plan([file_slice], self.view.history.instant_before(time))[0]
 
@@ -238,12 +233,12 @@ class _ChangePlanner:
         if time not in self.written:
             try:
                 slices = written_slices(self.view, [time])
-            except MissingFileError as error:
+            except errors.MissingFileError as error:
                 raise self._gone(time, error) from error
             self.written[time] = {(s.partition_path, s.file_id): s for s in slices}
         file_slice = self.written[time].get((partition, file_id))
         if file_slice is None:
-            raise CorruptTableError(
+            raise errors.CorruptTableError(
                 f"commit {time} wrote no visible file of group {file_id} in {partition!r}"
             )
         return self.plan([file_slice], time)[0]
@@ -257,10 +252,10 @@ class _ChangePlanner:
             if path.rpartition("/")[2] not in listed:
                 place = self.view.storage.describe(path)
                 problem = f"{place}, a CDC log file, is not on the storage"
-                raise self._gone(time, MissingFileError(problem))
+                raise self._gone(time, errors.MissingFileError(problem))
 
-    def _gone(self, time: str, error: MissingFileError) -> IncrementalRangeError:
-        return IncrementalRangeError(
+    def _gone(self, time: str, error: errors.MissingFileError) -> errors.IncrementalRangeError:
+        return errors.IncrementalRangeError(
             f"the changes of commit {time} are no longer known: {error.args[0]}. Begin the range "
             f"at {time} or later (on_missing=earliest does)"
         )

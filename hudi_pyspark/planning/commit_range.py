@@ -10,12 +10,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.errors import (
-    IncrementalRangeError,
-    InvalidInstantError,
-    MissingFileError,
-    UnsupportedTableError,
-)
+from hudi_pyspark import errors
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.table.commit_slices import commits_without_files, slices_of_groups, written_slices
@@ -44,7 +39,7 @@ def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
             an error then.
     """
     if not view.config.populate_meta_fields:
-        raise UnsupportedTableError(
+        raise errors.UnsupportedTableError(
             "incremental queries need the column _hoodie_commit_time, which the table does not "
             "have (hoodie.populate.meta.fields=false)"
         )
@@ -75,7 +70,7 @@ def check_order(begin: str, end: str) -> None:
         InvalidInstantError: the begin is after the end.
     """
     if end and begin > end:
-        raise InvalidInstantError(f"the range begins at {begin}, after its end {end}")
+        raise errors.InvalidInstantError(f"the range begins at {begin}, after its end {end}")
 
 
 def range_slices(
@@ -101,7 +96,7 @@ def range_slices(
             if options.range_merge is RangeMerge.TABLE:
                 commit_range, slices = _slices_at_end(view, commit_range, options, slices)
             break
-        except MissingFileError:
+        except errors.MissingFileError:
             times = commit_times(view, by_completion=commit_range.by_completion_time)
             incomplete = {t: times[t] for t in commits_without_files(view, commit_range.commits)}
             reason = f"a file that commit {min(incomplete)} wrote is gone"
@@ -145,11 +140,11 @@ def _slices_at_end(
     """Return the merged slices, or a commit range that falls back because files are gone."""
     try:
         return commit_range, merged_slices(view, commit_range, slices, check_files=True)
-    except MissingFileError as error:
+    except errors.MissingFileError as error:
         reason = "a file that the table had at the end of the range is gone"
         if options.on_missing is OnMissing.FULL_SCAN:
             return replace(commit_range, full_scan=reason), []
-        raise IncrementalRangeError(
+        raise errors.IncrementalRangeError(
             f"range_merge=table needs the whole file slices as of {commit_range.end}, but "
             f"{reason} ({error}). End the range later, merge within the range (range_merge=range), "
             "or read the rows whose present version lies in the range (on_missing=full_scan)"
@@ -217,7 +212,7 @@ def _answerable(
         )
     incomplete = commits_without_files(view, later) if later else ()
     earliest = max((times[t] for t in incomplete), default=last_missing)
-    raise IncrementalRangeError(
+    raise errors.IncrementalRangeError(
         f"the range can no longer be answered commit by commit: {reason}. The first commit that is "
         f"gone is {min(missing)}; the earliest begin that still works is {earliest}. Begin there "
         "(on_missing=earliest does), or read the rows whose present version lies in the range with "
@@ -273,7 +268,7 @@ def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: Hol
         last = max((t for t in times if t < pending.requested_time), default=begin)
         return min(end, last)
     if begin < pending.requested_time <= end:
-        raise IncrementalRangeError(
+        raise errors.IncrementalRangeError(
             f"{pending.action} {pending.requested_time} has not completed, but later commits have: "
             "this range and the next one would both miss it. Let the writer finish or roll back, "
             "or end the range before it (hollow_commits=block does)"

@@ -24,14 +24,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTimelineError
 from hudi_pyspark.format.log.log_block import LogBlockType, frame_blocks
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
+from hudi_pyspark.format.timeline import instant_body
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState
-from hudi_pyspark.format.timeline.instant_body import (
-    load_schema,
-    read_body,
-    records,
-    required,
-    undecodable_as_corrupt,
-)
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.known_folder import list_known_folder
 from hudi_pyspark.table.listing import read_together
@@ -127,7 +121,7 @@ def load_archived_metadata(
             times = [time for time, _ in keys]
             rows = _read_history_rows(storage, path, _METADATA_COLUMNS, times)
             return {
-                (path, time, action): read_body(body or b"", path=path)
+                (path, time, action): instant_body.read_body(body or b"", path=path)
                 for time, action, body in rows
                 if (time, action) in keys
             }
@@ -147,7 +141,7 @@ def load_archived_metadata(
         if body is None:
             problem = f"{instant.action} {instant.requested_time} is no longer in this file"
             raise CorruptTimelineError(instant.path, problem)
-        with undecodable_as_corrupt(instant.path):
+        with instant_body.undecodable_as_corrupt(instant.path):
             metadata.append(metadata_of(body))
     return tuple(metadata)
 
@@ -191,7 +185,7 @@ def load_history_v2(
 def _archived_instant(
     requested_time: object, action: object, completion_time: str | None, *, path: str
 ) -> ArchivedInstant:
-    with undecodable_as_corrupt(path):
+    with instant_body.undecodable_as_corrupt(path):
         if not (isinstance(requested_time, str) and requested_time):
             raise ValueError(f"a {action} without a requested time")
         return ArchivedInstant(requested_time, Action(action), completion_time, path)
@@ -203,7 +197,7 @@ def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> st
         return None
     path = f"{folder}/{_MERGE_PLAN}"
     try:
-        plan = read_body(storage.read_bytes(path), path=path)
+        plan = instant_body.read_body(storage.read_bytes(path), path=path)
     except (FileNotFoundError, CorruptTimelineError):
         return None  # merged by now, or not begun: the plan is complete before any merging
     return str(plan.get("mergedArchiveFileName")).rpartition("/")[2]
@@ -219,7 +213,7 @@ def _completed_entries(
             # timeline and are archived anew, so that skipping it, as Hudi does, loses nothing.
             if block.block_type is not LogBlockType.AVRO_DATA_BLOCK:
                 continue
-            with undecodable_as_corrupt(path):
+            with instant_body.undecodable_as_corrupt(path):
                 for entry in _records(block.schema_text or "", block.content, fields):
                     # Entries of very old releases do not record their state: only completed
                     # instants were archived.
@@ -247,7 +241,7 @@ def _records(schema_text: str, content: memoryview, fields: Sequence[str]) -> It
 @lru_cache(maxsize=8)  # one text per Hudi release, 30 KB of it in every block
 def _schemas(text: str, fields: tuple[str, ...]) -> tuple[Any, Any]:
     """Return the schema of the entries as written, and the one that skips all but some fields."""
-    written = load_schema(text)
+    written = instant_body.load_schema(text)
     read_fields = [field for field in written["fields"] if field["name"] in fields]
     if not {"commitTime", "actionType"} <= {field["name"] for field in read_fields}:
         raise ValueError("expected the schema of an archived entry, found another")
@@ -267,13 +261,14 @@ def _history_files(storage: Storage, folder: str) -> list[str]:
         version = max(numbers)
     path = f"{folder}/manifest_{version}"
     try:
-        manifest = read_body(storage.read_bytes(path), path=path)
+        manifest = instant_body.read_body(storage.read_bytes(path), path=path)
     except FileNotFoundError as error:
         problem = f"{_VERSION_FILE} names this file, but it is gone"
         raise CorruptTimelineError(path, problem) from error
-    with undecodable_as_corrupt(path):
+    with instant_body.undecodable_as_corrupt(path):
         return [
-            f"{folder}/{required(file, 'fileName', str)}" for file in records(manifest, "files")
+            f"{folder}/{instant_body.required(file, 'fileName', str)}"
+            for file in instant_body.records(manifest, "files")
         ]
 
 
@@ -282,7 +277,7 @@ def _read_history_rows(
 ) -> list[tuple[Any, ...]]:
     """Read the values of these columns, one tuple per row, of all instants or of some times."""
     try:
-        with storage.open_input(path) as file, undecodable_as_corrupt(path):
+        with storage.open_input(path) as file, instant_body.undecodable_as_corrupt(path):
             # Without Arrow's datasets, which hang on some damaged footers.
             table = read_columns(open_parquet(file), columns)
             if times is not None:

@@ -16,13 +16,7 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import read_hfile
-from hudi_pyspark.format.timeline.instant_body import (
-    mapping,
-    read_body,
-    required,
-    text,
-    undecodable_as_corrupt,
-)
+from hudi_pyspark.format.timeline import instant_body
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
 
@@ -113,14 +107,16 @@ def _parse_index(data: bytes, path: str) -> dict[tuple[str, str], str]:
     index: dict[tuple[str, str], str] = {}
     spans = zip(hfile.value_starts.tolist(), hfile.value_ends.tolist(), strict=True)
     for start, end in spans:
-        entry = read_body(hfile.values_data[start:end], path=path)
-        with undecodable_as_corrupt(path):
+        entry = instant_body.read_body(hfile.values_data[start:end], path=path)
+        with instant_body.undecodable_as_corrupt(path):
             if "fileIdToBootstrapFile" not in entry:
                 raise ValueError("fileIdToBootstrapFile is missing")
-            files = mapping(entry, "fileIdToBootstrapFile")
+            files = instant_body.mapping(entry, "fileIdToBootstrapFile")
             for file_id in files:
-                source = required(mapping(mapping(files, file_id), "path"), "uri", str)
-                index[text(entry, "partitionPath"), file_id] = source
+                source = instant_body.required(
+                    instant_body.mapping(instant_body.mapping(files, file_id), "path"), "uri", str
+                )
+                index[instant_body.text(entry, "partitionPath"), file_id] = source
     return index
 
 

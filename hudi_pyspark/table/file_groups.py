@@ -10,13 +10,7 @@ from sys import intern
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptTableError, UnsupportedTableError
-from hudi_pyspark.format.file_name import (
-    BaseFileName,
-    LogFileName,
-    LogKind,
-    is_partition_marker,
-    parse_data_file_name,
-)
+from hudi_pyspark.format import file_name
 from hudi_pyspark.storage.protocol import FileInfo
 from hudi_pyspark.table.file_group import BaseFile, FileGroup, LogFile, group_files
 from hudi_pyspark.table.listing import FileListing, PartitionChoice, path_in
@@ -270,8 +264,8 @@ def problem_of_name(name: str, config: TableConfig) -> str:
     """
     if name.startswith("/"):
         return _OUTSIDE
-    parsed = parse_data_file_name(name)
-    if isinstance(parsed, LogFileName) or is_partition_marker(name):
+    parsed = file_name.parse_data_file_name(name)
+    if isinstance(parsed, file_name.LogFileName) or file_name.is_partition_marker(name):
         return ""
     if parsed is None:
         return "whose name is not <file id>_<write token>_<instant>.<extension>"
@@ -341,7 +335,7 @@ def data_files(
             continue
         path, size, is_listed = folder + name, sizes.get(name, 0), name in sizes
         instant_time = intern(parsed.instant)  # one text for very many files
-        if isinstance(parsed, BaseFileName):
+        if isinstance(parsed, file_name.BaseFileName):
             if is_listed and not size and name in committed:
                 problem = "a committed base file of 0 bytes. Restore it from a copy"
                 raise CorruptTableError(f"{path}: {problem}")
@@ -363,7 +357,7 @@ def data_files(
                     committed_by=stat.committed_by,
                     first_committed_by=stat.first_committed_by,
                     is_native=bool(parsed.native_extension),
-                    is_deletes=parsed.kind is LogKind.DELETES,
+                    is_deletes=parsed.kind is file_name.LogKind.DELETES,
                 )
             )
     # Of several attempts at one base file, the one that the commit names comes last and counts;
@@ -386,11 +380,13 @@ def _extensions(config: TableConfig) -> tuple[str, ...]:
     return (f".{config.base_file_format.lower()}", *mixed)
 
 
-def _slice_file_name(name: str, extensions: tuple[str, ...]) -> BaseFileName | LogFileName | None:
+def _slice_file_name(
+    name: str, extensions: tuple[str, ...]
+) -> file_name.BaseFileName | file_name.LogFileName | None:
     """Return a base or log file name that takes part in slices; None for every other file."""
-    parsed = parse_data_file_name(name)
-    if isinstance(parsed, LogFileName):
-        return None if parsed.kind is LogKind.CDC else parsed
+    parsed = file_name.parse_data_file_name(name)
+    if isinstance(parsed, file_name.LogFileName):
+        return None if parsed.kind is file_name.LogKind.CDC else parsed
     if name.endswith(extensions) or any(extension in name for extension in extensions):
         return parsed
     return None

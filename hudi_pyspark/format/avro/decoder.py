@@ -18,14 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptAvroError, UnsupportedTypeError
+from hudi_pyspark.format.avro import nested, values
 from hudi_pyspark.format.avro.cursor import PADDING, Cursor, Int64s, Source, ValueReader
-from hudi_pyspark.format.avro.nested import (
-    ListReader,
-    OptionalReader,
-    PromotedReader,
-    RecordReader,
-    UnionReader,
-)
 from hudi_pyspark.format.avro.schema import (
     AvroArray,
     AvroEnum,
@@ -41,16 +35,6 @@ from hudi_pyspark.format.avro.schema import (
     Primitive,
     arrow_field,
 )
-from hudi_pyspark.format.avro.values import (
-    BooleanReader,
-    BytesDecimalReader,
-    EnumReader,
-    FloatReader,
-    LengthPrefixedReader,
-    NullReader,
-    VarintReader,
-    fixed_reader,
-)
 
 RUN_RECORDS: Final = 16_384  # decoded at a time: their bytes and positions stay in the cache
 RUN_BYTES: Final = 1 << 25  # of a run, unless a single record is larger
@@ -60,14 +44,14 @@ _CHAIN_RECORDS: Final = 32  # that one chain of lengths has to follow; numpy cal
 _MOST_CHAINS: Final = 1024
 _BEGINNING: Final = 16  # bytes of a record, by which others are found
 _PRIMITIVE_READERS: Final[Mapping[Primitive, Callable[[AvroType, str], ValueReader]]] = {
-    Primitive.NULL: partial(NullReader, width=0),
-    Primitive.BOOLEAN: partial(BooleanReader, width=1),
-    Primitive.INT: partial(VarintReader, bits=32),
-    Primitive.LONG: partial(VarintReader, bits=64),
-    Primitive.FLOAT: partial(FloatReader, width=4),
-    Primitive.DOUBLE: partial(FloatReader, width=8),
-    Primitive.BYTES: LengthPrefixedReader,
-    Primitive.STRING: LengthPrefixedReader,
+    Primitive.NULL: partial(values.NullReader, width=0),
+    Primitive.BOOLEAN: partial(values.BooleanReader, width=1),
+    Primitive.INT: partial(values.VarintReader, bits=32),
+    Primitive.LONG: partial(values.VarintReader, bits=64),
+    Primitive.FLOAT: partial(values.FloatReader, width=4),
+    Primitive.DOUBLE: partial(values.FloatReader, width=8),
+    Primitive.BYTES: values.LengthPrefixedReader,
+    Primitive.STRING: values.LengthPrefixedReader,
 }
 
 
@@ -243,24 +227,24 @@ def _reader(avro: AvroType, field: str) -> ValueReader:
     reader: ValueReader
     match avro:
         case AvroPrimitive(Primitive.BYTES, LogicalType()):
-            reader = BytesDecimalReader(avro, field)
+            reader = values.BytesDecimalReader(avro, field)
         case AvroPrimitive(primitive):
             reader = _PRIMITIVE_READERS[primitive](avro, field)
         case AvroFixed():
-            reader = fixed_reader(avro, field)
+            reader = values.fixed_reader(avro, field)
         case AvroEnum():
-            reader = EnumReader(avro, field)
+            reader = values.EnumReader(avro, field)
         case AvroArray(item):
-            reader = ListReader(avro, field, _reader(item, f"{field}.element"))
+            reader = nested.ListReader(avro, field, _reader(item, f"{field}.element"))
         case AvroMap(value):
             key = AvroField("key", AvroPrimitive(Primitive.STRING))
             entry = AvroRecord("", (key, AvroField("value", value)))
-            reader = ListReader(avro, field, _reader(entry, field))
+            reader = nested.ListReader(avro, field, _reader(entry, field))
         case AvroUnion():
             reader = _union_reader(avro, field)
         case AvroRecord():
             parts = [_reader(part.type, f"{field}.{part.name}") for part in avro.fields]
-            reader = RecordReader(avro, field, parts)
+            reader = nested.RecordReader(avro, field, parts)
         case AvroReference(name):
             raise UnsupportedTypeError(f"column {field!r} has the type '{name}, in itself'")
     return reader
@@ -269,13 +253,15 @@ def _reader(avro: AvroType, field: str) -> ValueReader:
 def _union_reader(avro: AvroUnion, field: str) -> ValueReader:
     if avro.promotion is not None:
         plain = (replace(b, logical=None) for b in avro.branches if isinstance(b, AvroPrimitive))
-        return PromotedReader(avro, field, [_reader(branch, field) for branch in plain])
+        return nested.PromotedReader(avro, field, [_reader(branch, field) for branch in plain])
     if len(avro.members) <= 1:
-        return OptionalReader(avro, field, [_reader(branch, field) for branch in avro.branches])
+        return nested.OptionalReader(
+            avro, field, [_reader(branch, field) for branch in avro.branches]
+        )
     members = iter(range(len(avro.branches)))
     names = [
         field if branch == avro.null_branch else f"{field}.member{next(members)}"
         for branch in range(len(avro.branches))
     ]
     branches = zip(avro.branches, names, strict=True)
-    return UnionReader(avro, field, [_reader(branch, name) for branch, name in branches])
+    return nested.UnionReader(avro, field, [_reader(branch, name) for branch, name in branches])

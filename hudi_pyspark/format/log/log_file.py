@@ -17,16 +17,7 @@ from hudi_pyspark.format.bytes_source import BytesSource
 from hudi_pyspark.format.file_name import LogFileName, LogKind, is_native_log_name
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import HFileReader
-from hudi_pyspark.format.log.log_block import (
-    HeaderKey,
-    LogBlock,
-    LogBlockType,
-    SalvagedBlock,
-    corrupt_block,
-    frame_blocks,
-    open_span,
-    salvage_blocks,
-)
+from hudi_pyspark.format.log import log_block
 
 # One entry with a JSON object, as builds of August 2026 write it; others write an entry for each
 # key of the header, whose name begins alike.
@@ -34,37 +25,42 @@ _HEADER_ENTRY = "hudi.log.format.metadata"
 _ENTRY_PREFIX = "hudi.log.format."
 _NEWEST_VERSION = 2
 _LONGEST_VERSION = 9  # digits: Hudi parses an int
-_KEYS = {key.name: key for key in HeaderKey}
-_DATA_BLOCKS = {"parquet": LogBlockType.PARQUET_DATA_BLOCK, "hfile": LogBlockType.HFILE_DATA_BLOCK}
+_KEYS = {key.name: key for key in log_block.HeaderKey}
+_DATA_BLOCKS = {
+    "parquet": log_block.LogBlockType.PARQUET_DATA_BLOCK,
+    "hfile": log_block.LogBlockType.HFILE_DATA_BLOCK,
+}
 _OTHER_BLOCKS = {
-    LogKind.DELETES: LogBlockType.DELETE_BLOCK,
-    LogKind.CDC: LogBlockType.CDC_DATA_BLOCK,
+    LogKind.DELETES: log_block.LogBlockType.DELETE_BLOCK,
+    LogKind.CDC: log_block.LogBlockType.CDC_DATA_BLOCK,
 }
 
 
-def frame_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[LogBlock]:
+def frame_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[log_block.LogBlock]:
     """Cut a log file into its blocks; see `frame_blocks`."""
     name = LogFileName.parse(path.rpartition("/")[2])
     if name is not None and name.native_extension:
         yield _frame_native_log(data, name, path=path)
     else:
-        yield from frame_blocks(data, path=path)
+        yield from log_block.frame_blocks(data, path=path)
 
 
-def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[SalvagedBlock]:
+def salvage_log_file(data: bytes | BytesSource, *, path: str) -> Iterator[log_block.SalvagedBlock]:
     """Cut a log file into blocks as far as possible; see `salvage_blocks`."""
     if not is_native_log_name(path.rpartition("/")[2]):
-        yield from salvage_blocks(data, path=path)
+        yield from log_block.salvage_blocks(data, path=path)
         return
     try:
-        yield from map(SalvagedBlock, frame_log_file(data, path=path))
+        yield from map(log_block.SalvagedBlock, frame_log_file(data, path=path))
     except (CorruptLogBlockError, UnsupportedTableError) as error:
         problem = error.problem if isinstance(error, CorruptLogBlockError) else error.reason()
         file = memoryview(data) if isinstance(data, bytes) else data
-        yield SalvagedBlock(corrupt_block(file, 0, len(file), path), problem)
+        yield log_block.SalvagedBlock(log_block.corrupt_block(file, 0, len(file), path), problem)
 
 
-def _frame_native_log(data: bytes | BytesSource, name: LogFileName, *, path: str) -> LogBlock:
+def _frame_native_log(
+    data: bytes | BytesSource, name: LogFileName, *, path: str
+) -> log_block.LogBlock:
     """Read the header of a native log and leave its records where they are."""
     data_block = _DATA_BLOCKS.get(name.native_extension)
     if data_block is None:
@@ -76,11 +72,11 @@ def _frame_native_log(data: bytes | BytesSource, name: LogFileName, *, path: str
     file = memoryview(data) if isinstance(data, bytes) else data
     read_entries = _hfile_entries if name.native_extension == "hfile" else _parquet_entries
     header = _parse_header(read_entries(file, path), path)
-    if HeaderKey.SCHEMA not in header:
+    if log_block.HeaderKey.SCHEMA not in header:
         raise CorruptLogBlockError("expected a SCHEMA in the file's footer, found none", path, 0)
-    return LogBlock(
+    return log_block.LogBlock(
         block_type=_OTHER_BLOCKS.get(name.kind, data_block),
-        header={HeaderKey.INSTANT_TIME: name.instant, **header},
+        header={log_block.HeaderKey.INSTANT_TIME: name.instant, **header},
         content_offset=0,
         content_length=len(file),
         offset=0,
@@ -93,7 +89,7 @@ def _frame_native_log(data: bytes | BytesSource, name: LogFileName, *, path: str
 
 def _parquet_entries(file: BytesSource, path: str) -> Mapping[str, str]:
     try:
-        with open_span(file, 0, len(file)) as source:
+        with log_block.open_span(file, 0, len(file)) as source:
             metadata = pq.read_metadata(source).metadata or {}
         prefix = _ENTRY_PREFIX.encode()
         entries = {key: metadata[key] for key in metadata if key.startswith(prefix)}
@@ -114,7 +110,7 @@ def _hfile_entries(file: BytesSource, path: str) -> Mapping[str, str]:
         raise CorruptLogBlockError(f"the file info is not UTF-8: {error}", path, 0) from error
 
 
-def _parse_header(entries: Mapping[str, str], path: str) -> dict[HeaderKey, str]:
+def _parse_header(entries: Mapping[str, str], path: str) -> dict[log_block.HeaderKey, str]:
     """Return the entries of a footer by header key; unknown ones are left out."""
     named = {key.removeprefix(_ENTRY_PREFIX): value for key, value in entries.items()}
     if _HEADER_ENTRY in entries:

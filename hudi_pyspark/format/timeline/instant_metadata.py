@@ -15,20 +15,8 @@ from typing import Any
 from fastavro.schema import SchemaParseException
 
 from hudi_pyspark.errors import CorruptTimelineError
+from hudi_pyspark.format.timeline import instant_body
 from hudi_pyspark.format.timeline.instant import WriteOperationType
-from hudi_pyspark.format.timeline.instant_body import (
-    AVRO_MAGIC,
-    UNDECODABLE,
-    body_parser,
-    mapping,
-    number,
-    read_ends,
-    records,
-    required,
-    text,
-    texts,
-    undecodable_as_corrupt,
-)
 
 _LARGE = 1 << 18  # bytes of a commit's file: of some hundred write stats
 
@@ -86,17 +74,21 @@ class CommitMetadata:
 
 def commit_metadata_of(record: Mapping[str, Any]) -> CommitMetadata:
     """Return commit metadata of a decoded record: unknown fields are ignored, absent ones empty."""
-    stats = mapping(record, "partitionToWriteStats")
-    replaced = mapping(record, "partitionToReplaceFileIds")
-    extra = mapping(record, "extraMetadata")
+    stats = instant_body.mapping(record, "partitionToWriteStats")
+    replaced = instant_body.mapping(record, "partitionToReplaceFileIds")
+    extra = instant_body.mapping(record, "extraMetadata")
     return CommitMetadata(
         write_stats={
-            partition: tuple([_write_stat(stat) for stat in records(stats, partition)])
+            partition: tuple([_write_stat(stat) for stat in instant_body.records(stats, partition)])
             for partition in stats
         },
-        replaced_file_ids={partition: texts(replaced, partition) for partition in replaced},
-        extra_metadata={key: text(extra, key) for key in extra if extra[key] is not None},
-        operation_type=WriteOperationType.parse(text(record, "operationType")),
+        replaced_file_ids={
+            partition: instant_body.texts(replaced, partition) for partition in replaced
+        },
+        extra_metadata={
+            key: instant_body.text(extra, key) for key in extra if extra[key] is not None
+        },
+        operation_type=WriteOperationType.parse(instant_body.text(record, "operationType")),
     )
 
 
@@ -110,15 +102,15 @@ def parse_commit_metadata(body: bytes, *, path: str) -> CommitMetadata:
         CorruptTimelineError: the bytes are not commit metadata. For the write stats of a large file
             it is raised when these are asked for.
     """
-    parse_whole = partial(body_parser(commit_metadata_of), body, path=path)
-    if len(body) < _LARGE or not body.startswith(AVRO_MAGIC):
+    parse_whole = partial(instant_body.body_parser(commit_metadata_of), body, path=path)
+    if len(body) < _LARGE or not body.startswith(instant_body.AVRO_MAGIC):
         return parse_whole()
     try:
-        item, record = read_ends(body)
+        item, record = instant_body.read_ends(body)
         sample = _write_stat(item)
-    except (*UNDECODABLE, TypeError, StopIteration, SchemaParseException):
+    except (*instant_body.UNDECODABLE, TypeError, StopIteration, SchemaParseException):
         return parse_whole()
-    with undecodable_as_corrupt(path):
+    with instant_body.undecodable_as_corrupt(path):
         rest = commit_metadata_of(record)
     if not rest.schema_text:
         return parse_whole()
@@ -135,23 +127,23 @@ class _LazyStats(UserDict[str, tuple[WriteStat, ...]]):
 
 
 def _write_stat(stat: Mapping[str, Any]) -> WriteStat:
-    prev_commit = text(stat, "prevCommit")
-    cdc_stats = mapping(stat, "cdcStats")
+    prev_commit = instant_body.text(stat, "prevCommit")
+    cdc_stats = instant_body.mapping(stat, "cdcStats")
     return WriteStat(
-        file_id=text(stat, "fileId"),
-        path=text(stat, "path"),
+        file_id=instant_body.text(stat, "fileId"),
+        path=instant_body.text(stat, "path"),
         # A file without a predecessor has the four letters, not a null.
         prev_commit=None if prev_commit in ("", "null") else prev_commit,
-        num_writes=number(stat, "numWrites"),
-        num_deletes=number(stat, "numDeletes"),
-        num_update_writes=number(stat, "numUpdateWrites"),
-        num_inserts=number(stat, "numInserts"),
-        total_write_bytes=number(stat, "totalWriteBytes"),
-        total_write_errors=number(stat, "totalWriteErrors"),
-        file_size=number(stat, "fileSizeInBytes"),
-        base_file=text(stat, "baseFile") or None,
-        log_files=texts(stat, "logFiles"),
-        cdc_files=tuple((path, number(cdc_stats, path)) for path in cdc_stats),
+        num_writes=instant_body.number(stat, "numWrites"),
+        num_deletes=instant_body.number(stat, "numDeletes"),
+        num_update_writes=instant_body.number(stat, "numUpdateWrites"),
+        num_inserts=instant_body.number(stat, "numInserts"),
+        total_write_bytes=instant_body.number(stat, "totalWriteBytes"),
+        total_write_errors=instant_body.number(stat, "totalWriteErrors"),
+        file_size=instant_body.number(stat, "fileSizeInBytes"),
+        base_file=instant_body.text(stat, "baseFile") or None,
+        log_files=instant_body.texts(stat, "logFiles"),
+        cdc_files=tuple((path, instant_body.number(cdc_stats, path)) for path in cdc_stats),
     )
 
 
@@ -241,46 +233,48 @@ def parse_compaction_plan(body: bytes, *, path: str) -> tuple[PlannedSlice, ...]
     return _parse_operations(body, path=path)
 
 
-@body_parser
+@instant_body.body_parser
 def _parse_operations(record: Mapping[str, Any]) -> tuple[PlannedSlice, ...]:
-    return tuple(map(_planned_slice, records(record, "operations")))
+    return tuple(map(_planned_slice, instant_body.records(record, "operations")))
 
 
-@body_parser
+@instant_body.body_parser
 def parse_replace_plan(record: Mapping[str, Any]) -> ReplacePlan:
     """Decode the requested file of a replacecommit or clustering; old overwrites left it empty."""
-    groups = records(mapping(record, "clusteringPlan"), "inputGroups")
+    groups = instant_body.records(instant_body.mapping(record, "clusteringPlan"), "inputGroups")
     return ReplacePlan(
-        operation_type=WriteOperationType.parse(text(record, "operationType")),
-        input_groups=tuple(tuple(map(_planned_slice, records(g, "slices"))) for g in groups),
+        operation_type=WriteOperationType.parse(instant_body.text(record, "operationType")),
+        input_groups=tuple(
+            tuple(map(_planned_slice, instant_body.records(g, "slices"))) for g in groups
+        ),
     )
 
 
 def clean_metadata_of(record: Mapping[str, Any]) -> CleanMetadata:
     """Return the completed clean of a decoded record."""
     return CleanMetadata(
-        earliest_commit_to_retain=text(record, "earliestCommitToRetain") or None,
-        last_completed_commit=text(record, "lastCompletedCommitTimestamp") or None,
+        earliest_commit_to_retain=instant_body.text(record, "earliestCommitToRetain") or None,
+        last_completed_commit=instant_body.text(record, "lastCompletedCommitTimestamp") or None,
         partitions=tuple(
             CleanedPartition(
                 partition_path=partition_path,
                 deleted_files=_file_names(cleaned, "successDeleteFiles"),
                 undeleted_files=_file_names(cleaned, "failedDeleteFiles"),
-                policy=text(cleaned, "policy"),
+                policy=instant_body.text(cleaned, "policy"),
             )
             for partition_path, cleaned in _partitions(record)
         ),
-        milliseconds=number(record, "timeTakenInMillis"),
+        milliseconds=instant_body.number(record, "timeTakenInMillis"),
     )
 
 
-parse_clean_metadata = body_parser(clean_metadata_of)
+parse_clean_metadata = instant_body.body_parser(clean_metadata_of)
 
 
 def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
     """Return the completed rollback of a decoded record."""
     return RollbackMetadata(
-        rolled_back_times=texts(record, "commitsRollback"),
+        rolled_back_times=instant_body.texts(record, "commitsRollback"),
         partitions=tuple(
             RolledBackPartition(
                 partition_path=partition_path,
@@ -289,34 +283,34 @@ def rollback_metadata_of(record: Mapping[str, Any]) -> RollbackMetadata:
             )
             for partition_path, undone in _partitions(record)
         ),
-        milliseconds=number(record, "timeTakenInMillis"),
+        milliseconds=instant_body.number(record, "timeTakenInMillis"),
     )
 
 
-parse_rollback_metadata = body_parser(rollback_metadata_of)
+parse_rollback_metadata = instant_body.body_parser(rollback_metadata_of)
 
 
-@body_parser
+@instant_body.body_parser
 def parse_rollback_plan(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Decode which instants a requested rollback or restore is going to undo: requested times."""
-    one = mapping(record, "instantToRollback")
-    instants = [one] if one else records(record, "instantsToRollback")
-    return tuple(required(instant, "commitTime", str) for instant in instants)
+    one = instant_body.mapping(record, "instantToRollback")
+    instants = [one] if one else instant_body.records(record, "instantsToRollback")
+    return tuple(instant_body.required(instant, "commitTime", str) for instant in instants)
 
 
-@body_parser
+@instant_body.body_parser
 def parse_restore_metadata(record: Mapping[str, Any]) -> RollbackMetadata:
     """Decode a completed restore, with the partitions of all of its rollbacks."""
-    restored = mapping(record, "hoodieRestoreMetadata")
-    rollbacks = (rollback for time in restored for rollback in records(restored, time))
+    restored = instant_body.mapping(record, "hoodieRestoreMetadata")
+    rollbacks = (rollback for time in restored for rollback in instant_body.records(restored, time))
     return RollbackMetadata(
-        rolled_back_times=texts(record, "instantsToRollback"),
+        rolled_back_times=instant_body.texts(record, "instantsToRollback"),
         partitions=tuple(p for r in rollbacks for p in rollback_metadata_of(r).partitions),
-        milliseconds=number(record, "timeTakenInMillis"),
+        milliseconds=instant_body.number(record, "timeTakenInMillis"),
     )
 
 
-@body_parser
+@instant_body.body_parser
 def parse_savepoint_metadata(record: Mapping[str, Any]) -> SavepointMetadata:
     """Decode a completed savepoint."""
     return SavepointMetadata(
@@ -324,27 +318,27 @@ def parse_savepoint_metadata(record: Mapping[str, Any]) -> SavepointMetadata:
             partition_path: _file_names(saved, "savepointDataFile")
             for partition_path, saved in _partitions(record)
         },
-        saved_by=text(record, "savepointedBy"),
-        saved_at_ms=number(record, "savepointedAt"),
-        comments=text(record, "comments"),
+        saved_by=instant_body.text(record, "savepointedBy"),
+        saved_at_ms=instant_body.number(record, "savepointedAt"),
+        comments=instant_body.text(record, "comments"),
     )
 
 
 def _planned_slice(record: Mapping[str, Any]) -> PlannedSlice:
     return PlannedSlice(
-        partition_path=text(record, "partitionPath"),
-        file_id=required(record, "fileId", str),
+        partition_path=instant_body.text(record, "partitionPath"),
+        file_id=instant_body.required(record, "fileId", str),
         log_file_names=_file_names(record, "deltaFilePaths"),
     )
 
 
 def _partitions(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    by_path = mapping(record, "partitionMetadata")
-    return ((path, mapping(by_path, path)) for path in by_path)
+    by_path = instant_body.mapping(record, "partitionMetadata")
+    return ((path, instant_body.mapping(by_path, path)) for path in by_path)
 
 
 def _file_names(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return the last elements of paths; of a map, those of its keys."""
     paths = record.get(name)
-    paths = paths if isinstance(paths, dict) else texts(record, name)
+    paths = paths if isinstance(paths, dict) else instant_body.texts(record, name)
     return tuple(path.rpartition("/")[2] for path in paths)

@@ -19,12 +19,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.predicate import find_field
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.format.column_names import with_names
-from hudi_pyspark.format.log.data_block import (
-    OnlyRows,
-    block_schema,
-    decode_data_block,
-    native_deletes,
-)
+from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
@@ -96,12 +91,12 @@ class LogDecoder:
         instant = block.instant_time or ""
         stored = stored_columns(self.schema_on_read, self.columns, instant)
         wanted = self.wanted_keys
-        in_block = [field.name for field in block_schema(block).fields]
+        in_block = [field.name for field in data_block.block_schema(block).fields]
         names = match_columns(stored.values(), in_block, source=_place(block))
         only = None
         if wanted is not None:
-            only = OnlyRows(names.get(RECORD_KEY_COLUMN, RECORD_KEY_COLUMN), wanted)
-        decoded = decode_data_block(block, list(names.values()), only)
+            only = data_block.OnlyRows(names.get(RECORD_KEY_COLUMN, RECORD_KEY_COLUMN), wanted)
+        decoded = data_block.decode_data_block(block, list(names.values()), only)
         asked = {name: asked for asked, name in names.items()}
         decoded = with_names(decoded, (asked[name] for name in decoded.schema.names))
         if self.schema_on_read is not None:
@@ -137,7 +132,7 @@ class LogDecoder:
         return LogRecords.concat([no_records, *parts])
 
     def _decode_deletes(self, block: LogBlock) -> LogRecords:
-        records = decode_deletes(block, native_deletes(block))
+        records = decode_deletes(block, data_block.native_deletes(block))
         length = len(records.record_keys)
         if records.record_keys.null_count:
             raise CorruptTableError(f"{_place(block)}: a deleted record without record key")
