@@ -459,11 +459,20 @@ class HudiTable:
     ) -> Scan:
         has_files = FILES in self.config.metadata_partitions
         is_listed = options.use_metadata_table and has_files
-        view = self.view.with_listing(self._metadata_listing.anew()) if is_listed else self.view
+        listing = self._metadata_listing.anew() if is_listed else None
+        view = self.view if listing is None else self.view.with_listing(listing)
+        indexes = None if listing is None else listing.indexed_by
         known_mergers = registered_payloads() if mergers is None else mergers
 
         def choose() -> Scan:
-            return Scan.of(view, options, known_mergers, limit=limit, spark_options=spark_options)
+            return Scan.of(
+                view,
+                options,
+                known_mergers,
+                limit=limit,
+                spark_options=spark_options,
+                metadata=indexes,
+            )
 
         return replace(read_twice(self.storage, choose), outcomes=self._outcomes)
 

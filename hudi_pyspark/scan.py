@@ -6,7 +6,7 @@ import gc
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,7 @@ from hudi_pyspark.options.option import as_text
 from hudi_pyspark.options.read_options import ReadOptions, columns_text
 from hudi_pyspark.planning.explain import ExplainedScan, summary
 from hudi_pyspark.planning.needed_columns import result_schema
-from hudi_pyspark.planning.query import Query, resolve_query
+from hudi_pyspark.planning.query import Plan, Query, resolve_query
 from hudi_pyspark.planning.slice_tasks import SlicePlanner
 from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.read_task import read_task
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.frames.dataset import HudiDataset
+    from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.reading.merge.outcome import MergeOutcomes
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
@@ -74,12 +75,16 @@ class Scan:
         *,
         limit: int | None = None,
         spark_options: Mapping[str, object] | None = None,
+        metadata: Callable[[], MetadataTable] | None = None,
     ) -> Scan:
-        """Choose what to read of a table; raises what `HudiTable.scan_with` does."""
+        """Choose what to read of a table; raises what `HudiTable.scan_with` does.
+
+        ``metadata`` returns the metadata table where the view's files come from it.
+        """
         if limit is not None and not (hasattr(limit, "__index__") and limit >= 0):
             raise InvalidOptionError(f"limit is {limit!r}; give a number of rows from 0 on")
         query = resolve_query(view, options)
-        planner = SlicePlanner(view, options, mergers, query.schema_instant)
+        planner = SlicePlanner(view, options, mergers, query.schema_instant, metadata)
         answer = query.answer_schema(planner.table_schema)
         result = result_schema(
             answer, options.columns, include_meta_columns=options.include_meta_columns
@@ -140,16 +145,7 @@ class Scan:
             IncrementalRangeError: a range cannot be answered, because its files are gone.
             UnsupportedTableError: a slice that cannot be read correctly.
         """
-        names = self._result.names if columns is None else columns
-        result = pa.schema([self._result.field(name) for name in names])
-        if fields is not None:
-            result = narrow_fields(result, fields)
-
-        def tasks() -> list[ReadTask]:
-            return list(self._query.tasks(self._planner, result, self._predicate))
-
-        with _collection_paused():
-            return read_twice(self.storage, tasks)
+        return list(_plan(self, columns, fields).tasks)
 
     def plan_groups(self, columns: Sequence[str] | None = None) -> list[tuple[ReadTask, ...]]:
         """Return the tasks of `plan` in groups of about equal cost (option ``task_bytes``).
@@ -163,11 +159,13 @@ class Scan:
     ) -> ExplainedScan:
         """Return the groups of `plan_groups`, with what explains them."""
         begin = time.perf_counter()
-        tasks = self.plan(columns, fields=fields)
+        plan = _plan(self, columns, fields)
         with _collection_paused():
-            groups = group_tasks(tasks, self._planner.options.task_bytes)
+            groups = group_tasks(plan.tasks, self._planner.options.task_bytes)
         names = self._result.names if columns is None else columns
-        planned = ExplainedScan(self._query, self._planner, groups, names, self._predicate)
+        planned = ExplainedScan(
+            self._query, self._planner, groups, names, self._predicate, plan.notes
+        )
         if _log.isEnabledFor(logging.INFO):
             milliseconds = (time.perf_counter() - begin) * 1000
             _log.info("planned in %.0f ms: %s", milliseconds, summary(planned))
@@ -311,6 +309,16 @@ class Scan:
 
     def __repr__(self) -> str:
         return f"Scan({self})"
+
+
+def _plan(scan: Scan, columns: Sequence[str] | None, fields: pa.Schema | None) -> Plan:
+    names = scan.schema.names if columns is None else columns
+    result = pa.schema([scan.schema.field(name) for name in names])
+    if fields is not None:
+        result = narrow_fields(result, fields)
+    query, planner, predicate = scan._query, scan._planner, scan._predicate  # noqa: SLF001
+    with _collection_paused():
+        return read_twice(scan.storage, lambda: query.plan(planner, result, predicate))
 
 
 @contextmanager

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-import pyarrow as pa
-
 from hudi_pyspark.errors import CorruptTableError, HudiError
-from hudi_pyspark.metadata_table.records import (
-    LISTINGS,
-    UNPARTITIONED,
-    merged_values,
-)
+from hudi_pyspark.metadata_table.records import UNPARTITIONED
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.storage.protocol import FileInfo
 
 if TYPE_CHECKING:
-    from hudi_pyspark.metadata_table.entries import MetadataSlice
     from hudi_pyspark.table.listing import FileListing, PartitionChoice
     from hudi_pyspark.table.view import TableView
 
 Answer = TypeVar("Answer")
 
-_ALL_PARTITIONS = "__all_partitions__"
 _log = logging.getLogger(__name__)
 
 
@@ -38,7 +30,7 @@ class MetadataListing:
     """
 
     def __init__(self, table: TableView) -> None:
-        self._recorded = Recorded(table)
+        self._opened = cache(lambda: _open_current(table))
         self._folders: FileListing = table.listing
         self._relisted: dict[str, list[FileInfo]] = {}
         self._problem = ""  # why the metadata table is not used
@@ -78,14 +70,14 @@ class MetadataListing:
         if self._relisted:
             return ()
         return self._ask(
-            lambda _: self._recorded.opened.recorded_commits,
+            lambda _: self._opened().recorded_commits,
             lambda folders: folders.recorded_commits(),
         )
 
     def summary(self) -> str:
         if self._problem:
             return f"{self._folders.summary()}; not the metadata table: {self._problem}"
-        summary = f"metadata table, {len(self._recorded.partition_paths)} partitions"
+        summary = f"metadata table, {len(self._opened().partition_paths)} partitions"
         if not self._relisted:
             return summary
         return f"{summary}; it lacks committed files: {self._folders.summary()}"
@@ -97,7 +89,7 @@ class MetadataListing:
     ) -> Answer:
         if not self._problem:
             try:
-                return metadata_table(self._recorded.partition_paths)
+                return metadata_table(self._opened().partition_paths)
             except HudiError as error:
                 self._problem = error.reason()
                 _log.warning("files are found by listing folders: %s", self._problem)
@@ -109,11 +101,11 @@ class MetadataListing:
             raise CorruptTableError("the metadata table lacks committed files")
         if self._problem:
             raise CorruptTableError(self._problem)
-        return self._recorded.opened
+        return self._opened()
 
     def _recorded_files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
         names = {path: path or UNPARTITIONED for path in partition_paths}
-        found = self._recorded.sizes(names.values())
+        found = self._opened().file_sizes(names.values())
         if unknown := [name for name in names.values() if name not in found]:
             raise CorruptTableError(f"the metadata table has no files of partition {unknown[0]}")
         return {
@@ -125,39 +117,9 @@ class MetadataListing:
         }
 
 
-class Recorded:
-    """What is read of the metadata table once, for all queries."""
-
-    def __init__(self, table: TableView) -> None:
-        self._table = table
-
-    @cached_property
-    def opened(self) -> MetadataTable:
-        """The metadata table; CorruptTableError if it lags behind the table."""
-        metadata = MetadataTable.open(self._table)
-        missing = metadata.missing_commits
-        if missing:
-            raise CorruptTableError(f"the metadata table lacks commit {missing[0]} of the table")
-        return metadata
-
-    @cached_property
-    def slices(self) -> list[MetadataSlice]:
-        """The metadata table's partition of files."""
-        return self.opened.file_listing()
-
-    @cached_property
-    def partition_paths(self) -> list[str]:
-        """The paths of all partitions, sorted; CorruptTableError if there is none."""
-        names = sorted(self.sizes([_ALL_PARTITIONS]).get(_ALL_PARTITIONS, ()))
-        if not names and self._table.commits:
-            raise CorruptTableError("the metadata table lists no partition")
-        return [""] if names == [UNPARTITIONED] else names
-
-    def sizes(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
-        """Return the sizes of files by name, by the name of their partition."""
-        keys = pa.array(names, pa.string())
-        return {
-            key: value
-            for of_files in self.slices
-            for key, _, value in merged_values(of_files.find(keys), LISTINGS)
-        }
+def _open_current(table: TableView) -> MetadataTable:
+    """Open the metadata table; CorruptTableError if it lags behind the table."""
+    metadata = MetadataTable.open(table)
+    if missing := metadata.missing_commits:
+        raise CorruptTableError(f"the metadata table lacks commit {missing[0]} of the table")
+    return metadata

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -22,20 +22,12 @@ if TYPE_CHECKING:
     from hudi_pyspark.filter.predicate import Predicate
     from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.view import TableView
 
     Slices = Sequence[FileSlice]
 
 _log = logging.getLogger(__name__)
 # Bloom filters are large. Of more files than these, tasks read them from the footers, in parallel.
 _MOST_BLOOM_FILTERS = 1_000
-
-
-@runtime_checkable
-class _IndexedListing(Protocol):
-    """A listing of a metadata table, which has indexes too."""
-
-    def indexed_by(self) -> MetadataTable: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +44,24 @@ class IndexQuestion:
 
 
 def prune_slices(
-    table: TableView, slices: Slices, question: IndexQuestion
+    metadata: Callable[[], MetadataTable], slices: Slices, question: IndexQuestion
 ) -> tuple[Slices, list[str]]:
     """Return the slices of the latest state that can have rows of a query, and notes.
 
-    A note says what an index did, or why it could not. Indexes are used if files come from the
-    metadata table; one that cannot be read keeps all slices, with a warning, and never fails the
-    query.
+    A note says what an index did, or why it could not. An index that cannot be read keeps all
+    slices, with a warning, and never fails the query.
+
+    Args:
+        metadata: returns the metadata table, or raises a HudiError where it is not to be relied on.
+        slices: of the latest state.
+        question: the rows that are wanted, and the indexes that may be asked for them.
     """
     notes: list[str] = []
-    listing = table.listing
-    if not isinstance(listing, _IndexedListing):
-        return slices, notes
     for index, (name, prune) in _STEPS.items():
         if index not in question.indexes or len(slices) < 2:
             continue
         try:
-            kept = prune(listing.indexed_by(), slices, question)
+            kept = prune(metadata(), slices, question)
         except HudiError as error:
             _log.warning("an index of the metadata table is not used: %s", error.reason())
             notes.append(f"not the metadata table's indexes: {error.reason()}")

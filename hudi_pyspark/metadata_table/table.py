@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+from uuid import UUID
+
+import pyarrow as pa
 
 from hudi_pyspark.errors import (
     CorruptTableError,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 FileGroupId = tuple[str, str]  # partition path and file id
 
 _FOLDER = f"{METADATA_FOLDER}/metadata"
+_ALL_PARTITIONS = "__all_partitions__"
 _OWN_INSTANT_LENGTH = 20  # of instants that only the metadata table has, up to table version 7
 _INITIAL_INSTANTS = "00000000000000"
 _INITIAL_WRITE_TOKEN = "0-0-0"  # of the log file with which a file group is created
@@ -105,8 +109,9 @@ class MetadataTable:
             self._check_files(file_slice)
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
 
+    @cached_property
     def file_listing(self) -> list[MetadataSlice]:
-        """Return the slices of the partition of files, which have what each commit recorded.
+        """The slices of the partition of files, which have what each commit recorded.
 
         Raises:
             CorruptTableError: a file is missing or damaged, so that files of commits are unknown.
@@ -126,6 +131,27 @@ class MetadataTable:
                 location = self.view.storage.describe(records.FILES)
                 raise CorruptTableError(f"{location} lacks what commit {time} recorded there")
         return slices
+
+    @cached_property
+    def partition_paths(self) -> list[str]:
+        """The paths of all partitions of the table, sorted.
+
+        Raises:
+            CorruptTableError: there is none, although the table has commits.
+        """
+        names = sorted(self.file_sizes([_ALL_PARTITIONS]).get(_ALL_PARTITIONS, ()))
+        if not names and self.table.commits:
+            raise CorruptTableError("the metadata table lists no partition")
+        return [""] if names == [records.UNPARTITIONED] else names
+
+    def file_sizes(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
+        """Return the sizes of files in bytes, by the name of their partition and their own."""
+        keys = pa.array(names, pa.string())
+        return {
+            key: value
+            for of_files in self.file_listing
+            for key, _, value in records.merged_values(of_files.find(keys), records.LISTINGS)
+        }
 
     def _committed(self, partition: str) -> dict[str, CommittedFile]:
         """Return what commits record of a partition's files since it was last built.
@@ -315,8 +341,7 @@ def _file_id(place: Mapping[str, Any]) -> str:
     """Return a file id, which is a text, or two halves of a UUID and a number."""
     if place.get("fileIdEncoding") == _AS_TEXT:
         return str(place["fileId"])
-    halves = [place.get(name) or 0 for name in ("fileIdHighBits", "fileIdLowBits")]
-    digits = "".join(f"{half & (2**64 - 1):016x}" for half in halves)
-    uuid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    high, low = (place.get(name) or 0 for name in ("fileIdHighBits", "fileIdLowBits"))
+    uuid = UUID(int=(high % 2**64) << 64 | low % 2**64)
     number = place.get("fileIndex") or 0
-    return f"{uuid}-{number}" if number != _NO_FILE_INDEX else uuid
+    return f"{uuid}-{number}" if number != _NO_FILE_INDEX else str(uuid)

@@ -29,6 +29,7 @@ class ExplainedScan:
     groups: Sequence[tuple[ReadTask, ...]]  # what each Spark task reads
     columns: Sequence[str]
     predicate: Predicate | None  # only rows for which it is true; None for all
+    notes: Sequence[str]  # of the plan: what each index did to the file slices
 
     @cached_property
     def tasks(self) -> list[ReadTask]:
@@ -114,7 +115,7 @@ def _pruned(scan: ExplainedScan) -> str:
     parts: list[str] = []
     if scan.query.slices is not None and scan.query.choice is not None:
         parts.append("partitions by their paths, before their files are listed")
-    parts += scan.planner.index_notes
+    parts += scan.notes
     keys = {t.shared.record_keys for t in scan.scans if t.shared.record_keys is not None}
     if keys:
         parts.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
@@ -23,13 +23,21 @@ from hudi_pyspark.planning.commit_range import (
 )
 from hudi_pyspark.planning.read_end import end_of_range, end_of_state
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan, read_settings
-from hudi_pyspark.tasks import CdcTask, CommitRange, ReadTask, ScanTask, cdc_schema
+from hudi_pyspark.tasks import CommitRange, ReadTask, ScanTask, cdc_schema
 
 if TYPE_CHECKING:
     from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
     from hudi_pyspark.table.file_group import FileSlice
     from hudi_pyspark.table.listing import PartitionChoice
     from hudi_pyspark.table.view import TableView
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The tasks of a query, and what is to be said about them."""
+
+    tasks: Sequence[ReadTask]
+    notes: Sequence[str] = ()  # what each index did to the file slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +83,7 @@ class Query(ABC):
         return table_schema
 
     @abstractmethod
-    def tasks(
-        self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
-    ) -> Sequence[ReadTask]:
+    def plan(self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         """Plan the query; changes ignore ``result`` and have all of their columns."""
 
 
@@ -126,15 +132,15 @@ class SnapshotQuery(Query):
             self.as_of, read_optimized=self.read_optimized, choice=self.choice
         )
 
-    def tasks(
-        self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
-    ) -> Sequence[ScanTask]:
+    def plan(self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         until = self.as_of if self.as_of is not None else self.view.last_instant
-        slices = self.slices
+        slices: Sequence[FileSlice] = self.slices
+        notes: Sequence[str] = ()
         if self.as_of is None:
-            slices = planner.pruned(slices, predicate, by_key=not self.read_optimized)
+            slices, notes = planner.pruned(slices, predicate, by_key=not self.read_optimized)
         slices = planner.with_sources(slices)
-        return plan(slices, planner.context, result=result, until=until, predicate=predicate)
+        tasks = plan(slices, planner.context, result=result, until=until, predicate=predicate)
+        return Plan(tasks, notes)
 
     @property
     def instants(self) -> str:
@@ -167,12 +173,10 @@ class RangeQuery(Query):
     def slices(self) -> Sequence[FileSlice]:
         return self._range_and_slices[1]
 
-    def tasks(
-        self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None
-    ) -> Sequence[ScanTask]:
+    def plan(self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         commit_range, slices = self._range_and_slices
         reads_range = bool(commit_range.commits) and not commit_range.full_scan
-        return plan(
+        tasks = plan(
             planner.with_sources(slices),
             planner.context,
             result=result,
@@ -181,6 +185,7 @@ class RangeQuery(Query):
             predicate=predicate,
             merged_slices=self._merged_slices(commit_range, slices),
         )
+        return Plan(tasks)
 
     @property
     def instants(self) -> str:
@@ -221,12 +226,7 @@ class ChangesQuery(Query):
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
         return cdc_schema(table_schema, as_struct=self.options.cdc_format is CdcFormat.STRUCT)
 
-    def tasks(
-        self,
-        planner: SlicePlanner,
-        result: pa.Schema,
-        predicate: Predicate | None,
-    ) -> Sequence[CdcTask]:
+    def plan(self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
             slices, context = planner.with_sources(slices), planner.context
             return plan(slices, context, result=schema, until=until, from_files=True)
@@ -237,6 +237,5 @@ class ChangesQuery(Query):
         compared = top_level_columns(predicate, self.answer_schema(schema))
         # Images cost most of the time, and a count needs none of them.
         shown = frozenset({"before", "after"} & {*result.names, *compared})
-        return [
-            replace(task, predicate=predicate, settings=settings, shown=shown) for task in tasks
-        ]
+        shared = partial(replace, predicate=predicate, settings=settings, shown=shown)
+        return Plan(list(map(shared, tasks)))

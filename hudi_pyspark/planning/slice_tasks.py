@@ -44,6 +44,7 @@ from hudi_pyspark.table.schema import (
 from hudi_pyspark.tasks import CommitRange, PartitionValues, ReadSettings, ScanTask, SharedPlan
 
 if TYPE_CHECKING:
+    from hudi_pyspark.metadata_table.table import MetadataTable
     from hudi_pyspark.options.read_options import ReadOptions
     from hudi_pyspark.table.timeline import CommittedTimes
     from hudi_pyspark.table.view import TableView
@@ -226,6 +227,9 @@ def _check_mergeable(context: PlanContext) -> None:
 class SlicePlanner:
     """Plans file slices of a table, with the schema of ``schema_instant``; None is the latest.
 
+    ``metadata`` returns the metadata table, whose indexes are asked; None where files do not come
+    from it.
+
     Loads the merge rule, the schema history and the sources of a bootstrap once, and only when the
     first slice is planned.
     """
@@ -236,6 +240,7 @@ class SlicePlanner:
         options: ReadOptions,
         mergers: Mapping[str, PayloadMerger],
         schema_instant: str | None = None,
+        metadata: Callable[[], MetadataTable] | None = None,
     ) -> None:
         self.view = view
         self.options = options
@@ -248,9 +253,9 @@ class SlicePlanner:
                 f.with_type(pa.string()) if f.name in formatted else f for f in self.table_schema
             )
         self.config = spelled_config(view.config, self.table_schema)
-        self.index_notes: Sequence[str] = []  # what indexes did to the slices last planned
         self._mergers = mergers
         self._schema_instant = schema_instant
+        self._metadata = metadata
 
     def partition_choice(self, predicate: Predicate | None) -> PartitionPruner | None:
         """Return the partitions whose rows can pass a filter, by their paths; None for all."""
@@ -262,11 +267,14 @@ class SlicePlanner:
 
     def pruned(
         self, slices: Sequence[FileSlice], predicate: Predicate | None, *, by_key: bool
-    ) -> Sequence[FileSlice]:
-        """Return the latest slices with rows that may pass; keys may be looked up if ``by_key``."""
-        self.index_notes = []
-        if predicate is None or not (indexes := self._indexes(by_key=by_key)):
-            return slices
+    ) -> tuple[Sequence[FileSlice], Sequence[str]]:
+        """Return the latest slices with rows that may pass a filter, and what indexes did.
+
+        Record keys may be looked up if ``by_key``.
+        """
+        indexes = self._indexes(by_key=by_key)
+        if self._metadata is None or predicate is None or not indexes:
+            return slices, ()
         question = IndexQuestion(
             indexes,
             predicate,
@@ -278,8 +286,7 @@ class SlicePlanner:
                 self.context.merger is None and self.view.config.has_completion_times
             ),
         )
-        slices, self.index_notes = prune_slices(self.view, slices, question)
-        return slices
+        return prune_slices(self._metadata, slices, question)
 
     def _indexes(self, *, by_key: bool) -> frozenset[Index]:
         """Return the indexes of the metadata table that may decide which slices are read."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudi_pyspark import CorruptTableError, HudiTable, MissingFileError
-from hudi_pyspark.metadata_table.listing import MetadataListing, Recorded
+from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.table import MetadataTable, listed_files
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
@@ -173,12 +173,12 @@ def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monk
 
 @pytest.mark.usefixtures("created_late")
 def test_partition_that_it_lacks_is_found_in_its_folder(path, expected, monkeypatch):
-    whole = vars(Recorded)["partition_paths"]
+    whole = vars(MetadataTable)["partition_paths"]
 
     def all_but_the_first(self):
         return whole.func(self)[1:]
 
-    monkeypatch.setattr(Recorded, "partition_paths", property(all_but_the_first))
+    monkeypatch.setattr(MetadataTable, "partition_paths", property(all_but_the_first))
     assert rows_of(HudiTable(str(path)).scan()) == expected
 
 

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from hudi_pyspark.metadata_table import listing, pruning
+from hudi_pyspark.metadata_table import pruning
+from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.options.option import Index
 from verification.index_combinations import combinations
 from verification.index_combinations.combinations import (
@@ -24,7 +25,7 @@ def queries(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def files_listed_once(monkeypatch):
-    monkeypatch.setattr(listing.Recorded, "sizes", listing.Recorded.sizes)
+    monkeypatch.setattr(MetadataTable, "file_sizes", MetadataTable.file_sizes)
     list_files_once()
 
 
