@@ -23,6 +23,12 @@ from hudi_pyspark.format.log import data_block
 from hudi_pyspark.format.log.delete_block import OrderingWrapper, decode_deletes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.record_positions import decode_position_list, decode_positions
+from hudi_pyspark.reading.log_records.ordering import (
+    OrderingValues,
+    comparable,
+    comparable_ordering,
+    ordering_field,
+)
 from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.reading.log_records.records import (
     ALL_COLUMNS,
@@ -30,10 +36,6 @@ from hudi_pyspark.reading.log_records.records import (
     ColumnSets,
     LogRecords,
     Marks,
-    OrderingValues,
-    comparable,
-    comparable_ordering,
-    ordering_field,
 )
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN, OPERATION_COLUMN, RECORD_KEY_COLUMN
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +10,12 @@ import pyarrow as pa
 from hudi_pyspark.columns.arrays import is_true
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.reading.log_records.records import Records, comparable_ordering
+from hudi_pyspark.reading.log_records.ordering import comparable_ordering
 from hudi_pyspark.reading.merge.decision import Decision, both_rows
 from hudi_pyspark.table.meta_columns import DELETED_COLUMN
 
 if TYPE_CHECKING:
+    from hudi_pyspark.reading.log_records.records import Records
     from hudi_pyspark.table.merge_mode import MergeRule
 
 
@@ -44,13 +44,11 @@ def merge_by_function(
         raise InvalidOptionError(
             f"the payload merger must return columns in the types that it gets: {error}"
         ) from error
-    merged = Records.of_rows(rows, comparable_ordering(rows, rule.ordering_fields))
+    is_delete = np.zeros(len(pairs), np.bool_)
     if DELETED_COLUMN in returned.schema.names:
         is_delete = is_true(returned.column(DELETED_COLUMN))
-        merged = replace(merged, marks=replace(merged.marks, is_delete=is_delete))
-    source = np.arange(len(older))
-    source[pairs] = len(older) + np.arange(len(pairs))
-    return Records.concat([others, merged]).take(source)
+    ordering = comparable_ordering(rows, rule.ordering_fields)
+    return others.with_rows(pairs, rows, ordering, is_delete)
 
 
 def _check_returned(merged: pa.Table, schema: pa.Schema, length: int) -> None:

@@ -19,12 +19,8 @@ import pyarrow.compute as pc
 from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array, differing_rows
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.reading.log_records.records import (
-    NO_ROW,
-    LogRecords,
-    Records,
-    comparable_ordering,
-)
+from hudi_pyspark.reading.log_records.ordering import comparable_ordering
+from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
 from hudi_pyspark.reading.merge.fold import PairMerge, fold_log, pair_merge, winners_take_values
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN

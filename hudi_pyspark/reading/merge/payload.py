@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,10 +32,8 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, any_of, as_one_array, is_null, is_true
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.reading.log_records.records import (
-    ColumnSets,
+from hudi_pyspark.reading.log_records.ordering import (
     OrderingValues,
-    Records,
     comparable_ordering,
     ordering_field,
 )
@@ -55,7 +54,10 @@ from hudi_pyspark.table.merge_mode import (
 )
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 
-Decide = Callable[[Records, Records, MergeRule], Decision]
+if TYPE_CHECKING:
+    from hudi_pyspark.reading.log_records.records import ColumnSets, Records
+
+    Decide = Callable[[Records, Records, MergeRule], Decision]
 
 
 def decide(older: Records, newer: Records, rule: MergeRule, sets: ColumnSets) -> Decision:

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from hudi_pyspark.reading.log_records.ordering import OrderingValues
 from hudi_pyspark.reading.log_records.records import (
     ALL_COLUMNS,
     NO_ROW,
     ColumnSets,
     LogRecords,
     Marks,
-    OrderingValues,
     Records,
 )
 

@@ -1,0 +1,126 @@
+"""Ordering values of records, comparable as in Java.
+
+Hudi compares ordering values in Java; here they become Arrow arrays whose own order is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hudi_pyspark.columns.arrays import Mask, Rows, field_array, is_null, is_true
+from hudi_pyspark.errors import UnsupportedTableError
+from hudi_pyspark.format.column_names import spelled_path
+
+
+@dataclass(frozen=True, slots=True)
+class OrderingValues:
+    """Ordering values of some records, one comparable array per ordering field.
+
+    Without fields all values are equal. Null is smaller than every value, except that an int column
+    reads null as 0 (Hudi's default ordering value is the Integer 0).
+    """
+
+    fields: tuple[pa.Array, ...]
+    length: int
+
+    @classmethod
+    def concat(cls, parts: Sequence[OrderingValues]) -> OrderingValues:
+        """Join the values of several parts, which have the same fields."""
+        arrays = zip(*(part.fields for part in parts), strict=True)
+        return cls(tuple(map(pa.concat_arrays, arrays)), sum(part.length for part in parts))
+
+    def take(self, rows: Rows) -> OrderingValues:
+        indices = pa.array(rows)
+        return OrderingValues(tuple(f.take(indices) for f in self.fields), len(rows))
+
+    def ranks(self) -> Rows:
+        """Return integers in the order of the values, equal where the values are."""
+        if not self.fields:
+            return np.zeros(self.length, np.int64)
+        return reduce(_combine_ranks, (_rank(f) for f in self.fields))
+
+    def older_than(self, other: OrderingValues) -> Mask:
+        """Return, row by row, whether this value is smaller than the other."""
+        older = np.zeros(self.length, np.bool_)
+        tied = np.ones(self.length, np.bool_)
+        for mine, theirs in zip(self.fields, other.fields, strict=True):
+            mine_null, theirs_null = is_null(mine), is_null(theirs)
+            smaller = is_true(pc.less(mine, theirs)) | (mine_null & ~theirs_null)
+            older |= tied & smaller
+            tied &= is_true(pc.equal(mine, theirs)) | (mine_null & theirs_null)
+        return older
+
+
+def comparable_ordering(table: pa.Table, fields: Sequence[str]) -> OrderingValues:
+    """Return the ordering values of a table's rows."""
+    return OrderingValues(
+        tuple(comparable(ordering_field(table, name), name) for name in fields), table.num_rows
+    )
+
+
+def ordering_field(table: pa.Table, name: str) -> pa.Array:
+    """Return the values of an ordering field as they are in the table."""
+    return field_array(table, spelled_path(name, table.schema), role="ordering field")
+
+
+def comparable(values: pa.Array, name: str) -> pa.Array:
+    """Return values in a type whose Arrow order is Hudi's order.
+
+    Raises:
+        UnsupportedTableError: values of a type that Hudi does not order, such as arrays; it names
+            the ordering field.
+    """
+    data_type = values.type
+    if pa.types.is_int32(data_type):
+        return pc.fill_null(values, pa.scalar(0, data_type)).cast(pa.int64())
+    if (
+        pa.types.is_int64(data_type)
+        or pa.types.is_string(data_type)
+        or pa.types.is_decimal(data_type)
+    ):
+        return values
+    if pa.types.is_timestamp(data_type):
+        return values.cast(pa.int64())
+    if pa.types.is_date32(data_type):
+        return values.cast(pa.int32()).cast(pa.int64())
+    if pa.types.is_boolean(data_type):
+        return values.cast(pa.int8()).cast(pa.int64())
+    if pa.types.is_floating(data_type):
+        return _floating_order(values.cast(pa.float64()))
+    raise UnsupportedTableError(
+        f"ordering field {name!r} is of type {data_type}, which Apache Hudi cannot order either. "
+        "Read the base files alone with hoodie.datasource.query.type=read_optimized"
+    )
+
+
+def _floating_order(values: pa.Array) -> pa.Array:
+    """Convert doubles to integers in the order of ``Double.compareTo``: -0.0 < 0.0, NaN last."""
+    filled = np.asarray(pc.fill_null(values, 0.0), np.float64)
+    numbers = np.where(np.isnan(filled), np.nan, filled)
+    bits = numbers.view(np.int64)
+    ordered = np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
+    return pa.array(ordered, mask=is_null(values))
+
+
+def _rank(values: pa.Array) -> Rows:
+    if pa.types.is_int64(values.type) and not values.null_count:
+        return np.asarray(values)
+    ranks = np.array(pc.rank(values, sort_keys="ascending", tiebreaker="dense"), np.int64)
+    ranks[is_null(values)] = 0  # below the lowest rank, which is 1
+    return ranks
+
+
+def _combine_ranks(first: Rows, second: Rows) -> Rows:
+    """Rank pairs: the first field decides, the second breaks its ties."""
+    order = np.lexsort((second, first))
+    changes = np.ones(len(order), np.int64)
+    changes[1:] = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(changes)
+    return ranks
