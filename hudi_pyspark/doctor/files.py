@@ -75,7 +75,7 @@ def check_files(
 
 
 def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> Iterator[Finding]:
-    slices = view.file_slices(check_files=False)
+    slices = view.slices.as_of(check_files=False)
     missing = {path for file_slice in slices for path in _missing_from(view, file_slice)}
     # Cleans are archived too; after that it is unknown which files they removed.
     has_all_cleans = not view.history.archived_times
@@ -101,7 +101,7 @@ def _missing(view: TableView, committed: TimelineFiles, stored: StoredFiles) -> 
 
 def _missing_sources(view: TableView) -> Iterator[Finding]:
     """Find data columns of a metadata-only bootstrap that are gone with their files."""
-    skeletons = [s for s in view.file_slices(check_files=False) if is_skeleton(s, view.config)]
+    skeletons = [s for s in view.slices.as_of(check_files=False) if is_skeleton(s, view.config)]
     if not skeletons:
         return
     try:

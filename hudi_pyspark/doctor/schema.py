@@ -136,7 +136,7 @@ def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
         if not field.nullable and avro.default is None
     ]
     stored = {time: [field.name for field in schemas[text].fields] for time, text in texts.items()}
-    slices = view.file_slices(check_files=False) if required else []
+    slices = view.slices.as_of(check_files=False) if required else []
     files = [file for s in slices for file in (s.base_file, *s.log_files) if file]
     for name in required:
         lacking = [

@@ -38,14 +38,9 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _SIGNS = {
-    "=": Operator.EQUAL,
+    **{operator.value: operator for operator in Operator},
     "==": Operator.EQUAL,
-    "!=": Operator.NOT_EQUAL,
     "<>": Operator.NOT_EQUAL,
-    "<": Operator.LESS,
-    "<=": Operator.LESS_OR_EQUAL,
-    ">": Operator.GREATER,
-    ">=": Operator.GREATER_OR_EQUAL,
 }
 _KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "LIKE", "TRUE", "FALSE"})
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "Z": "\x1a"}

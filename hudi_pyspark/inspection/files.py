@@ -49,7 +49,7 @@ def file_slices(
     view: TableView, as_of: str | None = None, *, older: bool = False
 ) -> Iterator[dict[str, object]]:
     """Yield one row per slice; see `Inspection.file_slices`."""
-    current = view.file_slices(as_of, check_files=False)
+    current = view.slices.as_of(as_of, check_files=False)
     if as_of is not None:
         committed = committed_by_path(known_commits(view, archived=False))
         # Without the log files of later commits, which a read keeps to skip their blocks.

@@ -27,7 +27,7 @@ _RECORD_TYPES = DATA_BLOCKS | {LogBlockType.CDC_DATA_BLOCK}
 )
 def log_blocks(view: TableView, path: str | None) -> Iterator[dict[str, object]]:
     """Yield one row per block; see `Inspection.log_blocks`."""
-    slices = view.file_slices(check_files=False) if path is None else ()
+    slices = view.slices.as_of(check_files=False) if path is None else ()
     paths = [log.path for file_slice in slices for log in file_slice.log_files]
     for file in salvage_logs(view, paths if path is None else [relative_path(view, path)]):
         for salvaged in file.blocks:

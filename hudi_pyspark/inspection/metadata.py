@@ -138,7 +138,7 @@ def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
     planner = SlicePlanner(view, ReadOptions(), {})
     whole = [
         s
-        for s in view.file_slices(check_files=False)
+        for s in view.slices.as_of(check_files=False)
         if all(file.is_listed for file in (s.base_file, *s.log_files) if file is not None)
     ]
     slices = planner.with_sources(whole)

@@ -102,7 +102,7 @@ def range_slices(
             reason = f"a file that commit {min(incomplete)} wrote is gone"
             commit_range = _answerable(view, commit_range, options, reason, incomplete)
     if commit_range.full_scan:
-        slices = view.file_slices(choice=choice)
+        slices = view.slices.as_of(choice=choice)
     _announce(view, commit_range)
     glob = options.incremental_path_glob
     return commit_range, [s for s in slices if matches_glob(view, slice_paths(s), glob)]

@@ -128,7 +128,7 @@ class SnapshotQuery(Query):
 
     @cached_property
     def slices(self) -> Sequence[FileSlice]:
-        return self.view.file_slices(
+        return self.view.slices.as_of(
             self.as_of, read_optimized=self.read_optimized, choice=self.choice
         )
 

@@ -107,7 +107,7 @@ def _lost_file(task: ReadTask, storage: Storage) -> MissingFileError | None:
     scans = [task.before, task.after] if isinstance(task, CdcTask) else [task]
     partitions = {scan.file_slice.partition_path for scan in scans if scan is not None}
     try:
-        open_table(storage).file_slices(choice=_Partitions(frozenset(partitions)))
+        open_table(storage).slices.as_of(choice=_Partitions(frozenset(partitions)))
     except MissingFileError as error:
         return error
     except (HudiError, OSError):

@@ -17,12 +17,11 @@ from hudi_pyspark.table.confined_storage import ConfinedStorage
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
-from hudi_pyspark.table.listing import DirectoryListing, FileListing, PartitionChoice
+from hudi_pyspark.table.listing import DirectoryListing, FileListing
 from hudi_pyspark.table.timeline import Timeline, load_timeline
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.instant import Instant
-    from hudi_pyspark.table.file_group import FileSlice
 
 
 @dataclass(frozen=True)
@@ -74,19 +73,6 @@ class TableView:
     def last_instant(self) -> str:
         return self.slices.last_instant
 
-    def file_slices(
-        self,
-        as_of: str | None = None,
-        *,
-        read_optimized: bool = False,
-        check_files: bool = True,
-        choice: PartitionChoice | None = None,
-    ) -> list[FileSlice]:
-        """Return the slices that make up the table; see `FileSlices.as_of`."""
-        return self.slices.as_of(
-            as_of, read_optimized=read_optimized, check_files=check_files, choice=choice
-        )
-
     @cached_property
     def data_file_schema(self) -> pa.Schema | None:
         """Schema of the newest data file that can be read, meta columns included."""
@@ -112,22 +98,15 @@ def _open_table(storage: Storage) -> TableView:
 
 def _no_table(storage: Storage) -> TableNotFoundError:
     here = storage.describe("")
+    advice = "Give the base path of one Hudi table, the folder that holds .hoodie"
     try:
         is_empty = not storage.list_directory("")
     except NotADirectoryError:
-        return TableNotFoundError(
-            f"{here} is a file. Give the base path of a Hudi table, the folder that holds .hoodie"
-        )
-    if is_empty and any(sign in here for sign in "*?[{"):
-        return PathNotFoundError(
-            f"{here} does not exist, and patterns are not expanded. Give the base path of one Hudi "
-            "table, the folder that holds .hoodie"
-        )
+        return TableNotFoundError(f"{here} is a file. {advice}")
     if is_empty:
-        return PathNotFoundError(
-            f"{here} does not exist or is empty. Give the base path of a Hudi table, the folder "
-            "that holds .hoodie"
-        )
+        is_pattern = any(sign in here for sign in "*?[{")
+        problem = ", and patterns are not expanded" if is_pattern else " or is empty"
+        return PathNotFoundError(f"{here} does not exist{problem}. {advice}")
     parent = "."
     for _ in range(16):
         parent = f"{parent}/.."
@@ -141,7 +120,4 @@ def _no_table(storage: Storage) -> TableNotFoundError:
             f"{here} lies inside the Hudi table {base_path}. Load {base_path} and filter on the "
             "partition columns instead"
         )
-    return TableNotFoundError(
-        f"{here} is not a Hudi table: it has no {PROPERTIES_FILE}. Give the base path of the "
-        "table, the folder that holds .hoodie"
-    )
+    return TableNotFoundError(f"{here} is not a Hudi table: it has no {PROPERTIES_FILE}. {advice}")

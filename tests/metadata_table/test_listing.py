@@ -50,7 +50,7 @@ def test_slices_are_those_of_the_folders(golden_table, name):
     view = HudiTable(str(golden_table(name))).view
     by_metadata = view.with_listing(MetadataListing(view))
     assert by_metadata.listing.summary().startswith("metadata table, ")
-    assert by_metadata.file_slices() == view.file_slices()
+    assert by_metadata.slices.as_of() == view.slices.as_of()
 
 
 @pytest.mark.parametrize("name", LISTED)
@@ -81,9 +81,9 @@ def test_no_folder_of_a_partition_is_listed(path, expected, monkeypatch):
 
 def test_commits_that_it_recorded_are_not_read(path, monkeypatch):
     view = HudiTable(str(path)).view
-    expected = view.file_slices()
+    expected = view.slices.as_of()
     view = HudiTable(str(path)).view
-    slices = view.with_listing(MetadataListing(view)).file_slices
+    slices = view.with_listing(MetadataListing(view)).slices.as_of
     monkeypatch.setattr(view.commit_metadata, "_load", None)  # a commit that is read fails
     assert slices() == expected
     with pytest.raises(TypeError):
@@ -102,7 +102,7 @@ def test_commits_are_read_if_it_is_ahead_of_the_timeline(path):
 
 def test_commits_are_read_if_it_turns_out_to_be_damaged(path, monkeypatch):
     view = HudiTable(str(path)).view
-    expected = view.file_slices()
+    expected = view.slices.as_of()
     lost = next(s.base_file for s in expected if s.base_file is not None and not s.log_files)
     (path / lost.path).unlink()
 
@@ -148,7 +148,7 @@ def test_sizes_that_it_lacks_are_those_of_the_folder(path, monkeypatch):
 
     monkeypatch.setattr(MetadataListing, "_recorded_files", without_sizes)
     view = HudiTable(str(path)).view
-    assert view.with_listing(MetadataListing(view)).file_slices() == view.file_slices()
+    assert view.with_listing(MetadataListing(view)).slices.as_of() == view.slices.as_of()
 
 
 def test_file_that_is_longer_than_recorded_is_read_to_its_end(golden_table, monkeypatch):
@@ -237,7 +237,7 @@ def test_query_does_not_depend_on_those_before_it(path, expected):
     table = HudiTable(str(path))
     first = table.scan()
     assert first.explain()
-    lost = table.view.file_slices()[0]
+    lost = table.view.slices.as_of()[0]
     listing = table._metadata_listing
     assert listing.relist(lost.partition_path, "a file")
     assert "lacks committed files" in listing.summary()

@@ -83,14 +83,14 @@ def test_file_slices_ignore_the_order_of_the_listing(table, as_of, read_optimize
     shuffled = open_table(ShuffledStorage(table.files, random))
     assert shuffled.timeline == expected.timeline
     assert shuffled.listing.partitions() == expected.listing.partitions()
-    slices = shuffled.file_slices(as_of, read_optimized=read_optimized)
-    assert slices == expected.file_slices(as_of, read_optimized=read_optimized)
+    slices = shuffled.slices.as_of(as_of, read_optimized=read_optimized)
+    assert slices == expected.slices.as_of(as_of, read_optimized=read_optimized)
 
 
 @given(tables(), st.randoms())
 def test_plan_ignores_the_order_of_the_slices(table, random):
     view = open_table(MemoryStorage(table.files))
-    slices = view.file_slices()
+    slices = view.slices.as_of()
     expected = tasks(view, slices)
     random.shuffle(slices)
     assert tasks(view, slices) == expected
@@ -148,7 +148,7 @@ def test_every_log_file_belongs_to_one_slice(grouping):
 
 @given(tables())
 def test_log_files_of_a_slice_are_in_the_order_in_which_they_apply(table):
-    for file_slice in open_table(MemoryStorage(table.files)).file_slices():
+    for file_slice in open_table(MemoryStorage(table.files)).slices.as_of():
         order = [(f.instant_time, f.version, f.write_token) for f in file_slice.log_files]
         assert order == sorted(order)
 
@@ -156,7 +156,7 @@ def test_log_files_of_a_slice_are_in_the_order_in_which_they_apply(table):
 @given(tables())
 def test_at_most_one_slice_of_a_group_is_read_and_each_file_once(table):
     view = open_table(MemoryStorage(table.files))
-    slices = view.file_slices()
+    slices = view.slices.as_of()
     groups = [(s.partition_path, s.file_id) for s in slices]
     assert len(groups) == len(set(groups))
     paths = [f.path for s in slices for f in s.log_files]

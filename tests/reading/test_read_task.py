@@ -39,7 +39,7 @@ def planned():
         committed=CommittedTimes(frozenset({"010"}), "010"),
         options=ReadOptions(),
     )
-    return table, plan(view.file_slices(), context, result=SCHEMA, until="010")
+    return table, plan(view.slices.as_of(), context, result=SCHEMA, until="010")
 
 
 def test_file_that_the_table_needs_is_named_by_its_commit_and_only_its_partition_is_listed():

@@ -34,7 +34,7 @@ def commits_read(view, monkeypatch, **options):
 
     original = MemoryStorage.read_bytes
     monkeypatch.setattr(MemoryStorage, "read_bytes", watched)
-    view.file_slices(**options)
+    view.slices.as_of(**options)
     return sorted(path.rpartition("/")[2][:3] for path in read if "commit" in path)
 
 
@@ -52,21 +52,21 @@ def test_all_commits_are_read_where_log_files_may_have_several(monkeypatch):
 
 def test_slices_are_those_of_the_listing():
     expected = {f"f{time}": [base(f"f{time}", time)] for time in TIMES}
-    assert shape(table_of().open().file_slices()) == expected
+    assert shape(table_of().open().slices.as_of()) == expected
 
 
 @pytest.mark.parametrize("time", ["030", "040"])
 def test_lost_file_of_a_new_commit_is_refused(time):
     view = table_of().without(base(f"f{time}", time)).open()
     with pytest.raises(MissingFileError, match=rf"committed \({time}\)"):
-        view.file_slices()
+        view.slices.as_of()
 
 
 def test_lost_file_is_refused_where_its_commit_is_new_for_time_travel():
     view = table_of().without(base("f020", "020")).open()
-    assert len(view.file_slices()) == 3
+    assert len(view.slices.as_of()) == 3
     with pytest.raises(MissingFileError, match="020"):
-        view.file_slices("030")
+        view.slices.as_of("030")
 
 
 def test_log_files_of_older_commits_have_the_sizes_that_these_record():
@@ -74,7 +74,7 @@ def test_log_files_of_older_commits_have_the_sizes_that_these_record():
     table.write("020", "deltacommit", log("f", "020"))
     for time in ("030", "040", "050"):
         table.write(time, "commit", base("g", time))
-    found = {s.file_id: s for s in table.open().file_slices()}
+    found = {s.file_id: s for s in table.open().slices.as_of()}
     (logged,) = found["f"].log_files
     assert (logged.committed_size, logged.committed_by, logged.first_committed_by) == (
         1,
@@ -89,16 +89,16 @@ def test_of_several_attempts_the_one_that_an_old_commit_names_counts(token):
     table.data(*(base("f", "010", other) for other in ("0-1-0", "0-2-0", "0-3-0")))
     for time in TIMES[1:]:
         table.write(time, "commit", base("g", time))
-    assert shape(table.open().file_slices())["f"] == [base("f", "010", token)]
+    assert shape(table.open().slices.as_of())["f"] == [base("f", "010", token)]
 
 
 def test_slices_do_not_depend_on_how_many_partitions_are_listed_together(monkeypatch):
     table = TinyTable(9, table__partition__fields="p")
     for time, partition in zip(TIMES, "abca", strict=True):
         table.write(time, "commit", f"{partition}/{base('f', time)}")
-    together = table.open().file_slices()
+    together = table.open().slices.as_of()
     monkeypatch.setattr(file_groups, "PARTITIONS_AT_ONCE", 1)
-    assert table.open().file_slices() == together
+    assert table.open().slices.as_of() == together
     assert [s.partition_path for s in together] == ["a", "b", "c"]
 
 
@@ -138,7 +138,7 @@ def test_rollbacks_cost_no_requests(version, monkeypatch):
             end = f"_{number + 1:03}" if version == 9 else ""
             table.instant(f"{number:03}{end}.rollback", {"commitsRollback": ["019"]})
         counted.clear()
-        table.open().file_slices()
+        table.open().slices.as_of()
         return len(counted)
 
     counted = []

@@ -149,8 +149,8 @@ def test_savepoint_has_the_files_that_it_names(version):
     table.data(base("old", "005"))
     view = saved(table, "020", F010, base("g", "020")).open()
     view.history.check_as_of("020")
-    assert shape(view.file_slices("020")) == {"f": [F010], "g": [base("g", "020")]}
-    assert shape(view.file_slices()) == {
+    assert shape(view.slices.as_of("020")) == {"f": [F010], "g": [base("g", "020")]}
+    assert shape(view.slices.as_of()) == {
         "f": [base("f", "200")],
         "g": [base("g", "020")],
         "old": [base("old", "005")],
@@ -170,7 +170,7 @@ def test_savepoint_that_has_not_completed_keeps_nothing():
 def test_savepoint_after_what_the_cleaner_kept_is_an_instant_as_any_other():
     table = TinyTable(9, "COPY_ON_WRITE").write("200", "commit", base("f", "200"))
     view = saved(table, "200", completed="212").open()
-    assert shape(view.file_slices("200")) == {"f": [base("f", "200")]}
+    assert shape(view.slices.as_of("200")) == {"f": [base("f", "200")]}
 
 
 def test_lost_file_of_a_savepoint_is_named():
@@ -178,7 +178,7 @@ def test_lost_file_of_a_savepoint_is_named():
     view = archive(saved(table, "010", F010), {"010": "015"}).open()
     view.history.check_as_of("010")
     with pytest.raises(MissingFileError, match=F010):
-        view.file_slices("010")
+        view.slices.as_of("010")
 
 
 def merged(version=9):
@@ -190,7 +190,7 @@ def merged(version=9):
 def test_savepoint_of_log_files_has_those_that_it_names():
     view = archive(merged(), {"010": "015", "020": "024", "025": "029"}).open()
     view.history.check_as_of("020")
-    assert shape(view.file_slices("020")) == {"f": [F010, log("f", "020")]}
+    assert shape(view.slices.as_of("020")) == {"f": [F010, log("f", "020")]}
 
 
 @pytest.mark.parametrize(
