@@ -7,6 +7,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from hudi_pyspark.columns.nested_fields import nullable
@@ -38,8 +39,19 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 
 def arrow_schema_of(schema: StructType) -> pa.Schema:
-    """Return the Arrow schema that Spark requires of every batch."""
-    return to_arrow_schema(schema, **_UTC)
+    """Return the Arrow schema that Spark requires of every batch.
+
+    Raises:
+        InvalidOptionError: Spark has no Arrow type for a column, such as one of ``char(n)`` or
+            ``varchar(n)`` in the columns of ``CREATE VIEW``; its own worker would fail, too.
+    """
+    try:
+        return to_arrow_schema(schema, **_UTC)
+    except PySparkTypeError as error:
+        raise InvalidOptionError(
+            f"A Python data source cannot return the requested columns: {error}. Leave the columns "
+            "out, or request string instead of char(n) and varchar(n)"
+        ) from error
 
 
 def requested_columns(requested: StructType, table: pa.Schema) -> list[str]:

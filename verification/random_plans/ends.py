@@ -41,8 +41,6 @@ BATCH = 20  # plans that are asked in one query
 _COLUMNS = [name for name in SCHEMA.names if name != "m"]  # keys of a map have no order
 _SPELLED = (
     "s STRING COLLATE UTF8_LCASE",
-    "s VARCHAR(20000)",
-    "k CHAR(6)",
     "part STRING COLLATE UNICODE_CI",
 )
 _TEXTS = """
