@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from daft.io.pushdowns import Pushdowns
 
     from hudi_pyspark.frames.dataset import HudiDataset, HudiFragment
-    from hudi_pyspark.scan import Scan
 
 with needs_extra("daft"):
     import daft
@@ -72,10 +71,6 @@ def _condition(pushdowns: Pushdowns) -> pc.Expression | None:
         return None
 
 
-def to_daft(scan: Scan) -> daft.DataFrame:
-    """Return a scan as a lazy DataFrame of Daft, whose workers read it.
-
-    Raises:
-        UnsupportedQueryError: the scan has a limit.
-    """
-    return HudiDataSource(scan.to_dataset()).read()
+def to_daft(dataset: HudiDataset) -> daft.DataFrame:
+    """Return a dataset as a lazy DataFrame of Daft, whose workers read it."""
+    return HudiDataSource(dataset).read()

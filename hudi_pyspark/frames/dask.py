@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hudi_pyspark.extras import needs_extra
-from hudi_pyspark.frames.dataset import HudiFragment
-from hudi_pyspark.scan import Scan
+from hudi_pyspark.frames.dataset import HudiDataset, HudiFragment
 
 with needs_extra("dask"):
     import dask.dataframe as dd
@@ -22,16 +21,12 @@ class _Part:
     pickled: bytes
 
 
-def to_dask(scan: Scan) -> dd.DataFrame:
-    """Return a scan as a DataFrame of Dask, with a partition per group of tasks.
+def to_dask(dataset: HudiDataset) -> dd.DataFrame:
+    """Return a dataset as a DataFrame of Dask, with a partition per group of tasks.
 
     It is planned now; Dask passes on columns, but no filter. Types are Arrow's, alike in all
     partitions.
-
-    Raises:
-        UnsupportedQueryError: the scan has a limit.
     """
-    dataset = scan.to_dataset()
     meta = dataset.schema.empty_table().to_pandas(types_mapper=pd.ArrowDtype)
     parts = [_Part(pickle.dumps(fragment)) for fragment in dataset.get_fragments()]
     if not parts:

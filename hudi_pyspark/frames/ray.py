@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from hudi_pyspark.extras import needs_extra
 from hudi_pyspark.frames.dataset import HudiDataset, HudiFragment
-from hudi_pyspark.scan import Scan
 
 with needs_extra("ray"):
     import ray.data
@@ -59,10 +58,6 @@ def _read(fragment: HudiFragment, columns: Sequence[str]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches([batch])
 
 
-def to_ray(scan: Scan) -> ray.data.Dataset:
-    """Return a scan as a dataset of Ray Data, whose workers read it.
-
-    Raises:
-        UnsupportedQueryError: the scan has a limit.
-    """
-    return ray.data.read_datasource(HudiDatasource(scan.to_dataset()))
+def to_ray(dataset: HudiDataset) -> ray.data.Dataset:
+    """Return a dataset of pyarrow as a dataset of Ray Data, whose workers read it."""
+    return ray.data.read_datasource(HudiDatasource(dataset))

@@ -52,10 +52,10 @@ def to_frame(engine, rows):
 
     is_table = isinstance(rows, pa.Table)
     if engine == "ray":
-        return ray.data.from_arrow(rows) if is_table else to_ray(rows)
+        return ray.data.from_arrow(rows) if is_table else to_ray(rows.to_dataset())
     if engine == "daft":
-        return daft.from_arrow(rows) if is_table else to_daft(rows)
-    return to_dask(rows)
+        return daft.from_arrow(rows) if is_table else to_daft(rows.to_dataset())
+    return to_dask(rows.to_dataset())
 
 
 def collected(engine, frame) -> pa.Table:

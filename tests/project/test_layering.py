@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "metadata_table": {"errors", "format", "storage", "table", "columns", "filter", "options"},
     "planning": {*SHARED, "options", "metadata_table"},
     "reading": SHARED,
-    "frames": {*SHARED, "reading", "extras", "scan"},
+    "frames": {*SHARED, "reading", "extras"},
     "short_name": set(),
     "scan": {*PIPELINE, "extras", "short_name", "frames"},
     "inspection": PIPELINE,

@@ -11,10 +11,9 @@ MODULES = load_modules()
 LOADERS = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 RUNNERS = {"eval", "exec", "compile", "__import__", "read_pickle", "allow_pickle", "literal_eval"}
 ALLOWED = {
-    # They import what the package's own list, the caller's option or an extra names.
+    # They import what the package's own list or the caller's option names, or an extra.
     "hudi_pyspark": {"import_module"},
     "hudi_pyspark.imported_function": {"import_module"},
-    "hudi_pyspark.catalogs.catalog_table": {"import_module"},
     "hudi_pyspark.storage.connection": {"import_module"},
     # It loads the tasks that the driver pickled, as Spark does.
     "hudi_pyspark.spark.reader": {"pickle"},
