@@ -27,7 +27,7 @@ from hudi_pyspark.options.read_options import (
     key_of,
 )
 from hudi_pyspark.planning.stream_offsets import range_options
-from hudi_pyspark.reading.merge.outcome import MergeOutcomes
+from hudi_pyspark.reading.merge.outcome import IN_MEMORY, OutcomesInMemory
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.storage import ArrowStorage, Storage
 from hudi_pyspark.storage.second_read import read_twice
@@ -105,7 +105,7 @@ class HudiTable:
         self.path = path
         self._opened_by = spark_options  # open the same table in Spark; None for an object
         self._defaults: Mapping[str, object] = {}  # of its read options
-        self._outcomes = MergeOutcomes()  # of its file slices
+        self._outcomes = OutcomesInMemory()  # of merges of its file slices
         self.view: TableView = open_table(storage)
         """The timeline and files behind the table, for tools that look deeper."""
         self.storage: Storage = self.view.storage
@@ -474,7 +474,8 @@ class HudiTable:
                 metadata=indexes,
             )
 
-        return replace(read_twice(self.storage, choose), outcomes=self._outcomes)
+        self._outcomes.most_bytes = options.merge_cache_bytes or IN_MEMORY
+        return replace(read_twice(self.storage, choose), store=self._outcomes)
 
     @cached_property
     def _metadata_listing(self) -> MetadataListing:

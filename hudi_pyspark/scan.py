@@ -27,6 +27,7 @@ from hudi_pyspark.planning.query import Plan, Query, resolve_query
 from hudi_pyspark.planning.slice_tasks import SlicePlanner
 from hudi_pyspark.planning.task_groups import cost, group_tasks
 from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.reading.slice_reader import count_merged
 from hudi_pyspark.reading.threads import read_in_parallel
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.storage.second_read import read_twice
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from hudi_pyspark.custom_mergers import PayloadMerger
     from hudi_pyspark.frames.dataset import HudiDataset
     from hudi_pyspark.metadata_table.table import MetadataTable
-    from hudi_pyspark.reading.merge.outcome import MergeOutcomes
+    from hudi_pyspark.reading.merge.outcome import OutcomeStore
     from hudi_pyspark.storage import Storage
     from hudi_pyspark.table.view import TableView
     from hudi_pyspark.tasks import ReadTask
@@ -63,8 +64,8 @@ class Scan:
     _predicate: Predicate | None = None
     _limit: int | None = None  # most rows to read
     _spark_options: Mapping[str, object] | None = None  # None if Spark cannot do the same read
-    outcomes: MergeOutcomes | None = None
-    """What merges of the table's file slices decided; None to merge anew."""
+    store: OutcomeStore | None = None
+    """Where the outcomes of merges are kept; None to merge anew."""
 
     @classmethod
     def of(
@@ -264,7 +265,10 @@ class Scan:
 
     def explain(self) -> str:
         """Explain in text what the scan will read, and why; files are listed, but not opened."""
-        return self.planned().explain()
+        planned = self.planned()
+        text = planned.explain()
+        merged, merges = count_merged(planned.tasks, self.storage, self.store)
+        return f"{text}\nkept       {merged} of {merges} slices merged before" if merges else text
 
     def count(self) -> int:
         """Count the rows; decodes only the columns that merging needs."""
@@ -296,7 +300,7 @@ class Scan:
                 costs = [cost(task) for task in tasks[:100]] or [1]
                 at_once = self._planner.options.task_bytes * len(costs) // max(1, sum(costs))
                 more = min(at_once, _MOST_MORE)
-        read = partial(read_task, storage=self.storage, outcomes=self.outcomes)
+        read = partial(read_task, storage=self.storage, store=self.store)
         return read_in_parallel(tasks, read, threads or usual, more)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

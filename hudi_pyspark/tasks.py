@@ -17,6 +17,7 @@ from hudi_pyspark.columns.arrays import Mask, as_one_array, repeat
 from hudi_pyspark.columns.nested_fields import narrow_fields
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.table.file_group import FileSlice, LogFile, OnDamage
+from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.meta_columns import META_COLUMNS, OPERATION_COLUMN
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.live_blocks import BlockFilter
     from hudi_pyspark.table.merge_mode import MergeRule
 
+# Part of the key of a merge's kept outcome: to be raised with every change of what merging decides.
+OUTCOME_FORMAT = 1
 _EMPTY = pa.scalar("")
 _NULL = pa.scalar(None, pa.string())
 
@@ -40,6 +43,9 @@ class ReadSettings:
     merge_memory: int = 0  # bytes; 0 for the worker's default
     spill_folder: str = ""  # "" for the worker's default
     verify_checksums: bool = True  # of the pages of Parquet files
+    merge_cache: MergeCache = MergeCache.MEMORY
+    merge_cache_folder: str = ""  # "" for the usual one
+    merge_cache_bytes: int = 0  # 0 for the default
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ class MemoryStorage:
     """Files in a mapping, for tests: ``MemoryStorage({".hoodie/hoodie.properties": b"…"})``."""
 
     is_local = True
+    identity = "memory"
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = dict(files)

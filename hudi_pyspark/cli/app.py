@@ -13,7 +13,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from hudi_pyspark import __version__
-from hudi_pyspark.cli import health, logs, look, rows
+from hudi_pyspark.cli import cache, health, logs, look, rows
 from hudi_pyspark.cli.arguments import ExitCode, with_storage_options
 from hudi_pyspark.cli.report import report
 from hudi_pyspark.errors import (
@@ -93,6 +93,10 @@ for _name, _function in COMMANDS.items():
 log_app.command("blocks")(with_storage_options(logs.blocks))
 log_app.command("records")(with_storage_options(logs.records))
 app.add_typer(log_app, name="log")
+cache_app = typer.Typer(help="Show or remove what merges decided.", no_args_is_help=True)
+cache_app.command("show")(cache.show)
+cache_app.command("clear")(cache.clear)
+app.add_typer(cache_app, name="cache")
 
 
 def run() -> None:

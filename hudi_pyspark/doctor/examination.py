@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.content import BASES, LOGS, check_base_files, check_logs
@@ -20,7 +21,12 @@ from hudi_pyspark.errors import HudiError, MissingFileError, TableNotFoundError
 from hudi_pyspark.format.properties import parse_properties, table_checksum
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, differences
 from hudi_pyspark.metadata_table.table import MetadataTable
+from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.planning.query import resolve_query
+from hudi_pyspark.planning.slice_tasks import SlicePlanner
+from hudi_pyspark.reading.slice_reader import count_merged
 from hudi_pyspark.table.config import METADATA_FOLDER, PROPERTIES_FILE
+from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.view import open_table
 
 if TYPE_CHECKING:
@@ -94,6 +100,19 @@ def examine(
         yield from _guarded(LOGS, check_logs(view, committed, stored, track, deep=deep))
         yield from _guarded(BASES, check_base_files(view, committed, stored, track, deep=deep))
     yield from _guarded(METADATA_TABLE, check_metadata_table(view, committed, stored))
+    yield from _kept_merges(view)
+
+
+def _kept_merges(view: TableView) -> Iterator[Finding]:
+    """Say how many merges are kept in files on this machine, if any are."""
+    with suppress(HudiError, OSError):  # the other checks say what is wrong
+        options = ReadOptions.parse({"merge_cache": MergeCache.DISK.value})
+        planner = SlicePlanner(view, options, {})
+        plan = resolve_query(view, options).plan(planner, planner.table_schema, None)
+        merged, merges = count_merged(plan.tasks, view.storage)
+        if merged:
+            message = f"{merged} of {merges} slices merged before"
+            yield Finding(Severity.OK, "merges", "", message)
 
 
 def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:

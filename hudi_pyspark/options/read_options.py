@@ -187,8 +187,18 @@ class ReadOptions:
     spill_folder: str = option(text("a local folder"), "hoodie.memory.spillable.map.path")
     """where these records go: by default `SPARK_LOCAL_DIRS`, else the folder of temporary files"""
     merge_cache: MergeCache = option(word(MergeCache))
-    """keep what the merge of a file slice decided, for later queries of the same `HudiTable`; not
-    in Spark"""
+    """where to keep what the merge of a file slice decided, for later queries: with a `HudiTable`,
+    or in files for all processes of this user; by default in files where
+    `hudi_pyspark.register(spark)` has narrowed a classic session whose disks are not encrypted
+    (`spark.io.encryption.enabled`), and nowhere in other sessions of Spark"""
+    # "" for the usual one.
+    merge_cache_folder: str = option(text("a local folder"))
+    """for the files of `merge_cache=disk`: by default `SPARK_LOCAL_DIRS`, else the folder for
+    caches of this user"""
+    # 0 for the default.
+    merge_cache_bytes: int = option(whole_number("bytes, from 1 on", most=2**63 - 1))
+    """that are kept, the least recently used go first; by default 512 MiB in memory, 4 GiB on
+    disk"""
     on_damage: OnDamage = option(word(OnDamage))
     """about a log file that lost committed records; Apache Hudi does `ignore`"""
     merge_type: MergeType = option(word(MergeType), "hoodie.datasource.merge.type")

@@ -41,7 +41,14 @@ from hudi_pyspark.table.schema import (
     latest_internal_schema,
     resolve_schema,
 )
-from hudi_pyspark.tasks import CommitRange, PartitionValues, ReadSettings, ScanTask, SharedPlan
+from hudi_pyspark.tasks import (
+    OUTCOME_FORMAT,
+    CommitRange,
+    PartitionValues,
+    ReadSettings,
+    ScanTask,
+    SharedPlan,
+)
 
 if TYPE_CHECKING:
     from hudi_pyspark.metadata_table.table import MetadataTable
@@ -120,11 +127,8 @@ def plan(
     merged = _with_columns(common, table_schema, merges=True) if has_logs else unmerged
     # A user's merger may decide otherwise the next time.
     is_whole = commit_range is None and context.merger is None and not from_files
-    if has_logs and options.merge_cache is MergeCache.MEMORY and is_whole:
-        columns = table_schema.serialize().to_pybytes()
-        settings = replace(common.settings, batch_rows=0)
-        basis = repr((settings, common.rule, common.schema_on_read, columns))
-        merged = replace(merged, merge_basis=sha256(basis.encode()).hexdigest())
+    if has_logs and options.merge_cache is not MergeCache.OFF and is_whole:
+        merged = replace(merged, merge_basis=_merge_basis(context))
     plans: dict[tuple[bool, int], SharedPlan] = {}
     tasks = []
     for file_slice in kept:
@@ -210,6 +214,20 @@ def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) 
         table_schema, shared.result, needed, whole=whole, key_fields=key_fields
     )
     return replace(shared, working=working, needed=tuple(needed), whole=whole)
+
+
+def _merge_basis(context: PlanContext) -> str:
+    """Return a digest of all that the outcome of a merge depends on, but for the slice."""
+    basis = (
+        OUTCOME_FORMAT,
+        context.rule,
+        context.key_fields,
+        context.table_schema.serialize().to_pybytes(),
+        context.schema_on_read,
+        context.options.use_record_positions,
+        context.options.verify_checksums,
+    )
+    return sha256(repr(basis).encode()).hexdigest()
 
 
 def _check_mergeable(context: PlanContext) -> None:

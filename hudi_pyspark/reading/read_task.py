@@ -32,18 +32,18 @@ from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CdcTask, ChangeSource, ReadSettings, ReadTask, ScanTask, cdc_schema
 
 if TYPE_CHECKING:
-    from hudi_pyspark.reading.merge.outcome import MergeOutcomes
+    from hudi_pyspark.reading.merge.outcome import OutcomeStore
 
 
 def read_task(
-    task: ReadTask, storage: Storage, outcomes: MergeOutcomes | None = None
+    task: ReadTask, storage: Storage, store: OutcomeStore | None = None
 ) -> Iterator[pa.Table]:
     """Yield the rows of a file slice, or the changes that a commit made to a file group.
 
-    ``outcomes`` are those of earlier merges; None to merge anew.
+    A ``store`` has the outcomes of earlier merges; None to merge anew.
     """
     try:
-        yield from _rows_of(task, storage, outcomes)
+        yield from _rows_of(task, storage, store)
     except MissingFileError as error:
         lost = _lost_file(task, storage)
         if lost is None:
@@ -51,16 +51,14 @@ def read_task(
         raise lost from error
 
 
-def _rows_of(
-    task: ReadTask, storage: Storage, outcomes: MergeOutcomes | None
-) -> Iterator[pa.Table]:
+def _rows_of(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> Iterator[pa.Table]:
     """Yield the rows of a task; where its files seem damaged, those that are left once more."""
     if storage.is_local:
-        yield from _read(task, storage, outcomes)
+        yield from _read(task, storage, store)
         return
     come = 0
     try:
-        for table in _read(_refusing_damage(task), storage, outcomes):
+        for table in _read(_refusing_damage(task), storage, store):
             come += table.num_rows
             yield table
     except CorruptTableError as error:
@@ -68,17 +66,17 @@ def _rows_of(
             raise
     else:
         return
-    for table in _read(task, storage, outcomes):
+    for table in _read(task, storage, store):
         rest = table.slice(min(come, table.num_rows))
         come -= table.num_rows - rest.num_rows
         if rest.num_rows:
             yield rest
 
 
-def _read(task: ReadTask, storage: Storage, outcomes: MergeOutcomes | None) -> Iterator[pa.Table]:
+def _read(task: ReadTask, storage: Storage, store: OutcomeStore | None) -> Iterator[pa.Table]:
     if isinstance(task, CdcTask):
         return read_changes(task, storage)
-    return read(task, storage, outcomes)
+    return read(task, storage, store)
 
 
 def _refusing_damage(task: ReadTask) -> ReadTask:

@@ -7,10 +7,11 @@ the base file has its key twice, and save reading the keys.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,22 +27,33 @@ from hudi_pyspark.filter.bounds import keys_array
 from hudi_pyspark.filter.predicate import Predicate, matching, top_level_columns
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.reading.base_files.base_file import read_base_file, read_bootstrap_file
-from hudi_pyspark.reading.base_files.row_groups import RowGroupFilter
+from hudi_pyspark.reading.base_files.row_groups import OtherFileError, RowGroupFilter
 from hudi_pyspark.reading.log_records.decoder import LogDecoder
 from hudi_pyspark.reading.log_records.record_keys import with_record_key
 from hudi_pyspark.reading.merge.merge import changed_rows, merge, unmerged
-from hudi_pyspark.reading.merge.outcome import MOST_BYTES, MergeOutcome, MergeOutcomes
+from hudi_pyspark.reading.merge.outcome import (
+    MOST_BYTES,
+    MergeOutcome,
+    OutcomeStore,
+    SliceOutcome,
+    may_be_kept,
+)
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, LogInMemory, load_log
 from hudi_pyspark.storage.protocol import Storage
-from hudi_pyspark.table.file_group import PARQUET, LogFile
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
+from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
+from hudi_pyspark.tasks import ScanTask
 
 if TYPE_CHECKING:
-    from hudi_pyspark.tasks import CommitRange, ReadSettings, ScanTask
+    from hudi_pyspark.table.file_group import LogFile
+    from hudi_pyspark.table.live_blocks import LogScan
+    from hudi_pyspark.tasks import CommitRange, ReadSettings, ReadTask
 
 
+_log = logging.getLogger(__name__)
 # A column that no file has, where a merge needs none: pyarrow's `take` and `concat_tables` lose the
 # number of rows of a table without columns.
 _ONLY_NULLS = pa.field("", pa.null())
@@ -54,13 +66,12 @@ class _MergeSides:
     log: LoadedLog  # to be closed
     base: Iterable[pa.Table]  # of the same schema; read when it is iterated
     task: ScanTask  # of the slice that both belong to
+    seen: frozenset[str] = frozenset()  # instants of all blocks of the log
 
 
-def read(
-    task: ScanTask, storage: Storage, outcomes: MergeOutcomes | None = None
-) -> Iterator[pa.Table]:
+def read(task: ScanTask, storage: Storage, store: OutcomeStore | None = None) -> Iterator[pa.Table]:
     """Read one file slice: tables of the task's result schema, in no promised order of rows."""
-    for table in slice_tables(task, storage, outcomes):
+    for table in slice_tables(task, storage, store):
         rows = matching(task.predicate, task.partition.show(table))
         if task.shared.commit_range is not None:
             rows = rows.filter(pa.array(_is_written(task.shared.commit_range, rows)))
@@ -68,7 +79,7 @@ def read(
 
 
 def slice_tables(
-    task: ScanTask, storage: Storage, outcomes: MergeOutcomes | None = None
+    task: ScanTask, storage: Storage, store: OutcomeStore | None = None
 ) -> Iterator[pa.Table]:
     """Read the rows of a slice, with the columns that the task works on.
 
@@ -85,7 +96,7 @@ def slice_tables(
     elif task.settings.skip_merge:
         yield from _unmerged_tables(task, storage)
     else:
-        yield from _merged_tables(task, storage, outcomes)
+        yield from _merged_tables(task, storage, store)
 
 
 def changes_of_log(
@@ -93,7 +104,7 @@ def changes_of_log(
 ) -> Iterator[tuple[str, pa.Table | None, pa.Table | None]]:
     """List the changes that the log files of a task make to a slice; see `changed_rows`."""
     with closing(LogFiles(storage)) as files:
-        log = load_log_records(task, read_live_blocks(task, storage, files))
+        log = load_log_records(task, read_live_blocks(task, storage, files).blocks)
     with closing(log):
         rule, merger = task.shared.rule, task.shared.merger
         yield from log.merge(before, partial(changed_rows, rule=rule, merger=merger))
@@ -101,7 +112,7 @@ def changes_of_log(
 
 def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     with closing(LogFiles(storage)) as files:
-        blocks = read_live_blocks(task, storage, files)
+        blocks = read_live_blocks(task, storage, files).blocks
         if _lacks_older_values(task, blocks):
             yield from _unmerged_tables(task.merged(), storage)
             return
@@ -111,19 +122,100 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
 
 
 def _merged_tables(
-    task: ScanTask, storage: Storage, outcomes: MergeOutcomes | None
+    task: ScanTask, storage: Storage, store: OutcomeStore | None
 ) -> Iterator[pa.Table]:
-    shared, base = task.shared, task.file_slice.base_file
-    is_plain = base is not None and base.path.endswith(PARQUET) and not base.bootstrap_source
-    if not (is_plain and shared.merge_basis):
-        outcomes = None
-    states = _states_of_files(task, storage) if outcomes is not None else ()
-    key = task.file_slice, states, task.partition, shared.merge_basis, shared.block_filter
+    """Read the base rows that a merge leaves and the records that stay; merge if need be."""
+    place = _place_of(task, storage, store)
     wanted = _wanted_columns(task)
-    known = outcomes.find(key, wanted) if outcomes is not None else None
-    if known is not None:
-        yield from _known_tables(task, storage, wanted, known)
-        return
+    known = place.find(wanted.names) if place is not None else None
+    if known is not None and place is not None and known.lacking(wanted).names:
+        known = _with_columns(known, wanted, task, storage, place)
+    try:
+        if known is not None:
+            _log.debug("%s: merged before", task.file_slice.file_id)
+            yield from _known_tables(task, storage, wanted, known)
+            return
+    except OtherFileError:  # before the first row
+        pass
+    yield from _tables_of_merge(task, storage, wanted, place)
+
+
+def _place_of(task: ScanTask, storage: Storage, store: OutcomeStore | None) -> SliceOutcome | None:
+    """Return where the outcome of a task's merge is kept; None where it is not."""
+    if task.settings.merge_cache is MergeCache.DISK:
+        store = OutcomesOnDisk.of(task.settings, os.environ)
+    return SliceOutcome.of(task, storage, store) if store is not None else None
+
+
+def count_merged(
+    tasks: Iterable[ReadTask], storage: Storage, store: OutcomeStore | None = None
+) -> tuple[int, int]:
+    """Count the slices whose outcome is kept, and those where it may be."""
+    merges = [t for t in tasks if isinstance(t, ScanTask) and t.file_slice.log_files]
+    places = [place for task in merges if (place := _place_of(task, storage, store)) is not None]
+    return sum(place.find([]) is not None for place in places), len(places)
+
+
+def _wanted_columns(task: ScanTask) -> pa.Schema:
+    """Return the working columns that the answer or the filter has."""
+    names = {*task.shared.result.names, *top_level_columns(task.predicate, task.working)}
+    return _with_siblings(names, task.working)
+
+
+def _with_siblings(names: Iterable[str], columns: pa.Schema) -> pa.Schema:
+    """Return some columns, and those whose names differ in case alone: a file may have one."""
+    lower = {name.lower() for name in names}
+    return pa.schema(field for field in columns if field.name.lower() in lower)
+
+
+def _with_columns(
+    known: MergeOutcome, wanted: pa.Schema, task: ScanTask, storage: Storage, place: SliceOutcome
+) -> MergeOutcome | None:
+    """Decode columns that an outcome lacks from the log; None where only a merge has them."""
+    if known.kept is None:
+        return None
+    lacking = _with_siblings(known.lacking(wanted).names, wanted)
+    # What the merge looks at need not be decoded.
+    rule = replace(task.shared.rule, ordering_fields=(), delete_field="", delete_marker="")
+    shared = replace(task.shared, working=lacking, rule=rule, key_fields=(), record_keys=None)
+    decoder = log_decoder(replace(task, shared=shared), by_position=False)
+    tables, begin = [lacking.empty_table()], 0
+    with closing(LogFiles(storage)) as files:
+        for block in read_live_blocks(task, storage, files).blocks:
+            if block.block_type is LogBlockType.DELETE_BLOCK:
+                continue
+            rows = decoder.decode(block).rows
+            mask = known.kept[begin : begin + rows.num_rows]
+            begin += rows.num_rows
+            if len(mask) < rows.num_rows:
+                return None  # the file is another one
+            tables.append(rows.filter(pa.array(mask)))
+    if begin != len(known.kept):
+        return None
+    known = known.with_columns(pa.concat_tables(tables).combine_chunks())
+    if may_be_kept(task):
+        place.add(known)
+    return known
+
+
+def _known_tables(
+    task: ScanTask, storage: Storage, wanted: pa.Schema, known: MergeOutcome
+) -> Iterator[pa.Table]:
+    """Read the base rows that are left as of a slice without log files, and the other records."""
+    if not wanted.names:
+        whole = pa.table([pa.nulls(known.row_count)], schema=pa.schema([_ONLY_NULLS]))
+    else:
+        shared = replace(task.shared, working=wanted, key_fields=())
+        bare = replace(task, shared=shared, file_slice=replace(task.file_slice, log_files=()))
+        yield from read_base_rows(bare, storage, task.predicate, known.dropped)
+        whole = known.records.select(wanted.names)
+    for batch in whole.to_batches(task.settings.batch_rows):
+        yield pa.Table.from_batches([batch])
+
+
+def _tables_of_merge(
+    task: ScanTask, storage: Storage, wanted: pa.Schema, place: SliceOutcome | None
+) -> Iterator[pa.Table]:
     sides = _load_sides(task, storage)
     shared = sides.task.shared
     merge_pass = partial(
@@ -135,62 +227,21 @@ def _merged_tables(
         # the range's files, where they could beat a record of the range.
         merge_pass = partial(merge_pass, takes_part=partial(_is_written, shared.commit_range))
     with closing(sides.log) as log:
-        # Not what a filter on record keys has narrowed, nor what is merged in several passes.
+        # Not what is merged in several passes.
         is_one_pass = isinstance(log, LogInMemory) and log.records.nbytes <= MOST_BYTES
-        if outcomes is not None and is_one_pass and task.shared.record_keys is None:
-            merge_pass = partial(merge_pass, keep=partial(outcomes.keep, key, wanted))
+        if place is not None and is_one_pass and may_be_kept(task):
+            keep = partial(place.keep, wanted=wanted, seen=sides.seen)
+            merge_pass = partial(merge_pass, keep=keep)
         yield from log.merge(sides.base, merge_pass)
-
-
-def _states_of_files(task: ScanTask, storage: Storage) -> tuple[tuple[int, int], ...]:
-    """Return inode and time of change of a slice's local files; of others their sizes must do.
-
-    Apache Hudi writes no second file of one name, but a copy that is restored may be another one.
-    """
-    base, logs = task.file_slice.base_file, task.file_slice.log_files
-    paths = [base.path] if base is not None else []
-    paths += [log.path for log in logs if log.is_listed]
-    if not storage.is_local:
-        return ()
-    states = []
-    for path in paths:
-        with suppress(OSError):  # reading the file says what is wrong
-            state = os.stat(storage.describe(path))  # noqa: PTH116  (for each read)
-            states.append((state.st_ino, state.st_mtime_ns))
-    return tuple(states)
-
-
-def _wanted_columns(task: ScanTask) -> pa.Schema:
-    """Return the working columns that the answer or the filter has."""
-    names = {*task.shared.result.names, *top_level_columns(task.predicate, task.working)}
-    # Columns that differ in case alone stay together: a file may have one of them.
-    lower = {name.lower() for name in names}
-    return pa.schema(field for field in task.working if field.name.lower() in lower)
-
-
-def _known_tables(
-    task: ScanTask, storage: Storage, wanted: pa.Schema, known: MergeOutcome
-) -> Iterator[pa.Table]:
-    """Read the base rows that are left as of a slice without log files, and the other records."""
-    if not wanted.names:
-        count = len(known.dropped) - int(known.dropped.sum()) + known.count
-        whole = pa.table([pa.nulls(count)], schema=pa.schema([_ONLY_NULLS]))
-    else:
-        shared = replace(task.shared, working=wanted, key_fields=())
-        bare = replace(task, shared=shared, file_slice=replace(task.file_slice, log_files=()))
-        yield from read_base_rows(bare, storage, task.predicate, known.dropped)
-        whole = known.records
-    for batch in whole.to_batches(task.settings.batch_rows):
-        yield pa.Table.from_batches([batch])
 
 
 def _load_sides(task: ScanTask, storage: Storage) -> _MergeSides:
     # Blocks and log files are let go of here, before the merge begins.
     with closing(LogFiles(storage)) as files:
-        blocks = read_live_blocks(task, storage, files)
-        if _lacks_older_values(task, blocks):
+        scan = read_live_blocks(task, storage, files)
+        if _lacks_older_values(task, scan.blocks):
             return _load_sides(task.merged(), storage)
-        return _load_merge_sides(task, blocks, storage)
+        return replace(_load_merge_sides(task, scan.blocks, storage), seen=scan.seen)
 
 
 def _lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
@@ -260,7 +311,7 @@ def _needs_no_keys(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     )
 
 
-def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> list[LogBlock]:
+def read_live_blocks(task: ScanTask, storage: Storage, files: LogFiles) -> LogScan:
     """Return the log blocks of a slice that the query sees; see `SliceBlocks.read`."""
     blocks = slice_blocks(task.file_slice.log_files, task.settings)
     return blocks.read(storage, files, task.shared.block_filter)

@@ -99,10 +99,12 @@ public class NarrowScans extends Rule {
   public static final String LIMIT = "hudi-py.limit";
   public static final String PLACEHOLDER = "hudi-py.placeholder";
   public static final String PINNED = "hudi-py.pinned";
+  public static final String KEEPS = "hudi-py.keeps";
   public static final String STATE = "hudi-py.state";
 
   private static final Logger LOG = LoggerFactory.getLogger("hudi_pyspark.NarrowScans");
   private static final String SOURCE = "hudi-py";
+  private static final String ENCRYPTED = "spark.io.encryption.enabled";
   private static final String EXPLAINED = "\0hudi-py\0";
   private static final int MOST_SCANS = 100; // that are kept for each DataFrame
   private static final int MOST_KEYS = 10000; // of a join, which filter a scan
@@ -289,6 +291,9 @@ public class NarrowScans extends Rule {
     PythonDataSourceV2 source = isFirst ? sourceOf(scan) : (PythonDataSourceV2) get(scan, "ds");
     if (isFirst ? source != null : stored.apply(0).metadata().contains(PINNED)) {
       fields.set(0, marked((StructField) fields.get(0), PINNED, "true"));
+    }
+    if (!SQLConf.get().getConfString(ENCRYPTED, "false").equals("true")) {
+      fields.set(0, marked((StructField) fields.get(0), KEEPS, "true"));
     }
     if (!filters.isEmpty()) {
       fields.set(0, marked((StructField) fields.get(0), FILTERS, filters));

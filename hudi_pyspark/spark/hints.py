@@ -26,6 +26,7 @@ _FILTERS = "hudi-py.filters"
 _LIMIT = "hudi-py.limit"
 _PLACEHOLDER = "hudi-py.placeholder"
 _PINNED = "hudi-py.pinned"
+_KEEPS = "hudi-py.keeps"
 _STATE = "hudi-py.state"
 
 
@@ -39,6 +40,8 @@ class Hints:
     # The source has the state that the query reads: its scans are planned one by one, and must
     # agree. Otherwise the newest state is read.
     is_pinned: bool
+    # Spark's local folders, which are not encrypted, may have what merges decided.
+    keeps_merges: bool
     # Instead of rows, the rule asks for the newest state of the table: "" if no other scan of the
     # query has one, else the source whose state this one has to share. None where rows are read.
     state: str | None
@@ -54,6 +57,7 @@ def read_hints(schema: StructType) -> Hints:
         filters=tuple(text.split("\n")) if text else (),
         limit=int(limit) if limit is not None else None,
         is_pinned=_PINNED in first,
+        keeps_merges=_KEEPS in first,
         state=first.get(_STATE),
     )
 

@@ -39,6 +39,7 @@ from hudi_pyspark.spark.schema import (
     unchanged_columns,
 )
 from hudi_pyspark.spark.stream import HudiStreamReader
+from hudi_pyspark.table.merge_mode import MergeCache
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -159,7 +160,10 @@ class Planner:
         if self._inspects():
             return _InspectionReader(self._options, self._inspection(), arrow_schema_of(schema))
         hints = read_hints(schema)
-        scan = self._table(is_pinned=hints.is_pinned).scan_with(self._options, mergers)
+        options = self._options
+        if hints.keeps_merges and not GivenOptions.of(options).has("merge_cache"):
+            options = {**options, key_of("merge_cache"): MergeCache.DISK.value}
+        scan = self._table(is_pinned=hints.is_pinned).scan_with(options, mergers)
         wanted = self._client.without_placeholder(hints.columns)
         columns = requested_columns(wanted, scan.schema)
         asked = unchanged_columns(scan.schema, wanted)

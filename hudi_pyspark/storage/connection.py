@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from functools import partial
+from hashlib import sha256
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -36,12 +37,16 @@ _WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec wai
 _THROTTLED_ADVICE = ". Run fewer tasks at a time, or raise the storage option attempts"
 # What pyarrow says the first time in a process, and from then on.
 _NO_LIBHDFS = ("Unable to load lib", "Prior attempt to load lib")
+# Variables in which clients of storages look for credentials.
+_IN_ENVIRONMENT = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5", "OSS_")
 _BY_FSSPEC = ("webhdfs", "oss", "memory")
 _WEBHDFS_PORT = 9870
 
 
 class GivenFileSystem:
     """A file system that was given as an object; executors get a copy."""
+
+    identity = ""  # whose credentials it has is not known
 
     def __init__(self, filesystem: FileSystem) -> None:
         self._filesystem = filesystem
@@ -78,6 +83,20 @@ class Connection:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state, _lock=Lock())
+
+    @property
+    def identity(self) -> str:
+        """A digest of the settings, and of what file systems find in the environment without them.
+
+        "" where a provider supplies credentials: what they are changes, and may differ by reader.
+        """
+        if self._provider is not None:
+            return ""
+        found = {
+            name: value for name, value in os.environ.items() if name.startswith(_IN_ENVIRONMENT)
+        }
+        parts = self._location, sorted(self._arguments.items()), sorted(found.items())
+        return sha256(repr(parts).encode()).hexdigest()
 
     def current(self) -> FileSystem:
         """Return the file system, with credentials that have not expired."""

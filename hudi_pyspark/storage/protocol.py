@@ -30,6 +30,13 @@ class Storage(Protocol):
     def is_local(self) -> bool:
         """Whether reading needs no request to another machine, so that reading twice is cheap."""
 
+    @property
+    def identity(self) -> str:
+        """A digest of the settings and credentials with which files are read; "" if not known.
+
+        What was read with one identity is shown to no reader with another one.
+        """
+
     def list_directory(self, directory: str) -> list[FileInfo]:
         """List the files and folders directly in a folder, in any order; [] if there is none."""
 

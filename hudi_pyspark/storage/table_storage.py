@@ -123,6 +123,10 @@ class ArrowStorage:
             self.filesystem, pafs.LocalFileSystem
         )
 
+    @property
+    def identity(self) -> str:
+        return "local" if self.is_local else self._files.identity
+
     def list_directory(self, directory: str) -> list[FileInfo]:
         path = self._absolute(directory)
         return self._request(lambda files: files.list_directory(path), directory)

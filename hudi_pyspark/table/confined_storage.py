@@ -31,6 +31,10 @@ class ConfinedStorage:
     def is_local(self) -> bool:
         return self.inner.is_local
 
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
     def list_directory(self, directory: str) -> list[FileInfo]:
         return self.inner.list_directory(self._inside(directory))
 

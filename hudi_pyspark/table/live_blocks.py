@@ -31,6 +31,10 @@ class BlockFilter:
         time = block.instant_time
         if time is None:
             raise CorruptLogBlockError("the block names no instant", block.path, block.offset)
+        return self.counts(time)
+
+    def counts(self, time: str) -> bool:
+        """Decide whether the query sees the commit of an instant."""
         return time <= self.until and (self.committed is None or time in self.committed)
 
 
@@ -41,6 +45,7 @@ class LogScan:
     blocks: tuple[LogBlock, ...]  # data and delete blocks, oldest first
     instants: frozenset[str]  # that wrote them, also those folded into log-compaction blocks
     corrupt_blocks: tuple[LogBlock, ...]  # skipped, as Apache Hudi does
+    seen: frozenset[str]  # instants of all data and delete blocks, whether they count or not
 
 
 def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogScan:
@@ -69,7 +74,8 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
             Corrupt blocks are returned apart: whether they matter is for the caller to decide.
     """
     by_instant: dict[str, list[LogBlock]] = {}  # in order of first appearance
-    corrupt = []
+    corrupt: list[LogBlock] = []
+    seen: set[str] = set()
     for block in blocks:
         if block.block_type is LogBlockType.CORRUPT_BLOCK:
             corrupt.append(block)
@@ -82,8 +88,10 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
                 block.path,
                 block.offset,
             )
-        elif block_filter.admits(block):
-            by_instant.setdefault(block.instant_time or "", []).append(block)
+        else:
+            seen.add(block.instant_time or "")
+            if block_filter.admits(block):
+                by_instant.setdefault(block.instant_time or "", []).append(block)
     order = _without_compacted(by_instant)
     counted = [block for group in by_instant.values() for block in group]
     folded = {time for block in counted for time in block.compacted_block_times}
@@ -91,6 +99,7 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
         blocks=tuple(block for time in order for block in by_instant[time]),
         instants=frozenset(by_instant) | folded,
         corrupt_blocks=tuple(corrupt),
+        seen=frozenset(seen),
     )
 
 

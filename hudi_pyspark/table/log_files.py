@@ -16,7 +16,7 @@ from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import read_files
-from hudi_pyspark.table.live_blocks import BlockFilter, scan_blocks
+from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import LogFile, OnDamage
@@ -34,7 +34,7 @@ class SliceBlocks:
     on_damage: OnDamage
     most_bytes_in_memory: int  # larger files are read piece by piece
 
-    def read(self, storage: Storage, files: LogFiles, block_filter: BlockFilter) -> list[LogBlock]:
+    def read(self, storage: Storage, files: LogFiles, block_filter: BlockFilter) -> LogScan:
         """Return the log blocks that the query sees, undecoded, in the order of their merge.
 
         Raises:
@@ -52,7 +52,7 @@ class SliceBlocks:
             is_seen = not file.is_listed and file.committed_by <= block_filter.until
             if is_seen and file.committed_by not in scan.instants:
                 raise MissingFileError.since_commit(storage.describe(file.path), file.committed_by)
-        return list(scan.blocks)
+        return scan
 
     def framed(self, storage: Storage, files: LogFiles) -> Iterator[LogBlock]:
         """Yield all blocks of the listed files, and report what committed files have lost."""

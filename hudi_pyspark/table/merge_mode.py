@@ -54,6 +54,7 @@ class MergeCache(enum.Enum):
     """Option ``merge_cache``: where the outcomes of merges are kept."""
 
     MEMORY = "memory"
+    DISK = "disk"
     OFF = "off"
 
 

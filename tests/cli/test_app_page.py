@@ -9,6 +9,7 @@ from hudi_pyspark.cli.app import COMMANDS
 from tests.cli.command import in_process
 from tests.conftest import PROJECT
 
+EVERY = [*COMMANDS, "log blocks", "log records", "cache show", "cache clear"]
 PAGE = PROJECT / "docs" / "looking-inside.md"
 
 
@@ -35,12 +36,12 @@ def test_examples_run_one_after_the_other(tmp_path, monkeypatch):
     assert drawn == {"orders.parquet", "orders.csv", "orders.html"}
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "log blocks", "log records"])
+@pytest.mark.parametrize("command", EVERY)
 def test_every_command_has_an_example(command):
     assert any(f"{example} ".startswith(f"{command} ") for example in examples())
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "log blocks", "log records"])
+@pytest.mark.parametrize("command", EVERY)
 def test_every_option_is_documented(command):
     shown = in_process(*command.split(), "--help").out
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", shown)) - {"--help", "--no-environment"}

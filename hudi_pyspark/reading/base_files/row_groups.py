@@ -28,6 +28,10 @@ _BLOOM_FILTER_KIND = b"hoodie_bloom_filter_type_code"
 _FIRST_KEY, _LAST_KEY = b"hoodie_min_record_key", b"hoodie_max_record_key"
 
 
+class OtherFileError(Exception):
+    """A file has another number of rows than the one that was known by its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowGroupFilter:
     """Filter that leaves out row groups of a base file by the facts in its footer."""
@@ -92,11 +96,15 @@ class RowGroupFilter:
         return [g for g in groups if may_match(predicate, partial(bounds_of, group=g))], keys
 
     def dropped_in(self, metadata: pq.FileMetaData) -> list[Mask]:
-        """Return the rows of each row group that are not wanted; [] if there are none."""
+        """Return the rows of each row group that are not wanted; [] if there are none.
+
+        Raises:
+            OtherFileError: the file has more rows, or fewer.
+        """
         if self.dropped is None:
             return []
         if len(self.dropped) != metadata.num_rows:
-            raise pa.ArrowInvalid("the file has other rows than when it was merged")
+            raise OtherFileError
         counts = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         return np.split(self.dropped, np.cumsum(counts)[:-1])
 

@@ -26,6 +26,7 @@ from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 RowFilter = Callable[[pa.Table], Mask]
+Keep = Callable[[Mask, Mask | None, list[pa.Table]], None]
 
 
 def merge(
@@ -36,21 +37,25 @@ def merge(
     batch_rows: int,
     merger: PayloadMerger | None = None,
     takes_part: RowFilter | None = None,
-    keep: Callable[[Mask, list[pa.Table]], None] | None = None,
+    keep: Keep | None = None,
 ) -> Iterator[pa.Table]:
     """Merge a slice: the rows left of each base table, then the log rows that met no base row.
 
     Base tables have the log records' schema and come in file order, one at a time. Rows that
     ``takes_part`` excludes are left out, but count where log records name row positions.
 
-    Where the winner is always one whole record, and all rows take part, ``keep`` is called at the
-    end with the base rows that were dropped, by row number, and the log rows that stay.
+    Where all rows take part, ``keep`` is called at the end with the base rows that were dropped, by
+    row number, with the log rows that stay as they are (None where a record may be made of several)
+    and with all records that stay, in an order that does not depend on the base tables' sizes.
     """
     dropped: list[Mask] = []  # per base table
+    kept: list[pa.Table] = []
+    is_whole = not (rule.folds_base_rows or winners_take_values(log, rule))
     if rule.folds_base_rows:
-        keep = None
         touched: list[LogRecords] = []
-        yield from _split_off_touched(base, log, rule, touched, takes_part)
+        yield from _split_off_touched(
+            base, log, rule, touched, takes_part=takes_part, dropped=dropped
+        )
         winners = fold_log(
             LogRecords.concat([*touched, replace(log, positions=None)]), rule, merger
         )
@@ -58,17 +63,19 @@ def merge(
     else:
         winners = fold_log(log, rule, merger)
         matcher = BaseRowMatcher(winners, takes_part)
-        if winners_take_values(log, rule):
-            keep = None
-            merge_pair = pair_merge(rule, log.column_sets, merger)
-            yield from _merge_pairs(base, matcher, merge_pair, rule)
-            left = matcher.unmet_rows
-        else:
+        if is_whole:
             left = yield from _merge_whole_records(base, matcher, rule, dropped)
+        else:
+            merge_pair = pair_merge(rule, log.column_sets, merger)
+            for rest, merged in _merge_pairs(base, matcher, merge_pair, rule, dropped):
+                yield rest
+                if keep is not None:
+                    kept.append(merged)
+                yield merged
+            left = matcher.unmet_rows
     # In log order, and never all at once, since a slice may have gigabytes.
     is_left = np.zeros(winners.rows.num_rows, np.bool_)
     is_left[left] = True
-    kept: list[pa.Table] = []
     for start in range(0, len(is_left), batch_rows):
         mask = pa.array(is_left[start : start + batch_rows])
         table = winners.rows.slice(start, batch_rows).filter(mask).combine_chunks()
@@ -77,7 +84,8 @@ def merge(
                 kept.append(table)
             yield table
     if keep is not None:
-        keep(np.concatenate([np.empty(0, np.bool_), *dropped]), kept)
+        all_dropped = np.concatenate([np.empty(0, np.bool_), *dropped])
+        keep(all_dropped, is_left if is_whole else None, kept)
 
 
 def changed_rows(
@@ -119,7 +127,9 @@ def _split_off_touched(
     log: LogRecords,
     rule: MergeRule,
     touched: list[LogRecords],
+    *,
     takes_part: RowFilter | None,
+    dropped: list[Mask],
 ) -> Iterator[pa.Table]:
     """Yield the base rows without a log record, and collect the others.
 
@@ -130,6 +140,7 @@ def _split_off_touched(
         rows = table if takes_part is None else table.filter(pa.array(takes_part(table)))
         is_touched = pc.is_in(_record_keys(rows), value_set=log.keys)
         touched.append(LogRecords.of_base_rows(rows.filter(is_touched), rule, log.column_sets))
+        dropped.append(np.asarray(is_touched))
         yield rows.filter(pc.invert(is_touched))
 
 
@@ -146,10 +157,7 @@ def _merge_whole_records(
         match = matcher.match(table)
         base_wins = _base_wins(match, winners, rule)
         is_left[match.winners[base_wins]] = False
-        rows = match.rows[~base_wins]
-        dropped.append(np.zeros(match.table.num_rows, np.bool_))
-        dropped[-1][rows] = True
-        yield _without(match.table, rows)
+        yield _without(match.table, match.rows[~base_wins], dropped)
     return winners.row[is_left]
 
 
@@ -163,14 +171,23 @@ def _base_wins(match: Match, winners: LogRecords, rule: MergeRule) -> Mask:
 
 
 def _merge_pairs(
-    base: Iterable[pa.Table], matcher: BaseRowMatcher, merge_pair: PairMerge, rule: MergeRule
-) -> Iterator[pa.Table]:
-    """Run the second phase where the winner takes values from the loser."""
+    base: Iterable[pa.Table],
+    matcher: BaseRowMatcher,
+    merge_pair: PairMerge,
+    rule: MergeRule,
+    dropped: list[Mask],
+) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Run the second phase where the winner takes values from the loser.
+
+    Yields the rows that no log record meets, and those merged, in the order of the base file.
+    """
     for table in base:
         match = matcher.match(table)
-        yield _without(match.table, match.rows)
+        order = np.argsort(match.rows)
+        match = Match(match.table, match.rows[order], match.winners[order])
         _, merged = _merge_match(match, matcher.winners, merge_pair, rule)
-        yield merged.rows.filter(pa.array(~merged.marks.is_delete))
+        rest = _without(match.table, match.rows, dropped)
+        yield rest, merged.rows.filter(pa.array(~merged.marks.is_delete))
 
 
 def _merge_match(
@@ -185,12 +202,11 @@ def _merge_match(
     return touched, merge_pair(older, replace(newer, marks=marks))
 
 
-def _without(table: pa.Table, rows: Rows) -> pa.Table:
-    if not len(rows):
-        return table
-    is_kept = np.ones(table.num_rows, np.bool_)
-    is_kept[rows] = False
-    return table.filter(pa.array(is_kept))
+def _without(table: pa.Table, rows: Rows, dropped: list[Mask]) -> pa.Table:
+    mask = np.zeros(table.num_rows, np.bool_)
+    mask[rows] = True
+    dropped.append(mask)
+    return table.filter(pa.array(~mask)) if len(rows) else table
 
 
 class Match(NamedTuple):

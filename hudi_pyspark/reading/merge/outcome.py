@@ -7,17 +7,27 @@ without keys and ordering values.
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from threading import Lock
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
+import numpy as np
 import pyarrow as pa
 
-from hudi_pyspark.columns.arrays import Mask
+from hudi_pyspark.columns.arrays import Mask, repeat
+from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.table.file_group import PARQUET, OnDamage
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.live_blocks import BlockFilter
+    from hudi_pyspark.tasks import ScanTask
 
 MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
-_ALL_BYTES = 4 * MOST_BYTES
+IN_MEMORY = 512 << 20  # of all outcomes of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,59 +35,186 @@ class MergeOutcome:
     """What the merge of a file slice decided."""
 
     dropped: Mask  # rows of the base file, by row number
-    records: pa.Table  # that stay beside the other base rows; in the order of the log
-    count: int  # of these records, which may lack columns
+    # Rows of the data blocks that count, by ordinal, that stay as they are, in this order. None
+    # where what stays was made of several records: then only a merge has further columns.
+    kept: Mask | None
+    records: pa.Table  # columns of the records that stay; may lack some, or all
+    count: int  # of the records that stay
+    seen: tuple[str, ...]  # instants of all blocks of the log files
+    counted: tuple[str, ...]  # those of them that count
 
     @property
     def nbytes(self) -> int:
-        size: int = self.dropped.nbytes + self.records.nbytes
+        kept = self.kept.nbytes if self.kept is not None else 0
+        size: int = self.dropped.nbytes + kept + self.records.nbytes
         return size
 
+    @property
+    def row_count(self) -> int:
+        """Number of rows of the merged slice."""
+        return len(self.dropped) - int(self.dropped.sum()) + self.count
 
-class MergeOutcomes:
+    def lacking(self, wanted: pa.Schema) -> pa.Schema:
+        """Return those of the wanted columns that the records lack."""
+        return pa.schema(column for column in wanted if not _has(self.records, column))
+
+    def with_columns(self, more: pa.Table) -> MergeOutcome:
+        """Return the outcome with more columns of the records, or others of the same names."""
+        fields, columns = [*more.schema], [*more.columns]
+        for column in self.records.schema:
+            if column.name not in more.schema.names:
+                fields.append(column)
+                columns.append(self.records.column(column.name))
+        records = pa.Table.from_arrays(columns, schema=pa.schema(fields))
+        return replace(self, records=records)
+
+
+class OutcomeStore(Protocol):
+    """Keeps the outcomes of slices by key; each may be gone at any time, and nothing fails."""
+
+    is_shared: ClassVar[bool]  # by reads with other credentials
+
+    def find(self, key: str, names: Collection[str] | None) -> MergeOutcome | None:
+        """Return an outcome with some columns of its records, or more; with all if None."""
+
+    def keep(self, key: str, outcome: MergeOutcome) -> None:
+        """Keep an outcome, instead of the one that the key has."""
+
+
+class OutcomesInMemory:
     """Outcomes that a table keeps in memory; a copy in another process begins empty."""
 
-    def __init__(self, most_bytes: int = _ALL_BYTES) -> None:
-        self._most_bytes = most_bytes
-        self._outcomes: OrderedDict[Hashable, MergeOutcome] = OrderedDict()  # oldest use first
+    is_shared: ClassVar[bool] = False
+
+    def __init__(self, most_bytes: int = IN_MEMORY) -> None:
+        self.most_bytes = most_bytes
+        self._outcomes: OrderedDict[str, MergeOutcome] = OrderedDict()  # oldest use first
         self._nbytes = 0
         self._lock = Lock()  # threads share the outcomes
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self._most_bytes,)
+        return type(self), (self.most_bytes,)
 
-    def find(self, key: Hashable, wanted: pa.Schema) -> MergeOutcome | None:
-        """Return an outcome if its records have the wanted columns; other columns are left out."""
+    def find(self, key: str, names: Collection[str] | None) -> MergeOutcome | None:  # noqa: ARG002
         with self._lock:
-            outcome = self._outcomes.get(key)
-            if outcome is None or not all(_has(outcome.records, column) for column in wanted):
-                return None
-            self._outcomes.move_to_end(key)
-        return MergeOutcome(outcome.dropped, outcome.records.select(wanted.names), outcome.count)
+            if key in self._outcomes:
+                self._outcomes.move_to_end(key)
+            return self._outcomes.get(key)
 
-    def keep(self, key: Hashable, wanted: pa.Schema, dropped: Mask, tables: list[pa.Table]) -> None:
-        """Keep the outcome of a merge, with the wanted columns of the records that stay.
+    def keep(self, key: str, outcome: MergeOutcome) -> None:
+        with self._lock:
+            known = self._outcomes.pop(key, None)
+            self._outcomes[key] = outcome
+            self._nbytes += outcome.nbytes - (known.nbytes if known is not None else 0)
+            while self._nbytes > self.most_bytes:
+                _, oldest = self._outcomes.popitem(last=False)
+                self._nbytes -= oldest.nbytes
 
-        Columns that another merge of the same slice has brought stay, too.
-        """
+
+@dataclass(frozen=True, slots=True)
+class SliceOutcome:
+    """The place in a store for the outcome of one slice, as the commits that count make it."""
+
+    store: OutcomeStore
+    key: str
+    block_filter: BlockFilter
+
+    @classmethod
+    def of(cls, task: ScanTask, storage: Storage, store: OutcomeStore) -> SliceOutcome | None:
+        """Return the place for a task's slice; None where no outcome is kept."""
+        base = task.file_slice.base_file
+        is_plain = base is None or (base.path.endswith(PARQUET) and not base.bootstrap_source)
+        # Queries that see the commit of a file that no listing has report it as missing.
+        if not is_plain or not task.shared.merge_basis or task.file_slice.lacks_files:
+            return None
+        if store.is_shared and not storage.identity:
+            return None
+        try:
+            states = _states_of_files(task, storage)
+        except OSError:  # reading the file says what is wrong
+            return None
+        values = [repeat(value, 1) for _, value in task.partition.path_values]
+        names = [name for name, _ in task.partition.path_values]
+        parts = (
+            task.shared.merge_basis,
+            storage.describe(""),
+            storage.identity,
+            task.file_slice,
+            states,
+            replace(task.partition, path_values=()),
+            names,
+            pa.record_batch(values, names=names).serialize().to_pybytes(),
+        )
+        key = sha256(repr(parts).encode()).hexdigest()
+        return cls(store, key, task.shared.block_filter)
+
+    def find(self, names: Collection[str] | None = None) -> MergeOutcome | None:
+        """Return the outcome with those of some columns that it has; None for all columns."""
+        found = self.store.find(self.key, names)
+        if found is None or found.counted != self._counted(found.seen):
+            return None
+        return found
+
+    def keep(
+        self,
+        dropped: Mask,
+        kept: Mask | None,
+        tables: list[pa.Table],
+        *,
+        wanted: pa.Schema,
+        seen: Collection[str],
+    ) -> None:
+        """Keep what a merge decided, with the wanted columns of the records that stay."""
+        instants = tuple(sorted(seen))
         parts = [wanted.empty_table(), *(table.select(wanted.names) for table in tables)]
         records = pa.concat_tables(parts).combine_chunks()
         count = sum(table.num_rows for table in tables)
-        with self._lock:
-            known = self._outcomes.pop(key, None)
-            fields, columns = [*records.schema], [*records.columns]
-            for field in known.records.schema if known is not None else ():
-                if known is not None and field.name not in wanted.names:
-                    fields.append(field)
-                    columns.append(known.records.column(field.name))
-            records = pa.Table.from_arrays(columns, schema=pa.schema(fields))
-            self._outcomes[key] = MergeOutcome(dropped, records, count)
-            self._nbytes += self._outcomes[key].nbytes
-            if known is not None:
-                self._nbytes -= known.nbytes
-            while self._nbytes > self._most_bytes:
-                _, oldest = self._outcomes.popitem(last=False)
-                self._nbytes -= oldest.nbytes
+        counted = self._counted(instants)
+        self.add(MergeOutcome(dropped, kept, records, count, instants, counted))
+
+    def add(self, outcome: MergeOutcome) -> None:
+        """Keep an outcome; columns that another merge of the slice has brought stay, too."""
+        known = self.find()
+        if known is not None and _decide_alike(known, outcome):
+            outcome = known.with_columns(outcome.records)
+        if outcome.nbytes <= MOST_BYTES:
+            self.store.keep(self.key, outcome)
+
+    def _counted(self, seen: Collection[str]) -> tuple[str, ...]:
+        return tuple(time for time in seen if self.block_filter.counts(time))
+
+
+def may_be_kept(task: ScanTask) -> bool:
+    """Decide whether the merge of a task is that of the whole slice, as it is on the storage.
+
+    What a filter on record keys has narrowed is not, and damage is reported at each read.
+    """
+    return task.shared.record_keys is None and task.settings.on_damage is OnDamage.FAIL
+
+
+def _states_of_files(task: ScanTask, storage: Storage) -> list[tuple[int, ...]]:
+    """Return what changes when another file gets the name of a local one; [] of other storage.
+
+    Apache Hudi writes no second file of one name, but a copy that is restored may be another one.
+    """
+    if not storage.is_local:
+        return []
+    base = task.file_slice.base_file
+    paths = [base.path] if base is not None else []
+    paths += [log.path for log in task.file_slice.log_files]
+    states: list[tuple[int, ...]] = []
+    for path in paths:
+        place = storage.describe(path)
+        if not os.access(place, os.R_OK):
+            raise PermissionError(place)
+        state = os.stat(place)  # noqa: PTH116  (for each read)
+        # The times of a copy may be those of its original, but for the last one.
+        states.append((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    return states
+
+
+def _decide_alike(known: MergeOutcome, outcome: MergeOutcome) -> bool:
+    return known.count == outcome.count and np.array_equal(known.dropped, outcome.dropped)
 
 
 def _has(records: pa.Table, column: pa.Field) -> bool:

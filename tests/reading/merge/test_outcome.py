@@ -15,11 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.errors import CorruptBaseFileError
 from hudi_pyspark.filter.sql_text import parse_filter
-from hudi_pyspark.reading.merge.outcome import MergeOutcomes
+from hudi_pyspark.reading.merge.outcome import MergeOutcome, OutcomesInMemory, SliceOutcome
 from hudi_pyspark.reading.slice_reader import read
-from hudi_pyspark.table.merge_mode import MergeCache
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.file_group import OnDamage
+from hudi_pyspark.table.merge_mode import MergeCache, RecordMergeMode
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.reading.log_records.log_files import KEY
@@ -66,7 +67,7 @@ def storage():
 
 @pytest.fixture
 def store():
-    return MergeOutcomes()
+    return OutcomesInMemory()
 
 
 def test_second_query_reads_no_log_file(storage, store):
@@ -176,7 +177,7 @@ def test_pruning_of_row_groups_leaves_row_numbers_right(store, caplog):
     assert "2 of 10 row groups" in caplog.text
 
 
-def test_columns_that_are_not_there_yet_are_added_by_another_merge(storage, store):
+def test_columns_that_are_not_kept_come_from_the_log_once(storage, store):
     assert rows(task(), storage, store) == MERGED
     read_files(storage)
     for count in (1, 0):
@@ -191,41 +192,132 @@ def test_each_instant_has_its_outcome(storage, store):
     for _ in range(2):
         assert rows(task(), storage, store) == MERGED
         assert rows(task(until="002"), storage, store) == before
+    read_files(storage)
+    # The same blocks count, although the query sees more commits.
+    assert rows(task(until="002999"), storage, store) == before
+    assert read_files(storage)[1] == []
+    assert rows(task(until="001"), storage, store) == [(key, f"base {key}") for key in "abc"]
 
 
-def test_file_with_other_rows_is_reported(storage, store):
+def test_slice_of_log_files_alone_is_kept(storage, store):
+    for _ in range(2):
+        assert rows(task(base=None), storage, store) == [("a", "log")]
+    assert read_files(storage)[1] == list(LOG_PATHS)  # once
+
+
+def test_log_file_that_another_commit_wrote_is_another_one(storage, store):
+    assert rows(task(), storage, store) == MERGED
+    storage.files[LOG_PATHS[0]] = upsert("a", 11, "002", v="new")
+    logs = (replace(LOGS[0], committed_by="0021"), LOGS[1])
+    assert rows(task(logs=logs), storage, store) == [("a", "new"), ("c", "base c")]
+
+
+@pytest.mark.parametrize("on_damage", [OnDamage.WARN, OnDamage.IGNORE])
+def test_damaged_log_is_read_each_time(storage, store, on_damage):
+    lost = (LOGS[0], log_file(LOG_PATHS[1], "003", committed_size=10_000))
+    for _ in range(2):
+        assert rows(task(logs=lost, on_damage=on_damage), storage, store) == MERGED
+        assert read_files(storage)[1] == list(LOG_PATHS)
+
+
+def test_log_file_that_no_listing_has_is_never_kept(storage, store):
+    lost = log_file(LOG_PATHS[1], "003", is_listed=False, committed_by="003")
+    before = task(logs=(LOGS[0], lost), until="002")
+    for _ in range(2):
+        rows(before, storage, store)
+        assert read_files(storage)[1] == [LOG_PATHS[0]]
+
+
+def test_rows_of_several_records_are_merged_again_for_more_columns(storage, store):
+    def partial_update(columns):
+        planned = task(columns=columns)
+        rule = replace(
+            planned.shared.rule,
+            mode=RecordMergeMode.COMMIT_TIME_ORDERING,
+            partial_update_mode="IGNORE_DEFAULTS",
+        )
+        return replace(planned, shared=replace(planned.shared, rule=rule, merge_basis="other"))
+
+    assert rows(partial_update((KEY, "v")), storage, store) == MERGED
+    read_files(storage)
+    assert rows(partial_update((KEY,)), storage, store) == [("a",), ("c",)]
+    assert read_files(storage)[1] == []
+    assert rows(partial_update((KEY, "ts")), storage, store) == [("a", 11), ("c", 10)]
+    assert read_files(storage)[1] == list(LOG_PATHS)
+    assert rows(partial_update((KEY, "ts", "v")), storage, store) == [
+        ("a", 11, "log"),
+        ("c", 10, "base c"),
+    ]
+    assert read_files(storage)[1] == []
+
+
+def test_columns_of_two_merges_stand_side_by_side_whatever_the_batches(store):
+    keys = [f"{n:02}" for n in range(40)]
+    table = [{KEY: key, "ts": 10, "v": f"base {key}", "p": "sf"} for key in keys]
+    changed = b"".join(upsert(key, 11, "002", v=f"log {key}") for key in reversed(keys[::3]))
+    storage = RemoteFiles({BASE_PATH: base_content(table), LOG_PATHS[0]: changed})
+    logs = (log_file(LOG_PATHS[0], "002", size=len(changed), committed_size=len(changed)),)
+
+    def merged(columns, batch_rows):
+        planned = task(columns=columns, logs=logs, batch_rows=batch_rows)
+        rule = replace(planned.shared.rule, partial_update_mode="IGNORE_DEFAULTS")
+        shared = replace(planned.shared, rule=rule, merge_basis="other")
+        return rows(replace(planned, shared=shared), storage, store)
+
+    merged((KEY,), 7)
+    merged(("v",), 3)
+    read_files(storage)
+    kinds = ["log", "base", "base"]
+    assert merged((KEY, "v"), 100) == [(k, f"{kinds[n % 3]} {k}") for n, k in enumerate(keys)]
+    assert read_files(storage)[1] == []
+
+
+def test_file_with_other_rows_is_merged_anew(storage, store):
     assert rows(task(), storage, store) == MERGED
     more = [{KEY: key, "ts": 10, "v": f"base {key}", "p": "sf"} for key in "zabc"]
     storage.files[BASE_PATH] = base_content(more)
-    with pytest.raises(CorruptBaseFileError, match="other rows than when it was merged"):
-        rows(task(), storage, store)
+    for _ in range(2):
+        assert rows(task(), storage, store) == [*MERGED, ("z", "base z")]
+    assert read_files(storage)[1] == 2 * list(LOG_PATHS)  # at first, and anew once
+
+
+def test_local_files_that_cannot_be_read_have_no_outcome(tmp_path, monkeypatch):
+    for path, content in FILES.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    files, memory = ArrowStorage.parse(str(tmp_path)), OutcomesInMemory()
+    assert SliceOutcome.of(task(), files, memory) is not None
+    monkeypatch.setattr("os.access", lambda path, _mode: not path.endswith(LOG_PATHS[1]))
+    assert SliceOutcome.of(task(), files, memory) is None
+
+
+def outcome_of(count):
+    column = pa.array([0] * count, pa.uint8())
+    return MergeOutcome(np.zeros(8, np.bool_), None, pa.table({"a": column}), count, (), ())
 
 
 def test_least_recently_used_outcomes_go_first():
-    schema, dropped = pa.schema({"a": pa.uint8()}), np.zeros(8, np.bool_)
-    store = MergeOutcomes(100)
-
-    def keep(key, count):
-        column = pa.array([0] * count, pa.uint8())
-        store.keep(key, schema, dropped, [pa.table({"a": column})])
+    store = OutcomesInMemory(100)
 
     def known():
-        return [key for key in "abcd" if store.find(key, schema) is not None]
+        return [key for key in "abcd" if key in store._outcomes]
 
-    keep("a", 32)
-    keep("b", 32)
-    store.find("a", schema)
-    keep("c", 32)
+    store.keep("a", outcome_of(32))
+    store.keep("b", outcome_of(32))
+    store.find("a", None)
+    store.keep("c", outcome_of(32))
     assert known() == ["a", "c"]
-    keep("d", 101)
+    store.keep("c", outcome_of(33))
+    assert known() == ["a", "c"]
+    store.keep("d", outcome_of(101))
     assert known() == []
 
 
 def test_copy_in_another_process_begins_empty():
-    store, schema = MergeOutcomes(100), pa.schema({})
-    store.keep("a", schema, np.zeros(1, np.bool_), [])
-    assert store.find("a", schema) is not None
-    assert pickle.loads(pickle.dumps(store)).find("a", schema) is None
+    store = OutcomesInMemory(100)
+    store.keep("a", outcome_of(1))
+    assert store.find("a", None) is not None
+    assert pickle.loads(pickle.dumps(store)).find("a", None) is None
 
 
 CASES = [

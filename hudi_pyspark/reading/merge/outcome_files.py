@@ -1,0 +1,232 @@
+"""Outcomes of merges in files of a local folder, for all processes of one user.
+
+A file has a head of fixed length (magic bytes, checksum and length of what follows), a header in
+JSON, and the parts that the header lists with length and checksum: the masks and each column, as
+streams of Arrow. Each part is read by itself and compared with its checksum. The files are read and
+not mapped, since a page that the disk cannot deliver would end the process.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import struct
+import tempfile
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.reading.merge.outcome import MergeOutcome
+from hudi_pyspark.tasks import OUTCOME_FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from hudi_pyspark.columns.arrays import Mask
+    from hudi_pyspark.tasks import ReadSettings
+
+_ON_DISK = 4 << 30
+_HEAD = struct.Struct("<8sII")  # magic, checksum of the header, its length
+_MAGIC = b"hudi-py\n"
+_DROPPED, _KEPT = 0, 1  # places of the masks among the parts; columns follow
+_log = logging.getLogger(__name__)
+_warned: set[Path] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomesOnDisk:
+    """Outcomes in a folder that belongs to this user alone, the least recently used removed first.
+
+    Whatever is wrong with the folder or a file counts as an outcome that is not there, and is
+    logged once in a process.
+    """
+
+    is_shared: ClassVar[bool] = True
+
+    folder: Path
+    most_bytes: int = _ON_DISK
+
+    @classmethod
+    def of(cls, settings: ReadSettings, environment: Mapping[str, str]) -> OutcomesOnDisk:
+        """Return the outcomes of a process: see `cache_folder`."""
+        folder = cache_folder(settings.merge_cache_folder, environment)
+        return cls(folder, settings.merge_cache_bytes or _ON_DISK)
+
+    def find(self, key: str, names: Collection[str] | None) -> MergeOutcome | None:
+        path = self._path(key)
+        try:
+            self._check_owner()
+            with path.open("rb") as file:
+                found = _read(file, key, names)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, pa.ArrowException) as error:
+            _warn_once(self.folder, f"{path.name} is not used: {error}")
+            return None
+        with suppress(OSError):  # the folder may be read-only
+            os.utime(path)
+        return found
+
+    def keep(self, key: str, outcome: MergeOutcome) -> None:
+        parts = list(_parts(outcome))
+        header = json.dumps(
+            {
+                "key": key,
+                "count": outcome.count,
+                "seen": outcome.seen,
+                "counted": outcome.counted,
+                "is_whole": outcome.kept is not None,
+                "columns": outcome.records.schema.names,
+                "parts": [[len(part), zlib.crc32(part)] for part in parts],
+            }
+        ).encode()
+        head = _HEAD.pack(_MAGIC, zlib.crc32(header), len(header))
+        content = [head, header, *parts]
+        size = sum(map(len, content))
+        if size > self.most_bytes:
+            return
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._check_owner()
+            self._remove(self.most_bytes - size)
+            self._write(self._path(key), content)
+        except OSError as error:
+            _warn_once(self.folder, f"outcomes of merges are not kept: {error}")
+
+    def files(self) -> list[tuple[int, int, Path]]:
+        """List time of the last use (ns since the epoch), size in bytes and path of all files."""
+        found = []
+        with suppress(OSError):
+            self._check_owner()
+            for entry in os.scandir(self.folder):
+                with suppress(FileNotFoundError):  # another process has removed it
+                    state = entry.stat(follow_symlinks=False)
+                    found.append((state.st_mtime_ns, state.st_size, Path(entry.path)))
+        return found
+
+    def clear(self) -> None:
+        """Remove all files, also those of other versions of this package."""
+        self._remove(0)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{OUTCOME_FORMAT}-{key}"
+
+    def _check_owner(self) -> None:
+        """Raise PermissionError where the folder is another user's, or open to others."""
+        state = self.folder.lstat()
+        user = os.geteuid() if hasattr(os, "geteuid") else state.st_uid
+        if state.st_uid != user or (os.name == "posix" and state.st_mode & 0o077):
+            raise PermissionError(f"{self.folder} does not belong to this user alone (mode 0700)")
+
+    def _remove(self, most: int) -> None:
+        """Remove files, those used least recently first, until the others have that many bytes."""
+        files = sorted(self.files())
+        size = sum(length for _, length, _ in files)
+        for _, length, path in files:
+            if size <= most:
+                return
+            with suppress(FileNotFoundError):
+                path.unlink()
+            size -= length
+
+    def _write(self, path: Path, content: Sequence[bytes | pa.Buffer]) -> None:
+        """Write a file beside its place, with mode 0600, and rename it: none sees half of one."""
+        number, beside = tempfile.mkstemp(dir=self.folder)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.writelines(content)
+            Path(beside).replace(path)
+        except OSError:
+            Path(beside).unlink(missing_ok=True)
+            raise
+
+
+def cache_folder(named: str, environment: Mapping[str, str]) -> Path:
+    """Return the folder of this user's outcomes, in a named folder or the usual one.
+
+    The usual one is a local folder of Spark, which is gone with its application, or else that for
+    caches of this user.
+    """
+    local = environment.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
+    caches = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    user = os.geteuid() if hasattr(os, "geteuid") else ""
+    return Path(named or local or caches, f"hudi-py-merges-{user}")
+
+
+def _parts(outcome: MergeOutcome) -> Iterator[pa.Buffer]:
+    for mask in (outcome.dropped, outcome.kept):
+        yield _stream(pa.table({"": pa.array(mask if mask is not None else [], pa.bool_())}))
+    for name in outcome.records.schema.names:
+        yield _stream(outcome.records.select([name]))
+
+
+def _stream(table: pa.Table) -> pa.Buffer:
+    octets = pa.BufferOutputStream()
+    with pa.ipc.new_stream(octets, table.schema) as stream:
+        stream.write_table(table)
+    return octets.getvalue()
+
+
+def _read(file: IO[bytes], key: str, names: Collection[str] | None) -> MergeOutcome:
+    """Read an open file; ValueError, OSError or ArrowException if it is damaged."""
+    magic, checksum, length = _HEAD.unpack(_bytes(file, 0, _HEAD.size))
+    if magic != _MAGIC:
+        raise ValueError("it is no outcome of a merge")
+    header = json.loads(_checked(file, _HEAD.size, length, checksum))
+    if header["key"] != key:
+        raise ValueError("it has another name than it was written with")
+    begins = accumulate((size for size, _ in header["parts"]), initial=_HEAD.size + length)
+    parts = [(begin, *part) for begin, part in zip(begins, header["parts"], strict=False)]
+
+    def column(place: int) -> pa.Table:
+        return pa.ipc.open_stream(_checked(file, *parts[place])).read_all()
+
+    def mask(place: int) -> Mask:
+        return np.array(column(place).column(0), np.bool_)
+
+    chosen = [
+        column(place)
+        for place, name in enumerate(header["columns"], _KEPT + 1)
+        if names is None or name in names
+    ]
+    records = pa.Table.from_arrays(
+        [table.column(0) for table in chosen], schema=pa.schema(t.schema.field(0) for t in chosen)
+    )
+    return MergeOutcome(
+        dropped=mask(_DROPPED),
+        kept=mask(_KEPT) if header["is_whole"] else None,
+        records=records,
+        count=header["count"],
+        seen=tuple(header["seen"]),
+        counted=tuple(header["counted"]),
+    )
+
+
+def _checked(file: IO[bytes], begin: int, length: int, checksum: int) -> bytes:
+    octets = _bytes(file, begin, length)
+    if zlib.crc32(octets) != checksum:
+        raise ValueError("a checksum differs")
+    return octets
+
+
+def _bytes(file: IO[bytes], begin: int, length: int) -> bytes:
+    if begin + length > os.fstat(file.fileno()).st_size:  # a damaged length may be any number
+        raise ValueError("its end is missing")
+    file.seek(begin)
+    octets = file.read(length)
+    if len(octets) != length:
+        raise ValueError("its end is missing")
+    return octets
+
+
+def _warn_once(folder: Path, problem: str) -> None:
+    if folder not in _warned:
+        _warned.add(folder)
+        _log.warning("merge cache %s: %s", folder, problem)

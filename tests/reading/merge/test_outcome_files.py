@@ -1,0 +1,406 @@
+"""Outcomes in files: never a wrong one, never a failure, whatever happens to folder and files."""
+
+import io
+import logging
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.reading.merge import outcome_files
+from hudi_pyspark.reading.merge.outcome import MergeOutcome
+from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk, cache_folder
+from hudi_pyspark.reading.slice_reader import read
+from hudi_pyspark.storage import ArrowStorage
+from hudi_pyspark.table.merge_mode import MergeCache
+from hudi_pyspark.tasks import OUTCOME_FORMAT
+from tests.conftest import GOLDEN
+from tests.damage import unpack
+from tests.golden.case import load_case
+from tests.growing_table import table_at
+from tests.reading.log_records.log_files import KEY
+from tests.reading.merge.test_outcome import MERGED, RemoteFiles, read_files, rows
+from tests.reading.test_slice_reader import FILES, LOG_PATHS, task
+
+SECRET, OTHER = "a" * 64, "b" * 64
+
+
+def outcome_of(rows_kept=3, *, is_whole=True, text="v"):
+    return MergeOutcome(
+        dropped=np.array([True, False, False, True, False]),
+        kept=np.array([False, *([True] * rows_kept)]) if is_whole else None,
+        records=pa.table(
+            {"n": list(range(rows_kept)), "v": [f"{text}{n}" for n in range(rows_kept)]}
+        ),
+        count=rows_kept,
+        seen=("001", "002"),
+        counted=("001",),
+    )
+
+
+def same(found, expected):
+    assert np.array_equal(found.dropped, expected.dropped)
+    assert (found.kept is None) == (expected.kept is None)
+    assert found.kept is None or np.array_equal(found.kept, expected.kept)
+    assert found.records.equals(expected.records, check_metadata=True)
+    assert (found.count, found.seen) == (expected.count, expected.seen)
+    assert found.counted == expected.counted
+    return True
+
+
+@pytest.fixture(autouse=True)
+def _nothing_warned():
+    outcome_files._warned.clear()
+
+
+@pytest.fixture
+def store(tmp_path):
+    return OutcomesOnDisk(tmp_path / "kept")
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_outcome_comes_back_as_it_was(store, is_whole):
+    outcome = outcome_of(is_whole=is_whole)
+    store.keep(SECRET, outcome)
+    assert same(OutcomesOnDisk(store.folder).find(SECRET, None), outcome)
+    assert store.find(OTHER, None) is None
+
+
+def test_only_wanted_columns_are_read(store):
+    store.keep(SECRET, outcome_of())
+    assert store.find(SECRET, ["v"]).records.schema.names == ["v"]
+    none = store.find(SECRET, [])
+    assert (none.records.schema.names, none.count, none.row_count) == ([], 3, 6)
+
+
+def test_outcome_without_columns_or_records(store):
+    empty = MergeOutcome(np.zeros(0, np.bool_), np.zeros(0, np.bool_), pa.table({}), 0, (), ())
+    store.keep(SECRET, empty)
+    assert same(store.find(SECRET, None), empty)
+    empty = replace(empty, records=pa.schema({"t": pa.list_(pa.date32())}).empty_table())
+    store.keep(SECRET, empty)
+    assert same(store.find(SECRET, None), empty)
+
+
+def test_files_are_the_users_alone(store):
+    store.keep(SECRET, outcome_of())
+    (path,) = store.folder.iterdir()
+    assert store.folder.stat().st_mode & 0o777 == 0o700
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_folder_that_is_open_to_others_is_not_used(store, caplog):
+    store.keep(SECRET, outcome_of())
+    store.folder.chmod(0o755)
+    assert store.find(SECRET, None) is None
+    store.keep(OTHER, outcome_of())
+    assert len(list(store.folder.iterdir())) == 1
+    assert caplog.text.count("does not belong to this user alone") == 1  # one warning
+    assert store.files() == []
+
+
+def test_folder_of_another_user_is_not_used(store, monkeypatch):
+    store.keep(SECRET, outcome_of())
+    monkeypatch.setattr(os, "geteuid", lambda: 4321)
+    assert store.find(SECRET, None) is None
+
+
+def test_link_to_a_folder_is_not_used(store, tmp_path):
+    store.keep(SECRET, outcome_of())
+    (tmp_path / "link").symlink_to(store.folder)
+    assert OutcomesOnDisk(tmp_path / "link").find(SECRET, None) is None
+
+
+def test_any_byte_that_changes_and_any_length_that_is_cut(store, caplog):
+    outcome = outcome_of(2)
+    store.keep(SECRET, outcome)
+    (path,) = store.folder.iterdir()
+    content = path.read_bytes()
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        found = store.find(SECRET, None)
+        assert found is None, f"byte {place} of {len(content)}"
+    for length in range(len(content)):
+        path.write_bytes(content[:length])
+        assert store.find(SECRET, None) is None, length
+    path.write_bytes(content)
+    assert same(store.find(SECRET, None), outcome)
+    assert len(caplog.records) == 1
+
+
+def test_file_under_the_name_of_another_is_not_used(store):
+    store.keep(SECRET, outcome_of())
+    (path,) = store.folder.iterdir()
+    path.rename(path.with_name(path.name.replace(SECRET, OTHER)))
+    assert store.find(OTHER, None) is None
+
+
+def test_versions_of_the_format_stand_side_by_side(store, monkeypatch):
+    store.keep(SECRET, outcome_of(text="old"))
+    monkeypatch.setattr(outcome_files, "OUTCOME_FORMAT", OUTCOME_FORMAT + 1)
+    assert store.find(SECRET, None) is None
+    store.keep(SECRET, outcome_of(text="new"))
+    assert same(store.find(SECRET, None), outcome_of(text="new"))
+    monkeypatch.undo()
+    assert same(store.find(SECRET, None), outcome_of(text="old"))
+    store.clear()
+    assert list(store.folder.iterdir()) == []
+
+
+def test_least_recently_used_files_go_first(store):
+    keys = [letter * 64 for letter in "abcd"]
+    for age, key in zip((40, 30, 20), keys, strict=False):
+        store.keep(key, outcome_of())
+        os.utime(store._path(key), (time.time() - age,) * 2)
+    (size,) = {length for _, length, _ in store.files()}
+    store.find(keys[0], None)
+    small = OutcomesOnDisk(store.folder, 3 * size)
+    small.keep(keys[3], outcome_of())
+    assert [small.find(key, None) is not None for key in keys] == [True, False, True, True]
+    OutcomesOnDisk(store.folder, size - 1).keep(keys[3], outcome_of(2000))  # larger than all
+    assert len(store.files()) == 3
+
+
+def test_clock_that_jumps_changes_only_the_order(store):
+    for key, when in ((SECRET, time.time() + 10**8), (OTHER, 0)):
+        store.keep(key, outcome_of())
+        os.utime(store._path(key), (when, when))
+    assert same(store.find(SECRET, None), outcome_of())
+    (size, _) = sorted(length for _, length, _ in store.files())
+    OutcomesOnDisk(store.folder, size).keep("c" * 64, outcome_of())
+    assert [path.name[2:3] for _, _, path in store.files()] == ["c"]
+
+
+def test_what_a_killed_writer_left_goes_like_the_rest(store):
+    store.keep(SECRET, outcome_of())
+    left = store.folder / "tmpabcdef"
+    left.write_bytes(bytes(5000))
+    os.utime(left, (1, 1))
+    OutcomesOnDisk(store.folder, 5000).keep(OTHER, outcome_of())
+    assert not left.exists()
+    assert store.find(OTHER, None) is not None
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+def test_read_only_folder(store, caplog):  # pragma: no cover  (as root)
+    store.keep(SECRET, outcome_of())
+    store.folder.chmod(0o500)
+    assert same(store.find(SECRET, None), outcome_of())
+    store.keep(OTHER, outcome_of())
+    assert "are not kept" in caplog.text
+
+
+def test_folder_that_cannot_be_made(tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    store = OutcomesOnDisk(tmp_path / "file" / "kept")
+    store.keep(SECRET, outcome_of())
+    assert store.find(SECRET, None) is None
+    assert len(caplog.records) == 1
+
+
+def test_full_disk_at_every_byte(store):
+    """A process may write files up to a size only: at each, there is all of an outcome or none."""
+    outcome = outcome_of(2)
+    store.keep(SECRET, outcome)
+    (size,) = {length for _, length, _ in store.files()}
+    store.clear()
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        for most in range(0, size, 7):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+            store.keep(SECRET, outcome)
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            assert store.find(SECRET, None) is None
+            assert store.files() == []
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    store.keep(SECRET, outcome)
+    assert same(store.find(SECRET, None), outcome)
+
+
+_WRITER = """
+import sys
+sys.path.insert(0, {root!r})
+from tests.reading.merge.test_outcome_files import OutcomesOnDisk, SECRET, outcome_of
+from pathlib import Path
+store = OutcomesOnDisk(Path({folder!r}), 1 << 20)
+print("ready", flush=True)
+for number in range(10**9):
+    store.keep(SECRET, outcome_of(1 + number % 500, text="x" * (number % 50)))
+"""
+
+
+def test_killed_writers_leave_all_of_an_outcome_or_none(store):
+    root, random = str(Path(__file__).parents[3]), Random(1)
+    code = _WRITER.format(root=root, folder=str(store.folder))
+    for _ in range(4):
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        for _ in range(50):
+            found = store.find(SECRET, None)
+            assert found is None or found.count == found.records.num_rows
+        time.sleep(random.random() / 50)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        found = store.find(SECRET, None)
+        assert found is not None
+        assert found.records["n"].to_pylist() == list(range(found.count))
+    assert outcome_files._warned == set()
+
+
+def on_disk(folder, **options):
+    return task(merge_cache=MergeCache.DISK, merge_cache_folder=str(folder), **options)
+
+
+def test_merge_of_another_process_is_used(tmp_path):
+    storage = RemoteFiles(FILES)
+    assert rows(on_disk(tmp_path), storage, None) == MERGED
+    read_files(storage)
+    assert rows(on_disk(tmp_path), storage, None) == MERGED
+    assert read_files(storage) == (1, [])
+    tables = list(read(on_disk(tmp_path, columns=()), storage))
+    assert sum(table.num_rows for table in tables) == 2
+    assert read_files(storage) == (0, [])
+    assert rows(on_disk(tmp_path, columns=(KEY, "ts")), storage, None) == [("a", 11), ("c", 10)]
+    assert read_files(storage) == (1, list(LOG_PATHS))
+
+
+@pytest.mark.parametrize("identity", ["other", ""])
+def test_reader_with_other_credentials_merges_anew(tmp_path, identity):
+    storage = RemoteFiles(FILES)
+    rows(on_disk(tmp_path), storage, None)
+    read_files(storage)
+    storage.identity = identity
+    assert rows(on_disk(tmp_path), storage, None) == MERGED
+    assert read_files(storage)[1] == list(LOG_PATHS)
+    files = len(OutcomesOnDisk(cache_folder(str(tmp_path), {})).files())
+    assert files == (2 if identity else 1)  # without an identity nothing is written
+
+
+def test_identity_names_all_that_reads_files(monkeypatch):
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+
+    def identity(**options):
+        given = {"region": "eu-west-1", **options}
+        return ArrowStorage.parse("s3://lake/t", given).identity
+
+    keys = {"access_key": "a", "secret_key": "b"}
+    known = {identity(), identity(**keys), identity(**{**keys, "secret_key": "c"})}
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "other")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
+    known.add(identity())
+    assert len(known) == 4
+    assert identity(**keys) == identity(**keys)
+    given = ArrowStorage.on(pafs.SubTreeFileSystem("/", pafs.LocalFileSystem()), "t")
+    assert given.identity == ""
+    provided = {"credentials_provider": "json:loads"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hudi_pyspark.storage.connection.Connection.current", lambda _self: None)
+        assert identity(**provided) == ""
+
+
+def test_folders():
+    user = os.geteuid()
+    local = {"SPARK_LOCAL_DIRS": "/local/1,/local/2", "XDG_CACHE_HOME": "/home/caches"}
+    assert cache_folder("", local) == Path(f"/local/1/hudi-py-merges-{user}")
+    assert cache_folder("/mine", local) == Path(f"/mine/hudi-py-merges-{user}")
+    del local["SPARK_LOCAL_DIRS"]
+    assert cache_folder("", local) == Path(f"/home/caches/hudi-py-merges-{user}")
+    assert cache_folder("", {}) == Path.home() / f".cache/hudi-py-merges-{user}"
+
+
+def test_damage_in_a_folder_changes_no_answer(tmp_path, caplog):
+    path = str(load_case(GOLDEN / "v8_mor_savepoint_restore").extract(tmp_path / "table"))
+    options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path)}
+    table = HudiTable(path)
+    expected = sorted(map(repr, table.scan(merge_cache="off").to_arrow().to_pylist()))
+    folder, random = cache_folder(str(tmp_path), {}), Random(7)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(20):
+            found = table.scan(**options).to_arrow().to_pylist()
+            assert sorted(map(repr, found)) == expected
+            for file in folder.iterdir():
+                content = bytearray(file.read_bytes())
+                content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+                file.write_bytes(content[: random.choice([len(content), len(content) // 2])])
+    assert len(caplog.records) == 1
+
+
+def both(path, folder, *, hits):
+    """The rows with and without the files, for a table at a path; counts what was found there."""
+    options: dict[str, Any] = {"merge_cache": "disk", "merge_cache_folder": str(folder)}
+    table = HudiTable(str(path))
+    warm = [table.scan(**options), table.scan(table.schema.names[-2:], **options)]
+    cold = [table.scan(merge_cache="off"), table.scan(table.schema.names[-2:], merge_cache="off")]
+    for one, other in zip(warm, cold, strict=True):
+        hits.append(" 0 of " not in one.explain() and "merged before" in one.explain())
+        found, expected = one.to_arrow().to_pylist(), other.to_arrow().to_pylist()
+        assert sorted(map(repr, found)) == sorted(map(repr, expected))
+        assert one.count() == len(expected)
+
+
+@pytest.mark.parametrize(
+    "case", ["v6_mor_failed_rolled_back", "v8_mor_nbcc", "v9_mor_compaction_inline"]
+)
+def test_table_that_is_deleted_and_written_again_commit_by_commit(case, tmp_path):
+    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first")).view.commits]
+    hits: list[bool] = []
+    for turn in range(2):  # the second time every file has a name that was there before
+        for number, instant in enumerate(instants):
+            folder = tmp_path / f"{turn}.{number}"
+            growing = table_at(case, instant, folder)
+            place = tmp_path / "table"
+            shutil.rmtree(place, ignore_errors=True)
+            growing.path.rename(place)
+            both(place, tmp_path / "kept", hits=hits)
+    assert any(hits)
+
+
+def test_later_commit_leaves_other_slices_known(tmp_path):
+    case = "v6_mor_part_basic"
+    instants = [c.requested_time for c in HudiTable(unpack(case, tmp_path / "first")).view.commits]
+    growing = table_at(case, instants[0], tmp_path)
+    hits: list[bool] = []
+    for instant in instants[1:]:
+        growing.grow(instant)
+        both(growing.path, tmp_path / "kept", hits=hits)
+        both(growing.path, tmp_path / "kept", hits=hits)
+    assert hits[-1]
+
+
+def test_file_that_is_restored_in_place_with_its_times_is_merged_anew(tmp_path):
+    path = unpack("v6_mor_part_basic", tmp_path)
+    hits: list[bool] = []
+    both(path, tmp_path / "kept", hits=hits)
+    bases = HudiTable(path).inspect.file_slices()["base_file"].drop_null().to_pylist()
+    for base in bases:
+        file = Path(path, base)
+        stored, times = pq.read_table(file), file.stat()
+        turned = io.BytesIO()
+        pq.write_table(stored.take(pa.array(range(stored.num_rows - 1, -1, -1))), turned)
+        content = turned.getvalue()
+        with file.open("r+b") as same:
+            same.truncate(0)
+            same.write(content)
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert file.stat().st_ino == times.st_ino
+    both(path, tmp_path / "kept", hits=hits)

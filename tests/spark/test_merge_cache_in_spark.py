@@ -1,0 +1,88 @@
+"""Workers of Spark keep what merges decided in Spark's local folders."""
+
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as f
+
+from hudi_pyspark import HudiTable
+from tests.damage import unpack
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def table(tmp_path):
+    return str(unpack("v9_mor_clustering", tmp_path))
+
+
+@pytest.fixture
+def folder(spark):
+    """The folder in Spark's local folder, empty at first."""
+    local = spark.sparkContext.parallelize([0], 1).map(lambda _: os.environ["SPARK_LOCAL_DIRS"])
+    folder = Path(local.first().partition(",")[0], f"hudi-py-merges-{os.geteuid()}")
+    for path in folder.glob("*"):
+        path.unlink()
+    return folder
+
+
+def kept(folder):
+    return {path.name: path.stat().st_size for path in folder.glob("*")}
+
+
+def merged_slices(table):
+    return sum(
+        count > 0 for count in HudiTable(table).inspect.file_slices()["log_count"].to_pylist()
+    )
+
+
+def rows(frame):
+    return sorted(map(str, frame.collect()))
+
+
+def expected(table, columns):
+    return HudiTable(table).scan(columns, merge_cache="off").to_arrow().num_rows
+
+
+def test_merges_are_kept_and_used(ruled, table, folder):
+    frame = ruled.read.format("hudi-py").load(table)
+    whole = rows(ruled.read.format("hudi-py").option("merge_cache", "off").load(table))
+    assert kept(folder) == {}
+    count = frame.agg(f.count("*")).first()[0]
+    assert count == expected(table, [])
+    first = kept(folder)
+    assert len(first) == merged_slices(table)
+    assert rows(frame) == whole  # more columns of the same records
+    more = kept(folder)
+    assert more.keys() == first.keys()
+    assert all(more[name] > first[name] for name in first)
+    assert rows(frame) == whole
+    assert frame.count() == count
+    assert kept(folder) == more
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_another_folder(ruled, table, folder, tmp_path):
+    options = {"merge_cache": "disk", "merge_cache_folder": str(tmp_path / "mine")}
+    ruled.read.format("hudi-py").options(**options).load(table).collect()
+    assert kept(folder) == {}
+    assert len(list((tmp_path / "mine").glob("*/*"))) == merged_slices(table)
+
+
+@pytest.mark.parametrize("value", ["off", "memory"])
+def test_option_says_otherwise(ruled, table, folder, value):
+    ruled.read.format("hudi-py").option("merge_cache", value).load(table).collect()
+    assert kept(folder) == {}
+
+
+def test_encrypted_disks_keep_nothing_by_default(ruled, table, folder):
+    conf = ruled._jsparkSession.sessionState().conf()  # Spark lets no session change it
+    conf.setConfString("spark.io.encryption.enabled", "true")
+    ruled.read.format("hudi-py").load(table).collect()
+    assert kept(folder) == {}
+
+
+def test_session_that_is_not_registered_keeps_nothing_by_default(spark, table, folder):
+    spark.read.format("hudi-py").load(table).collect()
+    assert kept(folder) == {}
