@@ -1,6 +1,8 @@
 """Damages small golden tables in every way, reads each, and counts what comes of it.
 
 ``python -m verification.damaged_tables --step 50`` damages every fiftieth byte and length; 1: all.
+``--metadata`` damages the metadata table alone: cut at each border of a block too, parts of it as
+they were at an earlier commit, files and file groups lost whose commits are archived.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
 import zipfile
 from collections import Counter
@@ -31,7 +34,7 @@ from tests.conftest import GOLDEN
 from tests.memory_storage import MemoryStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hudi_pyspark.storage import FileInfo
 
@@ -66,16 +69,30 @@ SAME, NAMED, STORAGE, OTHER, BARE, ENDED = OUTCOMES = (
     "the same rows", "a named error", "the storage's error", "other rows", "a bare error",
     "the process ended",
 )  # fmt: skip
+METADATA_TABLES = (
+    "v6_mor_mdt_indexes",
+    "x_v8_mor_ix_secondary",
+    "x_v8_cow_ix_stats_base",
+    "v9_mor_mdt_indexes",
+    "x_v9_cow_ix_stats_base",
+    "x_v9_mor_pv_stays_record",
+    "v10_mor_mdt_indexes",
+)
 _AT_ONCE = 2000  # damages that a child process reads
+_METADATA = ".hoodie/metadata/"
+# Where blocks of log files and of HFiles begin, and the trailer of the latter.
+_BORDER = re.compile(rb"#HUDI#|DATABLK\*|METABLKc|IDXROOT2|IDXLEAF2|BLMFBLK2|FILEINF2|TRABLK\"\$")
+_INSTANT = re.compile(r"^([0-9]{14,})")  # of a file of a timeline
+_GROUP = re.compile(r"^(.*/)\.?([a-z][^/]*-[0-9]{4}-0)_")  # folder and file group
 
 
 @dataclass(frozen=True)
 class Damage:
     """One damage of one table."""
 
-    kind: str  # flip, cut, remove, empty or fail
-    path: str  # of the file; "" for a storage call that fails
-    place: int  # the byte, the length, or the ordinal of the call
+    kind: str  # flip, cut, remove, empty or fail; of a metadata table also older, back or lose
+    path: str  # of the file, folder or file group; "" for a storage call that fails
+    place: int  # the byte, the length, or the ordinal of the call or of the commit
 
     def of(self, files: dict[str, bytes]) -> MemoryStorage:
         """Return the damaged table."""
@@ -90,7 +107,81 @@ class Damage:
                 return MemoryStorage({p: c for p, c in files.items() if p != self.path})
             case "fail":
                 return FailingStorage(files, self.place, count(1))
+            case "older":
+                content = files[_earlier_files(files)[self.path]]
+            case "back":
+                return MemoryStorage(_at_commit(files, self.path, self.place))
+            case "lose":
+                kept = _without_commits(files, self.place)
+                lost = {p for p in kept if self.path in (p, _group_of(p))}
+                return MemoryStorage({p: c for p, c in kept.items() if p not in lost})
         return MemoryStorage({**files, self.path: content})
+
+
+def _group_of(path: str) -> str:
+    """Folder and file group of a file of the metadata table; "" for other files."""
+    match = _GROUP.search(path) if path.startswith(_METADATA) else None
+    return f"{match[1]}{match[2]}" if match else ""
+
+
+def _commits(files: Mapping[str, bytes]) -> list[str]:
+    """Requested times of the completed commits of the metadata table, in order."""
+    names = [_timeline_name(path) for path in files]
+    states = (".requested", ".inflight")
+    found = {_INSTANT.search(name) for name in names if not name.endswith(states)}
+    return sorted(match[1] for match in found if match)
+
+
+def _timeline_name(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    is_timeline = folder in (f"{_METADATA}.hoodie", f"{_METADATA}.hoodie/timeline")
+    return name if is_timeline else ""
+
+
+def _without_commits(files: dict[str, bytes], kept: int) -> dict[str, bytes]:
+    """Remove all but the newest commits of the metadata table, as archiving does."""
+    newest = _commits(files)[-kept:]
+    times = {path: _INSTANT.search(_timeline_name(path)) for path in files}
+    return {p: c for p, c in files.items() if not (time := times[p]) or time[1] in newest}
+
+
+def _at_commit(files: dict[str, bytes], folder: str, commit: int) -> dict[str, bytes]:
+    """Put a folder of the metadata table back to what it was after one of its commits.
+
+    A file is as old as the first commit that names it, or as the file group.
+    """
+    commits = _commits(files)
+    bodies = {
+        name[1]: content
+        for path, content in files.items()
+        if (name := _INSTANT.search(_timeline_name(path)))
+        and not path.endswith((".requested", ".inflight"))
+    }
+
+    def written(path: str) -> str:
+        if time := _INSTANT.search(_timeline_name(path)):
+            return time[1]
+        name = path.rpartition("/")[2].encode()
+        return next((time for time in commits if name in bodies[time]), "")
+
+    return {
+        path: content
+        for path, content in files.items()
+        if not path.startswith(folder) or written(path) <= commits[commit]
+    }
+
+
+def _earlier_files(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Map files of the metadata table to the one before in their group, of the same kind."""
+    found: dict[str, str] = {}
+    last: dict[tuple[str, bool], str] = {}
+    for path in sorted(files):
+        if group := _group_of(path):
+            kind = (group, ".log." in path)
+            if kind in last:
+                found[path] = last[kind]
+            last[kind] = path
+    return found
 
 
 class StorageGone(ConnectionResetError):
@@ -141,7 +232,7 @@ class Outcomes:
     def report(self) -> str:
         """A table of outcomes, and what the errors and the other rows were."""
         lines = ["| Damage | " + " | ".join(OUTCOMES) + " |", "|---" * (len(OUTCOMES) + 1) + "|"]
-        for kind in ("flip", "cut", "empty", "remove", "fail"):
+        for kind in ("flip", "cut", "empty", "remove", "fail", "older", "back", "lose"):
             cells = [f"{self.counts[kind, head]:,}" for head in OUTCOMES]
             lines.append(f"| {kind} | " + " | ".join(cells) + " |")
         lines.append(f"\n{sum(self.counts.values()):,} damages")
@@ -184,6 +275,24 @@ def damages_of(case: str, step: int) -> Iterator[Damage]:
     yield from (Damage("fail", "", call) for call in range(1, next(calls)))
 
 
+def metadata_damages_of(case: str, step: int) -> Iterator[Damage]:
+    """Yield the damages of a metadata table: like `damages_of`, and those that only it has."""
+    files = files_of(case)
+    inside = {path: content for path, content in files.items() if path.startswith(_METADATA)}
+    for damage in damages_of(case, step):
+        if damage.path in inside:
+            yield damage
+    for path, content in sorted(inside.items()):
+        borders = {match.start() for match in _BORDER.finditer(content)} - {0}
+        yield from (Damage("cut", path, border) for border in sorted(borders))
+    yield from (Damage("older", path, 0) for path in _earlier_files(files))
+    folders = {"/".join(path.split("/")[:3]) + "/" for path in inside if path.count("/") > 2}
+    for folder in (_METADATA, *sorted(folders)):
+        yield from (Damage("back", folder, number) for number in range(len(_commits(files)) - 1))
+    lost = {path for path in inside if _group_of(path)} | {_group_of(path) for path in inside}
+    yield from (Damage("lose", path, kept) for path in sorted(lost - {""}) for kept in (1, 2))
+
+
 def read(storage: MemoryStorage, filters: Sequence[str] = ("",)) -> pa.Table:
     """The rows of snapshot queries, by the metadata table if there is one; in no special order."""
     view = open_table(storage)
@@ -204,7 +313,9 @@ def filters_of(case: str) -> tuple[str, ...]:
     if not indexes:
         return ("",)
     keys = sorted(read(files).column("_hoodie_record_key").to_pylist())
-    return ("", *(f"_hoodie_record_key = '{key}'" for key in (keys[0], keys[-1])))
+    several = ", ".join(f"'{key}'" for key in (keys[0], "nobody", *keys[1::2]))
+    alone = (f"_hoodie_record_key = '{key}'" for key in (keys[0], keys[-1]))
+    return ("", *alone, f"_hoodie_record_key IN ({several})")
 
 
 def _sorted_rows(table: pa.Table) -> list[str]:
@@ -247,7 +358,11 @@ def _outcomes_of(case: str, damages: Sequence[Damage]) -> list[tuple[str, str]]:
     return [outcome_of(case, damage) for damage in damages]
 
 
-def run(cases: Sequence[str], step: int) -> Outcomes:
+def run(
+    cases: Sequence[str],
+    step: int,
+    damages_of: Callable[[str, int], Iterator[Damage]] = damages_of,
+) -> Outcomes:
     """Damage tables, and read them in child processes, which may end: one for each processor."""
     outcomes = Outcomes()
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -275,9 +390,12 @@ def main() -> int:
     """Print the outcomes; the status is 1 if there is a bare error or the process ended."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=int, default=50, help="bytes from one damage to the next")
-    parser.add_argument("tables", nargs="*", default=TABLES, help="names of golden tables")
+    parser.add_argument("--metadata", action="store_true", help="only the metadata tables")
+    parser.add_argument("tables", nargs="*", help="names of golden tables")
     arguments = parser.parse_args()
-    outcomes = run(arguments.tables, arguments.step)
+    is_metadata = arguments.metadata
+    tables = arguments.tables or (METADATA_TABLES if is_metadata else TABLES)
+    outcomes = run(tables, arguments.step, metadata_damages_of if is_metadata else damages_of)
     sys.stdout.write(f"{outcomes.report()}\n")
     return int(any(outcome in (BARE, ENDED) for _, outcome in outcomes.counts))
 
