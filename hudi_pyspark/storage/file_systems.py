@@ -38,6 +38,9 @@ class OpenFile(Protocol):
     def size(self) -> int:
         """Return the bytes of the file."""
 
+    def metadata(self) -> Mapping[str, object]:
+        """Return what the store said when the file was opened, such as its ETag."""
+
     def read_at(self, nbytes: int, offset: int) -> bytes:
         """Read up to `size` bytes at `offset`; fewer only at the end."""
 
@@ -163,6 +166,10 @@ class S3File(OpenFile):
         size: int = self._file.size()
         return size
 
+    def metadata(self) -> Mapping[str, object]:
+        known: Mapping[str, object] = self._file.metadata()
+        return known
+
     def read_at(self, nbytes: int, offset: int) -> bytes:
         """Read bytes of the file; ConnectionError where the answer is shorter."""
         nbytes = min(nbytes, self.size() - offset)
@@ -226,8 +233,9 @@ class FsspecFileSystem(FileSystem):
 
     def open(self, path: str) -> OpenFile:
         self._fsspec.invalidate_cache()
-        size = int(self._fsspec.info(path)["size"])
-        return FileOfRanges(partial(self._read_range, path), size)
+        info = self._fsspec.info(path)
+        known = {"ETag": info.get("ETag", info.get("etag", _modified_ms(info)))}
+        return FileOfRanges(partial(self._read_range, path), int(info["size"]), known)
 
     def _read_range(self, path: str, begin: int, end: int) -> bytes:
         content: bytes = self._fsspec.cat_file(path, start=begin, end=end)
@@ -237,12 +245,21 @@ class FsspecFileSystem(FileSystem):
 class FileOfRanges(OpenFile):
     """A file that makes a separate request per range, so that threads share nothing."""
 
-    def __init__(self, read_range: Callable[[int, int], bytes], size: int) -> None:
+    def __init__(
+        self,
+        read_range: Callable[[int, int], bytes],
+        size: int,
+        known: Mapping[str, object] | None = None,
+    ) -> None:
         self._read_range = read_range
         self._size = size
+        self._known = known or {}
 
     def size(self) -> int:
         return self._size
+
+    def metadata(self) -> Mapping[str, object]:
+        return self._known
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
         end = min(offset + nbytes, self._size)

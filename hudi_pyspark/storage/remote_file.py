@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Final, TypeAlias
 
-from hudi_pyspark.errors import HudiError
+from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.storage.file_systems import FileSystem, OpenFile
 from hudi_pyspark.storage.protocol import Storage
 
@@ -37,6 +37,7 @@ class RemoteFile(io.RawIOBase):
         self._lock = Lock()  # for the open file; the ranges are read in parallel
         self._path = path
         self._size = opened.size()
+        self._version = _version_of(opened)
         self._position = 0
         self._end: tuple[int, bytes] = (self._size, b"")
         self._ranges: list[tuple[int, bytes]] = []  # begins, and what was fetched from there
@@ -98,6 +99,10 @@ class RemoteFile(io.RawIOBase):
         file = self._open_on(filesystem)
         try:
             content = file.read_at(end - begin, begin)
+        except FileNotFoundError:
+            self._forget(file)
+            self._open_on(filesystem)  # GCS knows no other version than the one that was opened
+            raise
         except Exception:
             self._forget(file)
             raise
@@ -109,13 +114,22 @@ class RemoteFile(io.RawIOBase):
     def _open_on(self, filesystem: FileSystem) -> OpenFile:
         with self._lock:
             if self._opened is None or self._opened[0] is not filesystem:
-                self._opened = (filesystem, filesystem.open(self._path))
+                opened = filesystem.open(self._path)
+                if _version_of(opened) != self._version:
+                    raise CorruptTableError(f"{self._path} was replaced while it was read")
+                self._opened = (filesystem, opened)
             return self._opened[1]
 
     def _forget(self, file: OpenFile) -> None:
         with self._lock:
             if self._opened is not None and self._opened[1] is file:
                 self._opened = None
+
+
+def _version_of(file: OpenFile) -> tuple[object, ...]:
+    """Return what differs once the file has another content, as far as the store says it."""
+    known = file.metadata()
+    return file.size(), known.get("ETag"), known.get("generation")
 
 
 @contextmanager

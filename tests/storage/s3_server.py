@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from email.utils import formatdate
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -95,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
         content = file.read_bytes()
         asked = self.headers.get("Range", "")
         if not asked:
-            self._answer(200, content)
+            self._answer(200, content, tag=sha256(content).hexdigest())
             return
         first, last = asked.removeprefix("bytes=").split("-")
         part = content[int(first) : int(last) + 1]
@@ -108,6 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         kind: str = "binary/octet-stream",
         *,
         content_range: str = "",
+        tag: str = "",
     ) -> None:
         signed = self.headers.get("Authorization", "").partition("Credential=")[2].split("/")
         known = f"{signed[0]} {signed[2]}" if len(signed) > 2 else "anonymous"
@@ -116,6 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Last-Modified", formatdate(0, usegmt=True))
+        if tag:
+            self.send_header("ETag", f'"{tag}"')
         if content_range:
             self.send_header("Content-Range", content_range)
         self.end_headers()
