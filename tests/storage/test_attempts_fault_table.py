@@ -7,6 +7,7 @@ import pytest
 from hudi_pyspark import HudiTable, MissingFileError, StorageAccessError, StorageError
 from hudi_pyspark.errors import CorruptTableError, TableNotFoundError
 from hudi_pyspark.reading.read_task import read_task
+from tests.cli.command import in_process
 from tests.storage.faulty_proxy import NONE, FaultyProxy, fail_between
 from tests.storage.s3_server import serve
 
@@ -123,3 +124,42 @@ def test_fault_of_one_request_gives_the_rows(s3, clock, step, fault):
 
 
 LISTED = {"503", "429", "500", "reset", "empty", "html"}
+
+
+def is_of(step, request):
+    """Whether a request, of a table without its metadata table, belongs to a step."""
+    if step == "scan":
+        return "/.hoodie/" not in request.path and request.kind == "GET"
+    if step == "plan":
+        return request.kind == "LIST" and ".hoodie" not in request.path
+    return ".hoodie/" in request.path
+
+
+@pytest.mark.parametrize("row", FOREVER, ids=lambda row: "-".join(row[:2]))
+def test_command_line_names_the_fault_in_one_line(s3, clock, row, monkeypatch):
+    fault, step, _, text, requests, seconds = row
+
+    failed: Counter[tuple[str, str]] = Counter()
+
+    def choose(request):
+        is_failing = request.kind != "HEAD" or fault.isdigit() or fault == "reset"
+        if not is_failing or not is_of(step, request):
+            return NONE
+        failed[request.kind, request.path] += 1
+        return fault
+
+    with fail_between(s3.endpoint, lambda *_: NONE) as proxy:
+        steps = Steps(proxy)
+        steps.fail(choose)
+        for name, value in steps.options.items():
+            monkeypatch.setenv(f"HOODIE_ENV_{name}", value)
+        ended = in_process("count", f"s3://lake/{MOR}", "--option", "use_metadata_table=false")
+    assert ended.code in (1, 2, 3, 4, 5), ended
+    if (fault, step) == ("404", "open"):  # the folder is listed, without what is in .hoodie
+        text, requests = "is not a Hudi table", (1, 16)
+    assert text in ended.err
+    assert "Traceback" not in ended.err
+    assert SECRET not in ended.out + ended.err
+    # Threads read the slices, and curl repeats a GET after a reset.
+    assert requests[0] <= max(failed.values()) <= 2 * requests[1], failed
+    assert seconds[0] <= clock.now <= seconds[1]
