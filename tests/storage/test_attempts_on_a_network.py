@@ -182,6 +182,9 @@ class Ranges:
     def size(self):
         return len(self.content)
 
+    def metadata(self):
+        return {}
+
     def read_at(self, nbytes, offset):
         self.requests.append((offset, offset + nbytes))
         return self.content[offset : offset + nbytes]
