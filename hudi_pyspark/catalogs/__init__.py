@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from hudi_pyspark.catalogs import rest
 from hudi_pyspark.catalogs.catalog_table import CatalogTable, Settings
 from hudi_pyspark.catalogs.glue import find_in_glue, list_in_glue
 from hudi_pyspark.catalogs.hive import find_in_hive, list_in_hive
-from hudi_pyspark.catalogs.rest import (
-    find_in_polaris,
-    find_in_unity,
-    list_in_polaris,
-    list_in_unity,
-)
 from hudi_pyspark.errors import InvalidOptionError
 
 __all__ = ["CATALOGS", "find_table", "list_tables"]
@@ -22,8 +17,8 @@ CATALOGS: Mapping[
 ] = {
     "hive": (find_in_hive, list_in_hive),
     "glue": (find_in_glue, list_in_glue),
-    "unity": (find_in_unity, list_in_unity),
-    "polaris": (find_in_polaris, list_in_polaris),
+    "unity": (rest.find_in_unity, rest.list_in_unity),
+    "polaris": (rest.find_in_polaris, rest.list_in_polaris),
 }
 _SETTINGS = ("type", "uri", "token", "credential", "region")
 

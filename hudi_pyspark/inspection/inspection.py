@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from hudi_pyspark.inspection import services
 from hudi_pyspark.inspection.columns import column_statistics
 from hudi_pyspark.inspection.commits import (
     commit_files,
@@ -18,14 +19,6 @@ from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
 from hudi_pyspark.inspection.ranges import commit_range
 from hudi_pyspark.inspection.registry import inspection_table
-from hudi_pyspark.inspection.services import (
-    cleans,
-    clustering,
-    compactions,
-    history,
-    rollbacks,
-    savepoints,
-)
 from hudi_pyspark.inspection.statistics import (
     SMALL_FILE_BYTES,
     partitions,
@@ -151,7 +144,7 @@ class Inspection:
         """
         return partitions(self.view)
 
-    @inspection_table(history.schema)
+    @inspection_table(services.history.schema)
     def history(self, file_id: str) -> pa.Table:
         """Return the instants that touched a file group, oldest first, archived ones included.
 
@@ -167,7 +160,7 @@ class Inspection:
         Raises:
             InvalidOptionError: no instant names the file group.
         """
-        return history(self.view, file_id)
+        return services.history(self.view, file_id)
 
     @inspection_table(log_blocks.schema)
     def log_blocks(self, path: str | None = None) -> pa.Table:
@@ -214,7 +207,7 @@ class Inspection:
         """
         return log_records(self.view, path, merge=merge)
 
-    @inspection_table(compactions.schema)
+    @inspection_table(services.compactions.schema)
     def compactions(self) -> pa.Table:
         """Return the compactions and log compactions of the active timeline, oldest first.
 
@@ -223,9 +216,9 @@ class Inspection:
             partition_paths, slices, log_files (of the plan; null if it is missing);
             written_files, written_bytes, records (null while pending).
         """
-        return compactions(self.view)
+        return services.compactions(self.view)
 
-    @inspection_table(clustering.schema)
+    @inspection_table(services.clustering.schema)
     def clustering(self) -> pa.Table:
         """Return the clusterings of the active timeline, oldest first.
 
@@ -234,9 +227,9 @@ class Inspection:
             (of the plan; null if it is missing); replaced_file_groups, written_files,
             written_bytes, records (null while pending).
         """
-        return clustering(self.view)
+        return services.clustering(self.view)
 
-    @inspection_table(cleans.schema)
+    @inspection_table(services.cleans.schema)
     def cleans(self, *, archived: bool = False) -> pa.Table:
         """Return the cleans, oldest first.
 
@@ -248,9 +241,9 @@ class Inspection:
             earliest_commit_to_retain (null if the policy counts versions); last_completed_commit;
             partition_paths; deleted_files, undeleted_files (numbers); milliseconds (duration).
         """
-        return cleans(self.view, archived=archived)
+        return services.cleans(self.view, archived=archived)
 
-    @inspection_table(rollbacks.schema)
+    @inspection_table(services.rollbacks.schema)
     def rollbacks(self, *, archived: bool = False) -> pa.Table:
         """Return the rollbacks and restores, oldest first.
 
@@ -263,9 +256,9 @@ class Inspection:
             partition_paths; deleted_files; rollback_blocks (log files with a rollback block, up to
             table version 7); milliseconds (duration).
         """
-        return rollbacks(self.view, archived=archived)
+        return services.rollbacks(self.view, archived=archived)
 
-    @inspection_table(savepoints.schema)
+    @inspection_table(services.savepoints.schema)
     def savepoints(self) -> pa.Table:
         """Return the savepoints, oldest first.
 
@@ -273,7 +266,7 @@ class Inspection:
             requested_time (of the saved commit); completion_time; state; saved_at;
             saved_by; comments; partition_paths; files (their number).
         """
-        return savepoints(self.view)
+        return services.savepoints(self.view)
 
     @inspection_table(commit_range.schema)
     def commit_range(

@@ -8,13 +8,8 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from hudi_pyspark.errors import StreamSchemaChangedError
 from hudi_pyspark.options.read_options import StreamOptions
-from hudi_pyspark.planning.stream_offsets import (
-    OFFSET_KEY,
-    commit_offsets,
-    first_offset,
-    initial_offset,
-    next_offset,
-)
+from hudi_pyspark.planning import stream_offsets
+from hudi_pyspark.planning.stream_offsets import OFFSET_KEY
 from hudi_pyspark.spark.reader import HudiPartition, PackedTasks, read_partition
 
 try:  # Spark 4.2 added admission control
@@ -76,7 +71,7 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._until = ""  # where Trigger.AvailableNow ends
 
     def initialOffset(self) -> Offset:  # noqa: N802  (Spark's name)
-        self._last = initial_offset(self._open_table().view, self._options)
+        self._last = stream_offsets.initial_offset(self._open_table().view, self._options)
         if self._start is None and self._options.start_offset == "latest":
             self._start = self._last
         return {OFFSET_KEY: self._last}
@@ -98,8 +93,10 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return {OFFSET_KEY: begin}
         limited = begin != "" and not (_HAS_READ_LIMITS and isinstance(limit, ReadAllAvailable))
         view = self._open_table().view
-        begin = begin or first_offset(self._options)
-        end = next_offset(view, begin, self._options, until=self._until, limited=limited)
+        begin = begin or stream_offsets.first_offset(self._options)
+        end = stream_offsets.next_offset(
+            view, begin, self._options, until=self._until, limited=limited
+        )
         return {OFFSET_KEY: end}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  (Spark's name)
@@ -112,11 +109,11 @@ class HudiStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def reportLatestOffset(self) -> Offset | None:  # noqa: N802  (Spark's name)
-        latest = max(commit_offsets(self._open_table().view), default="")
+        latest = max(stream_offsets.commit_offsets(self._open_table().view), default="")
         return {OFFSET_KEY: latest} if latest else None
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  (Spark's name)
-        self._until = max(commit_offsets(self._open_table().view), default="0")
+        self._until = max(stream_offsets.commit_offsets(self._open_table().view), default="0")
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """Plan the rows written after one offset, up to another; none if it is not later.

@@ -14,18 +14,12 @@ from typing import Any, TypeVar
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import HudiError, InvalidOptionError, StorageError
+from hudi_pyspark.storage import file_systems
 from hudi_pyspark.storage.argument_checks import check_arguments
 from hudi_pyspark.storage.attempts import Attempts
 from hudi_pyspark.storage.aws_environment import check_credentials
 from hudi_pyspark.storage.credentials import Credentials, CredentialsProvider, current_credentials
-from hudi_pyspark.storage.file_systems import (
-    ArrowFileSystem,
-    FileSystem,
-    FsspecFileSystem,
-    HdfsNativeFileSystem,
-    S3FileSystem,
-    WebHdfsFileSystem,
-)
+from hudi_pyspark.storage.file_systems import FileSystem
 from hudi_pyspark.storage.locations import Location
 from hudi_pyspark.storage.masking import masked_error
 from hudi_pyspark.storage_options import Value, file_system_arguments, secret_values
@@ -151,7 +145,7 @@ def _s3(location: Location, arguments: dict[str, Any]) -> FileSystem:
     check_credentials(f"s3://{location.authority}", arguments, os.environ)
     # Requests are repeated by `Attempts`, for all storages alike.
     once = pafs.AwsStandardS3RetryStrategy(max_attempts=1)
-    return S3FileSystem(pafs.S3FileSystem(retry_strategy=once, **arguments))
+    return file_systems.S3FileSystem(pafs.S3FileSystem(retry_strategy=once, **arguments))
 
 
 def _gcs(_location: Location, arguments: dict[str, Any]) -> FileSystem:
@@ -166,7 +160,7 @@ def _gcs(_location: Location, arguments: dict[str, Any]) -> FileSystem:
         arguments["credential_token_expiration"] = (
             end if expires else datetime.now(timezone.utc) + timedelta(hours=1)
         )
-    return ArrowFileSystem(pafs.GcsFileSystem(retry_time_limit=limit, **arguments))
+    return file_systems.ArrowFileSystem(pafs.GcsFileSystem(retry_time_limit=limit, **arguments))
 
 
 def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
@@ -185,13 +179,13 @@ def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
             f"{location.scheme}:// needs the account: {location.scheme}://container@account.dfs."
             "core.windows.net/path, or the storage option account_name"
         )
-    return ArrowFileSystem(pafs.AzureFileSystem(**arguments))
+    return file_systems.ArrowFileSystem(pafs.AzureFileSystem(**arguments))
 
 
 def _hdfs(location: Location, arguments: dict[str, Any]) -> FileSystem:
     place = {**_address(location), **arguments}
     try:
-        return ArrowFileSystem(
+        return file_systems.ArrowFileSystem(
             pafs.HadoopFileSystem(**{**place, "host": place["host"] or "default"})
         )
     except OSError as error:
@@ -227,7 +221,9 @@ def _hdfs_native(location: Location, place: dict[str, Any], problem: str) -> Fil
             "the user from HADOOP_USER_NAME, and the ticket from KRB5CCNAME"
         )
     try:
-        return HdfsNativeFileSystem(file_system_of(skip_instance_cache=True, **place), uri)
+        return file_systems.HdfsNativeFileSystem(
+            file_system_of(skip_instance_cache=True, **place), uri
+        )
     except RuntimeError as error:  # no host, and no configuration that names one
         raise StorageError(uri, str(error), 1) from error
 
@@ -256,10 +252,10 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
             f"{location.scheme}:// needs a package that is not installed: pip install {packages}"
         ) from error
     if location.kind != "webhdfs":
-        return FsspecFileSystem(filesystem)
+        return file_systems.FsspecFileSystem(filesystem)
     session = filesystem.session
     session.request = partial(session.request, timeout=_WEBHDFS_TIMEOUTS)
-    return WebHdfsFileSystem(filesystem)
+    return file_systems.WebHdfsFileSystem(filesystem)
 
 
 _MAKERS = {"s3": _s3, "gs": _gcs, "abfs": _azure, "hdfs": _hdfs}

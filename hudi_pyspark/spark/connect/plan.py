@@ -29,14 +29,7 @@ from pyspark.sql.connect.plan import LogicalPlan
 from pyspark.sql.connect.proto import relations_pb2
 
 from hudi_pyspark.short_name import SHORT_NAME
-from hudi_pyspark.spark.connect.expressions import (
-    Names,
-    attribute_path,
-    condition_texts,
-    is_star,
-    parts_of,
-    split_name,
-)
+from hudi_pyspark.spark.connect import expressions
 from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql
 from hudi_pyspark.spark.hints import OPTION, REQUEST, ClientHints, Path
 
@@ -103,7 +96,7 @@ class Needs:
     def plus(self, message: Any) -> Needs:  # noqa: ANN401  (protobuf)
         """Return the needs below a relation or an expression, before conditions and limits."""
         try:
-            names = Names().add(message)
+            names = expressions.Names().add(message)
         except UnclearError:
             return UNKNOWN
         if self.paths is None:
@@ -164,7 +157,7 @@ class Walk:
         """Put what a view reads in its place."""
         table = relation.read.named_table
         try:
-            path = split_name(table.unparsed_identifier)
+            path = expressions.split_name(table.unparsed_identifier)
         except UnclearError:
             return
         view = self.views.get(path[0].lower()) if len(path) == 1 else None
@@ -215,7 +208,7 @@ class Walk:
             return
         # A subquery may name columns of the query around it, and the other way round.
         try:
-            names = Names().add(node, with_relations=True)
+            names = expressions.Names().add(node, with_relations=True)
         except UnclearError:
             needs = UNKNOWN
         else:
@@ -255,7 +248,7 @@ def keys_of(relation: Any) -> set[bytes]:  # noqa: ANN401  (protobuf)
 
 def _children(node: Any) -> Iterator[Any]:  # noqa: ANN401
     for _, value in node.ListFields():
-        for part in parts_of(value):
+        for part in expressions.parts_of(value):
             if not isinstance(part, str) and part.DESCRIPTOR.name == "Relation":
                 yield part
 
@@ -281,7 +274,7 @@ def _below_passing(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
         below = below.plus(message)
     conditions = needs.conditions if kind in _KEEP_CONDITIONS else ()
     if kind == "filter" and below.paths is not None:
-        conditions += tuple(condition_texts(node.condition))
+        conditions += tuple(expressions.condition_texts(node.condition))
     limit = needs.limit if kind in _KEEP_LIMITS else None
     if kind == "limit":
         limit = _smaller(limit, node.limit)
@@ -304,8 +297,8 @@ def _below_choice(kind: str, node: Any, needs: Needs) -> Needs:  # noqa: ANN401
 
 def _is_column(expression: Any) -> bool:  # noqa: ANN401
     """Return whether an expression is a column under its name, or all columns."""
-    path = attribute_path(expression)
-    return is_star(expression) or (path is not None and len(path) == 1)
+    path = expressions.attribute_path(expression)
+    return expressions.is_star(expression) or (path is not None and len(path) == 1)
 
 
 def _smaller(limit: int | None, other: int) -> int | None:
