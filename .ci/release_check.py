@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parent.parent
 CASE = PROJECT / "tests" / "golden" / "v9_mor_compaction_inline"
 SMOKE = PROJECT / ".ci" / "smoke.py"
+CONSTRAINTS = PROJECT / "constraints.txt"
 TYPED_CALLS = PROJECT / "tests" / "typing" / "api.py"
 PACKAGES = ("hudi_pyspark", "pyspark_hudi")
 HEADING = re.compile(r"^## \[?([^]\s]+)\]?(?: - (\d{4}-\d{2}-\d{2}))?$", re.MULTILINE)
@@ -285,13 +286,13 @@ def build_wheel(source: Path, out: Path) -> Path:
 
 
 def check_installed(wheel: Path, folder: Path) -> str:
-    """Install the wheel into a new environment, read a table there, and use command and types.
+    """Install the wheel with constraints.txt, read a table there, and use command and types.
 
     Returns:
         One line on what was read.
     """
     python, table = new_environment(folder / "installed"), extract_case(folder)
-    install(python, wheel)
+    install(python, "--constraint", CONSTRAINTS, wheel)
     report = run([python, "-I", SMOKE, CASE, table, folder / "installed"])
     without_extra = run([python.parent / "hudi-py", "--help"], is_failure_expected=True)
     if "cli" not in without_extra:

@@ -30,6 +30,7 @@ hudi_pyspark.register(spark)
 options = {{
     "storage.endpoint_override": endpoint,
     "storage.region": "eu-north-1",
+    "storage.request_timeout": "60",  # the server lets one request through at a time
     "credentials_provider": "{short_lived.PROVIDER}",
     "task_bytes": "1",
     **{copied_partitions.OPTIONS!r},
