@@ -33,11 +33,8 @@ ROOTS = [
 
 def versions(python: str) -> dict[str, list[str]]:
     """The pinned versions of each package that hold for a Python on Linux."""
-    place = {
-        **default_environment(),
-        "python_version": python,
-        "python_full_version": f"{python}.9",
-    }
+    place = {name: str(value) for name, value in default_environment().items()}
+    place |= {"python_version": python, "python_full_version": f"{python}.9"}
     found: dict[str, list[str]] = {}
     for pin in PINS:
         if pin.marker is None or pin.marker.evaluate(place):

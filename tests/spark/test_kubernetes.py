@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 import yaml
@@ -24,7 +25,7 @@ FOLDER = PROJECT / "spark-conf" / "kubernetes"
 PAGE = (PROJECT / "docs" / "platforms.md").read_text(encoding="utf-8")
 
 
-SENT: list[dict] = []
+SENT: list[dict[str, Any]] = []
 
 
 class Api(BaseHTTPRequestHandler):
