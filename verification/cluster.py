@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,9 +131,11 @@ def run(folder: Path, package: Path) -> bool:
         verdict = "the rows of Apache Hudi" if is_right else f"WRONG: {found}"
         print(f"   {len(found.get('keys', ()))} rows: {verdict} ({seconds:.0f} s)", flush=True)
 
-    with servers.moto() as s3, standalone_cluster(folder) as cluster:
+    with ExitStack() as stack:
+        s3 = stack.enter_context(servers.moto())
         upload(folder, s3)
         set_variables(s3)
+        cluster = stack.enter_context(standalone_cluster(folder))
         bare = python_without_package(folder / "bare")
         sent = ("--py-files", str(package))
         packed = ("--archives", f"{folder / 'environment.tar.gz'}#environment")
@@ -172,7 +175,7 @@ def upload(folder: Path, s3: servers.Server) -> None:
 
 
 def set_variables(s3: servers.Server) -> None:
-    """Give all processes the environment that machines of a cluster have."""
+    """Give processes that start from now on the environment that machines of a cluster have."""
     os.environ.update(
         AWS_ENDPOINT_URL=str(s3.options["endpoint_override"]),
         AWS_REGION=str(s3.options["region"]),

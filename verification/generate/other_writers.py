@@ -86,7 +86,7 @@ def java_client():
         step(StepKind.UPSERT, [java_row("k07", 300, "compacted")], **inline),
         step(StepKind.UPSERT, [java_row("k08", 300, None), java_row("k21", 300, "last")]),
     )
-    # The Java client has no record index, and its metadata table no statistics.
+    # As the client has it: an index in memory, and a metadata table with nothing but the files.
     options = OPTIONS | {
         "hoodie.index.type": "INMEMORY",
         "hoodie.metadata.record.index.enable": "false",
