@@ -430,11 +430,9 @@ def _decimal_type(literal: Decimal, data_type: pa.DataType) -> pa.DataType:
 
 def _digits(data_type: pa.DataType) -> tuple[int, int]:
     """Return the digits of a number before and after its point."""
-    return (
-        (data_type.precision - data_type.scale, data_type.scale)
-        if pa.types.is_decimal(data_type)
-        else (19, 0)
-    )
+    if pa.types.is_decimal(data_type):
+        return data_type.precision - data_type.scale, data_type.scale
+    return 19, 0
 
 
 def _instance_of(python: type, data_type: pa.DataType, expected: str) -> _Convert:

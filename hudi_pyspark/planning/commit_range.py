@@ -154,28 +154,25 @@ def _slices_at_end(
 def _announce(view: TableView, commit_range: CommitRange) -> None:
     """Log the range, and warn if the answer differs from that of the range's own files."""
     _log.info("incremental query of %s", commit_range)
+    differences = []
     if commit_range.full_scan:
-        message = (
-            f"incremental query of {commit_range.bounds}: {commit_range.full_scan}. The latest "
-            "rows that were written in the range are read instead, without versions in between "
-            "and without rows deleted since (on_missing=fail refuses)"
+        differences.append(
+            f"{commit_range.full_scan}. The latest rows that were written in the range are read "
+            "instead, without versions in between and without rows deleted since "
+            "(on_missing=fail refuses)"
         )
-        warnings.warn(message, UserWarning, stacklevel=3)
     if commit_range.moved:
-        warnings.warn(
-            f"incremental query of {commit_range.bounds}: it begins later than requested, since "
-            f"{commit_range.moved} (on_missing=fail refuses)",
-            UserWarning,
-            stacklevel=3,
+        differences.append(
+            f"it begins later than requested, since {commit_range.moved} (on_missing=fail refuses)"
         )
     if left_out := _left_out(view, commit_range):
-        warnings.warn(
-            f"incremental query of {commit_range.bounds}: it leaves out delta commits, the last of "
-            f"them {left_out[-1]}, since the table has become COPY_ON_WRITE, as Apache Hudi does. "
-            "Begin there, or read a snapshot",
-            UserWarning,
-            stacklevel=3,
+        differences.append(
+            f"it leaves out delta commits, the last of them {left_out[-1]}, since the table has "
+            "become COPY_ON_WRITE, as Apache Hudi does. Begin there, or read a snapshot"
         )
+    for difference in differences:
+        text = f"incremental query of {commit_range.bounds}: {difference}"
+        warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def _left_out(view: TableView, commit_range: CommitRange) -> list[str]:
