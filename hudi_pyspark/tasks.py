@@ -180,8 +180,8 @@ class ScanTask:
     shared: SharedPlan
     partition: PartitionValues
     byte_range: tuple[int, int] | None = None  # part of a base file without logs; None for all
-    # For a commit range: the merged file slice, needed to complete partial updates.
-    merged_slice: FileSlice | None = None
+    # For a commit range: the whole file slice, needed to complete partial updates.
+    whole_slice: FileSlice | None = None
 
     @property
     def settings(self) -> ReadSettings:
@@ -207,11 +207,11 @@ class ScanTask:
         """Return the read of fewer columns of the answer, of which structs may lack fields."""
         return replace(self, shared=self.shared.narrowed(wanted))
 
-    def merged(self) -> ScanTask:
-        """Return the read of the merged slice, for a range of partial updates."""
-        assert self.merged_slice is not None  # only a range has partial updates on top of it
+    def of_whole_slice(self) -> ScanTask:
+        """Return the read of the whole slice, for a range of partial updates."""
+        assert self.whole_slice is not None  # only a range has partial updates on top of it
         shared = replace(self.shared, merges_whole_table=True)
-        return replace(self, file_slice=self.merged_slice, merged_slice=None, shared=shared)
+        return replace(self, file_slice=self.whole_slice, whole_slice=None, shared=shared)
 
 
 class ChangeSource(enum.Enum):

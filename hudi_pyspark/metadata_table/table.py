@@ -103,7 +103,7 @@ class MetadataTable:
         until = self.view.last_instant
         committed = {partition: self._committed(partition)} if check_files else {}
         groups = self.view.groups.of([partition], committed)
-        merged = (self.view.slices.merged(group, until) for group in groups)
+        merged = (self.view.slices.latest(group, until) for group in groups)
         slices = [s for s in merged if s is not None and not s.is_empty]
         for file_slice in slices if check_files else ():
             self._check_files(file_slice)

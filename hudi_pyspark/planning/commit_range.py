@@ -94,7 +94,7 @@ def range_slices(
         try:
             slices = written_slices(view, commit_range.commits)
             if options.range_merge is RangeMerge.TABLE:
-                commit_range, slices = _slices_at_end(view, commit_range, options, slices)
+                commit_range, slices = _checked_slices(view, commit_range, options, slices)
             break
         except errors.MissingFileError:
             times = commit_times(view, by_completion=commit_range.by_completion_time)
@@ -108,7 +108,7 @@ def range_slices(
     return commit_range, [s for s in slices if matches_glob(view, slice_paths(s), glob)]
 
 
-def merged_slices(
+def slices_at_end(
     view: TableView,
     commit_range: CommitRange,
     slices: Sequence[FileSlice],
@@ -131,15 +131,15 @@ def last_commit(view: TableView, commit_range: CommitRange) -> str:
     return max((t for t, at in times.items() if at <= commit_range.end), default="")
 
 
-def _slices_at_end(
+def _checked_slices(
     view: TableView,
     commit_range: CommitRange,
     options: IncrementalOptions,
     slices: Sequence[FileSlice],
 ) -> tuple[CommitRange, list[FileSlice]]:
-    """Return the merged slices, or a commit range that falls back because files are gone."""
+    """Return the slices at its end, or a commit range that falls back because files are gone."""
     try:
-        return commit_range, merged_slices(view, commit_range, slices, check_files=True)
+        return commit_range, slices_at_end(view, commit_range, slices, check_files=True)
     except errors.MissingFileError as error:
         reason = "a file that the table had at the end of the range is gone"
         if options.on_missing is OnMissing.FULL_SCAN:

@@ -71,7 +71,7 @@ def resolve_partition_values(
     )
 
 
-def narrow_by_path(
+def prune_by_path(
     partition: PartitionValues, predicate: Predicate | None
 ) -> tuple[bool, Predicate | None]:
     """Return whether a partition's rows can pass a filter, and what is left to evaluate."""

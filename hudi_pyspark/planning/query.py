@@ -17,9 +17,9 @@ from hudi_pyspark.options.option import CdcFormat, QueryType
 from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import (
     last_commit,
-    merged_slices,
     range_slices,
     resolve_range,
+    slices_at_end,
 )
 from hudi_pyspark.planning.read_end import end_of_range, end_of_state
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan, read_settings
@@ -183,7 +183,7 @@ class RangeQuery(Query):
             until=last_commit(self.view, commit_range) if reads_range else self.view.last_instant,
             commit_range=commit_range,
             predicate=predicate,
-            merged_slices=self._merged_slices(commit_range, slices),
+            whole_slices=self._whole_slices(commit_range, slices),
         )
         return Plan(tasks)
 
@@ -195,10 +195,10 @@ class RangeQuery(Query):
     def _range_and_slices(self) -> tuple[CommitRange, Sequence[FileSlice]]:
         return range_slices(self.view, self.commit_range, self.options, self.choice)
 
-    def _merged_slices(
+    def _whole_slices(
         self, commit_range: CommitRange, slices: Sequence[FileSlice]
     ) -> Mapping[tuple[str, str], FileSlice]:
-        """Return the merged slices on top of which the range's log files may be.
+        """Return the whole slices on top of which the range's log files may be.
 
         Log files of one commit may have partial updates: those of tables from version 8 on, also
         after a downgrade.
@@ -206,7 +206,7 @@ class RangeQuery(Query):
         with_logs = [s for s in slices if any(log.is_of_one_commit for log in s.log_files)]
         if not self.view.config.is_merge_on_read or not with_logs:
             return {}
-        whole = merged_slices(self.view, commit_range, with_logs)
+        whole = slices_at_end(self.view, commit_range, with_logs)
         return {(s.partition_path, s.file_id): s for s in whole}
 
 

@@ -26,7 +26,7 @@ from hudi_pyspark.planning.needed_columns import (
 )
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import (
-    narrow_by_path,
+    prune_by_path,
     resolve_partition_values,
 )
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
@@ -83,18 +83,18 @@ def plan(
     until: str,
     commit_range: CommitRange | None = None,
     predicate: Predicate | None = None,
-    merged_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
+    whole_slices: Mapping[tuple[str, str], FileSlice] = MappingProxyType({}),
     from_files: bool = False,
 ) -> list[ScanTask]:
     """Make one task per file slice, in order of partition path and file id.
 
     ``until`` is the newest instant that the query sees, inclusive. A range has the slices below its
-    files in ``merged_slices``, by partition path and file id. With ``from_files``, partition
+    files in ``whole_slices``, by partition path and file id. With ``from_files``, partition
     columns keep the values that the files hold.
     """
     config, table_schema, options = context.config, context.table_schema, context.options
-    narrow = _partition_narrower(context, predicate, from_files=from_files)
-    kept = [file_slice for file_slice in slices if narrow(file_slice.partition_path).is_kept]
+    prune = _path_pruner(context, predicate, from_files=from_files)
+    kept = [file_slice for file_slice in slices if prune(file_slice.partition_path).is_kept]
     kept.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
     for file_slice in kept:
         base = file_slice.base_file
@@ -132,13 +132,13 @@ def plan(
     plans: dict[tuple[bool, int], SharedPlan] = {}
     tasks = []
     for file_slice in kept:
-        partition, merges = narrow(file_slice.partition_path), bool(file_slice.log_files)
+        partition, merges = prune(file_slice.partition_path), bool(file_slice.log_files)
         kind = merges, partition.remainder
         if kind not in plans:
             plan_of_kind = merged if merges else unmerged
             plans[kind] = replace(plan_of_kind, predicate=partition.predicate)
-        merged_slice = merged_slices.get((file_slice.partition_path, file_slice.file_id))
-        tasks.append(ScanTask(file_slice, plans[kind], partition.values, merged_slice=merged_slice))
+        whole_slice = whole_slices.get((file_slice.partition_path, file_slice.file_id))
+        tasks.append(ScanTask(file_slice, plans[kind], partition.values, whole_slice=whole_slice))
     return tasks
 
 
@@ -161,7 +161,7 @@ def admitted_record_keys(
 
 
 @dataclass(frozen=True, slots=True)
-class _NarrowedPartition:
+class _PrunedPartition:
     """A partition as a filter leaves it."""
 
     values: PartitionValues
@@ -170,9 +170,9 @@ class _NarrowedPartition:
     remainder: int  # its number, shared by all partitions with the same remainder
 
 
-def _partition_narrower(
+def _path_pruner(
     context: PlanContext, predicate: Predicate | None, *, from_files: bool
-) -> Callable[[str], _NarrowedPartition]:
+) -> Callable[[str], _PrunedPartition]:
     """Return a function, with a cache, from a partition's path to what a filter leaves of it."""
     config, schema = context.config, context.table_schema
     from_path = context.options.partition_values_from_path or config.drop_partition_columns
@@ -180,7 +180,7 @@ def _partition_narrower(
     remainders: list[Predicate | None] = [predicate, None]
 
     @cache
-    def narrow(partition_path: str) -> _NarrowedPartition:
+    def prune(partition_path: str) -> _PrunedPartition:
         values = resolve_partition_values(
             partition_path,
             config,
@@ -190,12 +190,12 @@ def _partition_narrower(
         )
         if from_files:
             values = PartitionValues(values.columns, values.path_values)
-        is_kept, remaining = narrow_by_path(values, predicate)
+        is_kept, remaining = prune_by_path(values, predicate)
         if remaining not in remainders:
             remainders.append(remaining)
-        return _NarrowedPartition(values, is_kept, remaining, remainders.index(remaining))
+        return _PrunedPartition(values, is_kept, remaining, remainders.index(remaining))
 
-    return narrow
+    return prune
 
 
 def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) -> SharedPlan:

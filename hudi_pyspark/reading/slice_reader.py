@@ -114,7 +114,7 @@ def _unmerged_tables(task: ScanTask, storage: Storage) -> Iterator[pa.Table]:
     with closing(LogFiles(storage)) as files:
         blocks = read_live_blocks(task, storage, files).blocks
         if _lacks_older_values(task, blocks):
-            yield from _unmerged_tables(task.merged(), storage)
+            yield from _unmerged_tables(task.of_whole_slice(), storage)
             return
         base = read_base_rows(task, storage, task.predicate)
         log = map(log_decoder(task).decode, blocks)
@@ -240,13 +240,13 @@ def _load_sides(task: ScanTask, storage: Storage) -> _MergeSides:
     with closing(LogFiles(storage)) as files:
         scan = read_live_blocks(task, storage, files)
         if _lacks_older_values(task, scan.blocks):
-            return _load_sides(task.merged(), storage)
+            return _load_sides(task.of_whole_slice(), storage)
         return replace(_load_merge_sides(task, scan.blocks, storage), seen=scan.seen)
 
 
 def _lacks_older_values(task: ScanTask, blocks: Sequence[LogBlock]) -> bool:
     """Decide whether a range's files have partial updates, and not the values these leave alone."""
-    return task.merged_slice is not None and any(
+    return task.whole_slice is not None and any(
         block.is_partial and block.block_type is not LogBlockType.DELETE_BLOCK for block in blocks
     )
 

@@ -46,7 +46,7 @@ def _written_slices(view: TableView, times: Collection[str]) -> list[FileSlice]:
     for group in view.groups.of(sorted(names), committed, only=names):
         if (group.partition_path, group.file_id) in replaced:
             continue
-        file_slice = view.slices.merged(group, until)
+        file_slice = view.slices.latest(group, until)
         if file_slice is not None and not file_slice.is_empty:
             slices.append(file_slice)
     return slices
@@ -115,7 +115,7 @@ def _slices_of(
     until: str,
 ) -> list[FileSlice]:
     slices = [
-        view.slices.merged(group, until)
+        view.slices.latest(group, until)
         for group in view.groups.of(partitions, committed)
         if (group.partition_path, group.file_id) in file_groups
     ]

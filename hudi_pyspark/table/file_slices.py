@@ -63,7 +63,7 @@ class FileSlices:
         until = instant if instant is not None else self.last_instant
         saved = self.history.saved_files(until)
         replaced = frozenset() if saved is not None else self.history.replaced_file_groups(until)
-        choose = self._base_only if read_optimized else self.merged
+        choose = self._base_only if read_optimized else self.latest
 
         def slices() -> Iterator[FileSlice]:
             if saved is None:
@@ -136,7 +136,7 @@ class FileSlices:
 
         def slices() -> Iterator[FileSlice]:
             group = self.groups.find(partition_path, file_id) if earlier else None
-            file_slice = self.merged(group, earlier) if group is not None else None
+            file_slice = self.latest(group, earlier) if group is not None else None
             if file_slice is not None and not file_slice.is_empty:
                 # Log files of later commits belong to the same slice; their blocks are skipped.
                 yield file_slice.with_logs(
@@ -150,7 +150,7 @@ class FileSlices:
             return log.instant_time >= time
         return not log.is_listed and log.committed_by >= time
 
-    def merged(self, group: FileGroup, until: str) -> FileSlice | None:
+    def latest(self, group: FileGroup, until: str) -> FileSlice | None:
         """Return a group's newest visible slice up to an instant; None if it has none.
 
         A slice that a planned compaction started comes together with the slice before. Log files

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptLogBlockError
-from hudi_pyspark.format.log.log_block import DATA_BLOCKS, LogBlock, LogBlockType
+from hudi_pyspark.format.log.log_block import RECORD_BLOCKS, LogBlock, LogBlockType
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.timeline import CommittedTimes
-
-_RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def scan_blocks(blocks: Iterable[LogBlock], block_filter: BlockFilter) -> LogSca
         elif block.block_type is LogBlockType.COMMAND_BLOCK:
             # A rollback undoes earlier blocks only: its target instant may be used again later.
             by_instant.pop(block.target_instant_time or "", None)
-        elif block.block_type not in _RECORD_BLOCKS:
+        elif block.block_type not in RECORD_BLOCKS:
             raise CorruptLogBlockError(
                 f"a {block.block_type.name} cannot be in a log file of a slice",
                 block.path,

@@ -8,8 +8,8 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.avro.schema import MILLISECONDS
 from hudi_pyspark.planning.partition_values import (
-    narrow_by_path,
     path_type,
+    prune_by_path,
     resolve_partition_values,
 )
 from hudi_pyspark.table.config import TableConfig
@@ -125,22 +125,22 @@ def test_rows_that_stay_in_their_folder_show_its_value():
     ],
 )
 def test_filter_is_decided_by_the_path_as_far_as_it_goes(path, text, is_kept, left):
-    kept, rest = narrow_by_path(values(path, "name"), parse_filter(text, SCHEMA))
+    kept, rest = prune_by_path(values(path, "name"), parse_filter(text, SCHEMA))
     assert (kept, str(rest) if rest else None) == (is_kept, left)
 
 
 def test_null_number_passes_only_filters_that_are_true_for_null():
     null = values(NULL, "id")
-    assert narrow_by_path(null, parse_filter("id IS NULL", SCHEMA)) == (True, None)
-    assert narrow_by_path(null, parse_filter("id != 3", SCHEMA)) == (False, None)
-    assert narrow_by_path(null, parse_filter("id = 3 OR name = 'x'", SCHEMA))[0]
-    assert not narrow_by_path(null, parse_filter("id = 3 OR id = 4", SCHEMA))[0]
+    assert prune_by_path(null, parse_filter("id IS NULL", SCHEMA)) == (True, None)
+    assert prune_by_path(null, parse_filter("id != 3", SCHEMA)) == (False, None)
+    assert prune_by_path(null, parse_filter("id = 3 OR name = 'x'", SCHEMA))[0]
+    assert not prune_by_path(null, parse_filter("id = 3 OR id = 4", SCHEMA))[0]
 
 
 def test_null_of_a_path_rules_out_conditions_on_values_together_with_other_columns():
     found = values(f"{NULL}/x", "id,name")
     may_pass = {
-        text: narrow_by_path(found, parse_filter(text, SCHEMA))[0]
+        text: prune_by_path(found, parse_filter(text, SCHEMA))[0]
         for text in (
             "id = 5 OR (id > 7 AND fare > 1)",
             "id IS NULL OR fare > 1",

@@ -93,10 +93,10 @@ class FixedDecimalReader(FixedWidthReader):
     def read(self, cursor: Cursor) -> pa.Array:
         begin = cursor.advance(self.width, self.field)
         if self.width <= 8:
-            high, low = _narrow_number(cursor, begin, self.width)
+            high, low = _short_number(cursor, begin, self.width)
         else:
             begin = _drop_sign_bytes(cursor, begin, np.full_like(begin, self.width), self.field)
-            high, low = _wide_number(cursor, begin, min(self.width, 16))
+            high, low = _long_number(cursor, begin, min(self.width, 16))
         return _decimals(cursor, high, low, self.arrow, self.field)
 
 
@@ -174,11 +174,11 @@ class BytesDecimalReader(LengthPrefixedReader):
         cursor.refuse(width == 0, self.field, "a decimal has no bytes")
         begin = _drop_sign_bytes(cursor, begin, width, self.field)
         width = np.minimum(width, 16)
-        narrow = _narrow_number(cursor, begin, np.minimum(width, 8))
+        short = _short_number(cursor, begin, np.minimum(width, 8))
         if not (width > 8).any():
-            return _decimals(cursor, *narrow, self.arrow, self.field)
-        wide = _wide_number(cursor, begin, np.maximum(width, 9))
-        high, low = (np.where(width > 8, w, n) for w, n in zip(wide, narrow, strict=True))
+            return _decimals(cursor, *short, self.arrow, self.field)
+        long = _long_number(cursor, begin, np.maximum(width, 9))
+        high, low = (np.where(width > 8, w, n) for w, n in zip(long, short, strict=True))
         return _decimals(cursor, high, low, self.arrow, self.field)
 
 
@@ -235,13 +235,13 @@ def _big_endian(cursor: Cursor, position: Int64s) -> UInt64s:
     return cursor.source.words[position].byteswap()
 
 
-def _narrow_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
+def _short_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
     """Return big-endian numbers of 1 to 8 bytes, extended to 128 bits: (high, low)."""
     number = _big_endian(cursor, begin).view(np.int64) >> (64 - 8 * width)
     return number >> 63, number.view(np.uint64)
 
 
-def _wide_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
+def _long_number(cursor: Cursor, begin: Int64s, width: Int64s | int) -> tuple[Int64s, UInt64s]:
     """Return big-endian numbers of 9 to 16 bytes, extended to 128 bits: (high, low)."""
     high = _big_endian(cursor, begin).view(np.int64) >> (128 - 8 * width)
     return high, _big_endian(cursor, begin + width - 8)

@@ -18,7 +18,7 @@ from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
-from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
+from hudi_pyspark.format.log.log_block import AVRO_BLOCKS, LogBlock, LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _MOST_SEARCHED = 8
 _NO_RECORDS = np.empty(0, np.int64)
-_AVRO_BLOCKS = frozenset({LogBlockType.AVRO_DATA_BLOCK, LogBlockType.CDC_DATA_BLOCK})
 _CONTENT_VERSIONS = (1, 2, 3)  # alike for a reader; version 0 had no record count
 # Hudi blanks a field of that name in HFile values, since the HFile's key repeats it.
 _KEY_FIELD = "key"
@@ -107,7 +106,7 @@ def salvage_data_block(block: LogBlock) -> tuple[pa.Table, str]:
         return decode_data_block(block, None), ""
     except CorruptLogBlockError as error:
         cause = error.__cause__
-        if isinstance(cause, CorruptAvroError) and block.block_type in _AVRO_BLOCKS:
+        if isinstance(cause, CorruptAvroError) and block.block_type in AVRO_BLOCKS:
             return _first_records(block, cause.record), error.problem
         return pa.table({}), error.problem
     except UnsupportedTableError as error:

@@ -49,10 +49,16 @@ class HeaderKey(Enum):
     BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS = 8
 
 
-# The records of a slice's rows; a CDC log has others.
-DATA_BLOCKS = frozenset(
+# Types of blocks by what they hold; a new type needs its place here.
+DATA_BLOCKS = frozenset(  # the records of a slice's rows
     {LogBlockType.AVRO_DATA_BLOCK, LogBlockType.HFILE_DATA_BLOCK, LogBlockType.PARQUET_DATA_BLOCK}
 )
+RECORD_BLOCKS = DATA_BLOCKS | {LogBlockType.DELETE_BLOCK}  # what a merge takes
+AVRO_BLOCKS = frozenset({LogBlockType.AVRO_DATA_BLOCK, LogBlockType.CDC_DATA_BLOCK})
+NATIVE_BLOCKS = {  # by the extension of a native log of records
+    "parquet": LogBlockType.PARQUET_DATA_BLOCK,
+    "hfile": LogBlockType.HFILE_DATA_BLOCK,
+}
 _HEADER_KEYS = {key.value: key for key in HeaderKey}
 _BLOCK_TYPES = {kind.value: kind for kind in LogBlockType if kind is not LogBlockType.CORRUPT_BLOCK}
 

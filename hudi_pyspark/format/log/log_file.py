@@ -26,10 +26,6 @@ _ENTRY_PREFIX = "hudi.log.format."
 _NEWEST_VERSION = 2
 _LONGEST_VERSION = 9  # digits: Hudi parses an int
 _KEYS = {key.name: key for key in log_block.HeaderKey}
-_DATA_BLOCKS = {
-    "parquet": log_block.LogBlockType.PARQUET_DATA_BLOCK,
-    "hfile": log_block.LogBlockType.HFILE_DATA_BLOCK,
-}
 _OTHER_BLOCKS = {
     LogKind.DELETES: log_block.LogBlockType.DELETE_BLOCK,
     LogKind.CDC: log_block.LogBlockType.CDC_DATA_BLOCK,
@@ -62,7 +58,7 @@ def _frame_native_log(
     data: bytes | BytesSource, name: LogFileName, *, path: str
 ) -> log_block.LogBlock:
     """Read the header of a native log and leave its records where they are."""
-    data_block = _DATA_BLOCKS.get(name.native_extension)
+    data_block = log_block.NATIVE_BLOCKS.get(name.native_extension)
     if data_block is None:
         raise UnsupportedTableError(
             f"{path}: log files in the format {name.native_extension!r} are not covered; "

@@ -24,7 +24,7 @@ from hudi_pyspark.reading.merge.payload import decide
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 
 # Older and newer records, pair by pair of the same key, to the merged ones.
-PairMerge: TypeAlias = Callable[[Records, Records], Records]
+PairRule: TypeAlias = Callable[[Records, Records], Records]
 
 
 def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = None) -> LogRecords:
@@ -59,8 +59,8 @@ def fold_log(log: LogRecords, rule: MergeRule, merger: PayloadMerger | None = No
             f"the log files hold partial updates (MERGE INTO, UPDATE), and the table merges by "
             f"{named}: the two together are not covered. Run a compaction with Apache Hudi"
         )
-    merge_pair = pair_merge(rule, log.column_sets, merger)
-    folded, order = fold_in_rounds(codes, log.records, merge_pair)
+    pair_rule = rule_of_pairs(rule, log.column_sets, merger)
+    folded, order = fold_in_rounds(codes, log.records, pair_rule)
     return LogRecords.of(folded.take(np.argsort(order)), keys, positions, log.column_sets)
 
 
@@ -69,7 +69,7 @@ def winners_take_values(log: LogRecords, rule: MergeRule) -> bool:
     return rule.needs_fold or len(log.column_sets) > 0
 
 
-def pair_merge(rule: MergeRule, sets: ColumnSets, merger: PayloadMerger | None) -> PairMerge:
+def rule_of_pairs(rule: MergeRule, sets: ColumnSets, merger: PayloadMerger | None) -> PairRule:
     """Return the function that merges older and newer records by a table's rule."""
     if merger is not None:
         return lambda older, newer: merge_by_function(merger, older, newer, rule)
@@ -77,7 +77,7 @@ def pair_merge(rule: MergeRule, sets: ColumnSets, merger: PayloadMerger | None) 
 
 
 def fold_in_rounds(
-    codes: Rows, records: Callable[[Rows], Records], merge_pair: PairMerge
+    codes: Rows, records: Callable[[Rows], Records], pair_rule: PairRule
 ) -> tuple[Records, Rows]:
     """Fold the records of each key in rounds, oldest to newest.
 
@@ -95,7 +95,7 @@ def fold_in_rounds(
     for turn in range(1, int(counts.max(initial=0))):
         open_keys = int(np.searchsorted(-counts, -turn, side="left"))
         newer = records(arrival[first[:open_keys] + turn])
-        merged = merge_pair(_slice(state, 0, open_keys), newer)
+        merged = pair_rule(_slice(state, 0, open_keys), newer)
         state = Records.concat([merged, _slice(state, open_keys, len(state))])
     return state, keys
 

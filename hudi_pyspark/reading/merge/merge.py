@@ -21,7 +21,7 @@ from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.reading.log_records.ordering import comparable_ordering
 from hudi_pyspark.reading.log_records.records import NO_ROW, LogRecords, Records
-from hudi_pyspark.reading.merge.fold import PairMerge, fold_log, pair_merge, winners_take_values
+from hudi_pyspark.reading.merge.fold import PairRule, fold_log, rule_of_pairs, winners_take_values
 from hudi_pyspark.table.merge_mode import MergeRule, RecordMergeMode
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
@@ -66,8 +66,8 @@ def merge(
         if is_whole:
             left = yield from _merge_whole_records(base, matcher, rule, dropped)
         else:
-            merge_pair = pair_merge(rule, log.column_sets, merger)
-            for rest, merged in _merge_pairs(base, matcher, merge_pair, rule, dropped):
+            pair_rule = rule_of_pairs(rule, log.column_sets, merger)
+            for rest, merged in _merge_mixed_records(base, matcher, pair_rule, rule, dropped):
                 yield rest
                 if keep is not None:
                     kept.append(merged)
@@ -102,9 +102,9 @@ def changed_rows(
     """
     winners = fold_log(log, rule, merger)
     matcher = BaseRowMatcher(winners)
-    merge_pair = pair_merge(rule, log.column_sets, merger)
+    pair_rule = rule_of_pairs(rule, log.column_sets, merger)
     for table in before:
-        touched, merged = _merge_match(matcher.match(table), winners, merge_pair, rule)
+        touched, merged = _merge_match(matcher.match(table), winners, pair_rule, rule)
         is_delete = merged.marks.is_delete
         yield "d", touched.filter(pa.array(is_delete)), None
         is_update = pa.array(~is_delete & differing_rows(touched, merged.rows))
@@ -170,10 +170,10 @@ def _base_wins(match: Match, winners: LogRecords, rule: MergeRule) -> Mask:
     return marks.ordering.older_than(base_ordering) & ~marks.is_commit_time_delete
 
 
-def _merge_pairs(
+def _merge_mixed_records(
     base: Iterable[pa.Table],
     matcher: BaseRowMatcher,
-    merge_pair: PairMerge,
+    pair_rule: PairRule,
     rule: MergeRule,
     dropped: list[Mask],
 ) -> Iterator[tuple[pa.Table, pa.Table]]:
@@ -185,13 +185,13 @@ def _merge_pairs(
         match = matcher.match(table)
         order = np.argsort(match.rows)
         match = Match(match.table, match.rows[order], match.winners[order])
-        _, merged = _merge_match(match, matcher.winners, merge_pair, rule)
+        _, merged = _merge_match(match, matcher.winners, pair_rule, rule)
         rest = _without(match.table, match.rows, dropped)
         yield rest, merged.rows.filter(pa.array(~merged.marks.is_delete))
 
 
 def _merge_match(
-    match: Match, winners: LogRecords, merge_pair: PairMerge, rule: MergeRule
+    match: Match, winners: LogRecords, pair_rule: PairRule, rule: MergeRule
 ) -> tuple[pa.Table, Records]:
     """Return the base rows that meet a log record, and the merged records of both."""
     touched = match.table.take(pa.array(match.rows))
@@ -199,7 +199,7 @@ def _merge_match(
     newer = winners.records(match.winners)
     # Java classes are compared among log records only.
     marks = replace(newer.marks, has_other_class=np.zeros(len(newer), np.bool_))
-    return touched, merge_pair(older, replace(newer, marks=marks))
+    return touched, pair_rule(older, replace(newer, marks=marks))
 
 
 def _without(table: pa.Table, rows: Rows, dropped: list[Mask]) -> pa.Table:
