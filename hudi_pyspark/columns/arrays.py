@@ -17,7 +17,11 @@ Rows = npt.NDArray[np.int64]
 
 
 def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array:
-    """Return a column, or a nested field by its dotted name, as one array."""
+    """Return a column, or a nested field by its dotted name, as one array.
+
+    Raises:
+        CorruptTableError: the table lacks it; ``role`` says what it is for.
+    """
     head, *path = name.split(".")
     if name in table.schema.names:
         head, path = name, []

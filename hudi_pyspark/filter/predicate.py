@@ -347,8 +347,11 @@ def top_level_columns(predicate: Predicate | None, schema: pa.Schema) -> list[st
 def check_same_type(column: str, data_type: pa.DataType, literal: Literal) -> None:
     """Refuse a literal that Spark converts, or its column, before it compares them.
 
-    InvalidOptionError: the two have different types. An integer may be compared with any number but
-    a float of 32 bits: the type that Spark takes then has room for both.
+    An integer may be compared with any number but a float of 32 bits: the type that Spark takes
+    then has room for both.
+
+    Raises:
+        InvalidOptionError: the two have different types.
     """
     if not any(fits(data_type) and is_one(literal) for fits, is_one in _SAME_TYPE):
         raise InvalidOptionError(
@@ -456,7 +459,11 @@ def _date(data_type: pa.DataType, literal: Literal) -> pa.Scalar:
 
 
 def parse_date(text: str) -> pa.Scalar:
-    """Parse a date like 2024-01-31, of any year; ValueError for other forms, as in Spark."""
+    """Parse a date like 2024-01-31, of any year.
+
+    Raises:
+        ValueError: the text has another form, even one that Spark takes outside its ANSI mode.
+    """
     plain, cycles = _within_python(text)
     if not _DATE.fullmatch(plain):
         raise ValueError("expected a date such as '2024-01-31'")
@@ -465,7 +472,13 @@ def parse_date(text: str) -> pa.Scalar:
 
 
 def parse_time(text: str) -> pa.Scalar:
-    """Parse a time like 2024-01-31 12:00:00.123456+01:00, of any year; ValueError otherwise."""
+    """Parse a time like 2024-01-31 12:00:00.123456+01:00, of any year.
+
+    The result is in microseconds, in UTC if the text names an offset, else without zone.
+
+    Raises:
+        ValueError: the text has another form.
+    """
     plain, cycles = _within_python(text)
     if not _TIME.fullmatch(plain):
         raise ValueError("expected a time such as '2024-01-31 12:00:00'")

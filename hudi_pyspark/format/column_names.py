@@ -19,7 +19,10 @@ def match_names(wanted: Iterable[str], stored: Collection[str]) -> dict[str, str
     """Map wanted names to stored ones, in the order of the wanted ones; leave out missing ones.
 
     A name is matched exactly where that is possible. What is left on both sides is matched without
-    case; AmbiguousNamesError is raised where several names are left on a side.
+    case.
+
+    Raises:
+        AmbiguousNamesError: names that are left on one side differ in case alone.
     """
     names = dict.fromkeys(wanted)
     exact = names.keys() & set(stored)

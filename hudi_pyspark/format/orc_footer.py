@@ -26,7 +26,13 @@ class OrcFooter:
 
 
 def parse_orc_footer(stored: bytes, compression: str) -> OrcFooter:
-    """Parse the footer of an ORC file (v1); ``compression`` is pyarrow's name of it."""
+    """Parse the footer of an ORC file (v1); ``compression`` is pyarrow's name of it.
+
+    Raises:
+        ProtobufError: the bytes are not a footer.
+        UnsupportedTypeError: the compression is not covered.
+        ValueError: a chunk cannot be inflated.
+    """
     fields = _fields(_decompress(stored, compression))
     stripes = [dict(_fields(value)) for number, value in fields if number == _STRIPES]
     statistics = [dict(_fields(value)) for number, value in fields if number == _STATISTICS]

@@ -14,7 +14,11 @@ class ProtobufError(ValueError):
 
 
 def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield field numbers and values of the two wire types in use: varint, and counted bytes."""
+    """Yield field numbers and values of the two wire types in use: varint, and counted bytes.
+
+    Raises:
+        ProtobufError: a field has no number, another wire type, or is cut off.
+    """
     position = 0
     while position < len(message):
         start = position
@@ -34,7 +38,11 @@ def parse_message(message: memoryview) -> Iterator[tuple[int, int | memoryview]]
 
 
 def parse_varint(view: memoryview, offset: int) -> tuple[int, int]:
-    """Parse an unsigned varint of at most ten bytes, and return the offset after it too."""
+    """Parse an unsigned varint of at most ten bytes, and return the offset after it too.
+
+    Raises:
+        ProtobufError: it does not end within ten bytes, or within the view.
+    """
     number = 0
     for index, octet in enumerate(view[offset : offset + 10]):
         number |= (octet & 0x7F) << 7 * index

@@ -153,7 +153,13 @@ def _newest(layers: Sequence[Entries]) -> tuple[pa.Array, pa.Array]:
 def columns_with_bounds(
     predicate: Predicate, schema: pa.Schema, not_stored: Collection[str]
 ) -> dict[str, pa.DataType]:
-    """Return name and type of the columns of a filter that may have bounds."""
+    """Return the columns of a filter that may have bounds, by their names in it.
+
+    Args:
+        predicate: the filter.
+        schema: of the table.
+        not_stored: columns that files need not hold, and so have no statistics.
+    """
     return {
         name: field
         for name in columns_of(predicate)

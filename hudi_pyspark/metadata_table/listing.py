@@ -96,7 +96,12 @@ class MetadataListing:
         return folders(self._folders)
 
     def indexed_by(self) -> MetadataTable:
-        """The metadata table, opened once for indexes and files; an error if unreliable."""
+        """Return the metadata table, which is opened once for files and indexes.
+
+        Raises:
+            CorruptTableError: it is not used for this query, since it could not be read, lags
+                behind the table, or lacks a committed file.
+        """
         if self._relisted:
             raise CorruptTableError("the metadata table lacks committed files")
         if self._problem:

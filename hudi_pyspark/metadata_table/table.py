@@ -56,7 +56,11 @@ class MetadataTable:
 
     @classmethod
     def open(cls, table: TableView) -> MetadataTable:
-        """Open the metadata table of a table; MissingFileError if there is none."""
+        """Open the metadata table of a table.
+
+        Raises:
+            MissingFileError: there is none, although the table's properties name partitions of it.
+        """
         location = table.storage.describe(_FOLDER)
         try:
             opened = open_table(table.storage.at(location))
@@ -308,7 +312,16 @@ class MetadataRecord:
 
 
 def load_metadata(view: TableView, partition: str | None) -> Iterator[MetadataRecord]:
-    """Yield the merged records of readable metadata partitions, by partition and key."""
+    """Yield the merged records of readable metadata partitions, by partition and key.
+
+    Args:
+        view: the table.
+        partition: of the metadata table; None for all of them.
+
+    Raises:
+        InvalidOptionError: the table has no such partition.
+        MissingFileError, CorruptTableError: a file of the partition is gone or damaged.
+    """
     known = sorted(view.config.metadata_partitions)
     if partition is not None and partition not in known:
         has = ", ".join(known) or "none"

@@ -255,7 +255,18 @@ def archived_commits(
 
 
 def end_before_hollow_commits(view: TableView, begin: str, end: str, policy: HollowCommits) -> str:
-    """Return the end of a range of requested times, inside which pending commits may complete."""
+    """Return the end of a range of requested times, inside which pending commits may complete.
+
+    Args:
+        view: the table.
+        begin: exclusive.
+        end: inclusive.
+        policy: what a query does about pending commits with completed ones behind them. ``block``
+            ends before the first one, ``use_transition_time`` reads on.
+
+    Raises:
+        IncrementalRangeError: such a commit lies in the range, and the policy is ``fail``.
+    """
     reads_on = policy is HollowCommits.USE_TRANSITION_TIME
     pending = None if reads_on else view.history.first_incomplete_commit()
     times = [c.requested_time for c in view.commits]

@@ -41,6 +41,12 @@ def read_task(
     """Yield the rows of a file slice, or the changes that a commit made to a file group.
 
     A ``store`` has the outcomes of earlier merges; None to merge anew.
+
+    Raises:
+        MissingFileError: a file is gone. It names the file that the partition lacks now, if it
+            lacks one; else a cleaner has removed an older one since the read was planned.
+        CorruptTableError: a file cannot be decoded; the classes below it name the kind of file.
+        UnsupportedMergeError: the records cannot be merged by the table's rule.
     """
     try:
         yield from _rows_of(task, storage, store)
@@ -127,7 +133,12 @@ class _Partitions:
 
 
 def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
-    """Yield the change rows of a task, in the schema of `cdc_schema`."""
+    """Yield the change rows of a task, in the schema of `cdc_schema`.
+
+    Raises:
+        MissingFileError: a file of the commit, or of the slice before it, is gone.
+        CorruptTableError: a file cannot be decoded, or lacks a row that the log of changes names.
+    """
     changes: Iterable[pa.Table]
     match task.source:
         case ChangeSource.CDC_LOG:

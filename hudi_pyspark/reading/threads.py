@@ -17,7 +17,7 @@ _Task = TypeVar("_Task")
 def read_in_parallel(
     tasks: Sequence[_Task], read: Callable[[_Task], Iterable[pa.Table]], threads: int, more: int = 0
 ) -> Iterator[pa.Table]:
-    """Yield the rows of all tasks, in mixed order; the first error of any ends it.
+    """Yield the rows of all tasks, in mixed order; the first error of any ends it, and is raised.
 
     Threads help, since Arrow and numpy release the interpreter lock. At most two tables per thread
     wait to be taken. Threads end when the iterator is closed.

@@ -52,12 +52,21 @@ class BootstrapSources:
     base_path: str  # replaces the recorded hoodie.bootstrap.base.path
 
     def check_folder(self, storage: Storage) -> None:
-        """Refuse a folder of source files that is missing or empty."""
+        """Check that the folder of source files has something in it.
+
+        Raises:
+            MissingFileError: it is missing or empty, with the option that names another one.
+        """
         if _is_folder(storage, self.base_path) is False:
             raise MissingFileError.of_bootstrap(self.base_path)
 
     def attach(self, slices: Iterable[FileSlice]) -> list[FileSlice]:
-        """Return the slices, with the source file of each skeleton base file."""
+        """Return the slices, with the source file of each skeleton base file.
+
+        Raises:
+            CorruptTableError: the index does not name a file group, or names a file outside of the
+                folder of the sources.
+        """
         return [
             replace(s, base_file=replace(s.base_file, bootstrap_source=self._source(s)))
             if s.base_file is not None and is_skeleton(s, self.config)
@@ -79,7 +88,13 @@ class BootstrapSources:
 def load_bootstrap_sources(
     storage: Storage, config: TableConfig, base_path: str = ""
 ) -> BootstrapSources:
-    """Read the bootstrap index, and find the sources: "" as `locate_sources` does."""
+    """Read the bootstrap index, and find the sources: "" as `locate_sources` does.
+
+    Raises:
+        MissingFileError: the index is gone.
+        CorruptTableError: the index cannot be decoded.
+        UnsupportedTableError: the table has no index, or one of another kind.
+    """
     index = _load_index(storage, config)
     folder = base_path or locate_sources(storage, config.bootstrap_base_path)
     return BootstrapSources(config, index, folder)

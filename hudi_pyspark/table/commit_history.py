@@ -143,7 +143,12 @@ class CommitHistory:
 
     @cached_property
     def planned_compactions(self) -> Mapping[str, Mapping[str, str]]:
-        """Partition path to file id to the instant of the compaction planned for it."""
+        """Partition path to file id to the instant of the compaction planned for it.
+
+        Raises:
+            CorruptTableError: two compactions are planned for one file group.
+            CorruptTimelineError: a plan cannot be decoded.
+        """
         planned: dict[str, dict[str, str]] = {}
         for instant in self.timeline.pending_compactions:
             path = plan_path(instant, self.config)

@@ -71,7 +71,17 @@ class OnDamage(enum.Enum):
     IGNORE = "ignore"
 
     def report(self, problem: str, path: str, offset: int) -> None:
-        """Raise CorruptLogBlockError, log a warning, or do nothing."""
+        """Do what the option says about damage.
+
+        Args:
+            problem: what is wrong.
+            path: of the log file.
+            offset: of the damage in it, in bytes.
+
+        Raises:
+            CorruptLogBlockError: the option is ``fail``. Else a warning is logged, or nothing is
+                done.
+        """
         if self is OnDamage.FAIL:
             raise CorruptLogBlockError(
                 f"{problem}. Restore the file from a copy, or accept what is left of it with the "

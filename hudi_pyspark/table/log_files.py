@@ -97,7 +97,11 @@ class LogFiles:
         self._start = 0  # of the piece in its file
 
     def load(self, paths: Sequence[str]) -> dict[str, BytesSource]:
-        """Read whole files into memory, in parallel where reads are requests."""
+        """Read whole files into memory, in parallel where reads are requests.
+
+        Raises:
+            MissingFileError: one of them is gone; it names the first.
+        """
         loaded: dict[str, BytesSource] = {}
         try:
             for path, content in zip(paths, read_files(self._storage, paths), strict=True):
@@ -125,7 +129,11 @@ class LogFiles:
         return self._piece[start - self._start : stop - self._start]
 
     def open_input(self, path: str) -> pa.NativeFile | IO[bytes]:
-        """Open a file for random access; the caller closes it."""
+        """Open a file for random access; the caller closes it.
+
+        Raises:
+            MissingFileError: it is gone since the read was planned.
+        """
         try:
             return self._storage.open_input(path)
         except FileNotFoundError as error:

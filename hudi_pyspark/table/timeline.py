@@ -173,7 +173,12 @@ def plan_path(instant: Instant, config: TableConfig) -> str:
 
 
 def read_instant(storage: Storage, path: str) -> bytes:
-    """Read an instant's file; MissingFileError if it has left the timeline."""
+    """Read an instant's file.
+
+    Raises:
+        MissingFileError: it has left the timeline since that was listed; loading the table again
+            helps.
+    """
     try:
         return storage.read_bytes(path)
     except FileNotFoundError as error:

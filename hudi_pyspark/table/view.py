@@ -82,7 +82,14 @@ class TableView:
 
 
 def open_table(storage: Storage) -> TableView:
-    """Read a table's properties and active timeline; else TableNotFoundError or a child."""
+    """Read a table's properties and active timeline.
+
+    Raises:
+        TableNotFoundError: there is no table. PathNotFoundError and PathInsideTableError, which are
+            children of it, say that the path does not exist, or lies inside a table.
+        UnsupportedTableError: a property has a value that cannot be read.
+        CorruptTableError: the properties cannot be read at all.
+    """
     return read_twice(storage, lambda: _open_table(storage))
 
 

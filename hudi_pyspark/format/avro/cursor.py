@@ -85,7 +85,12 @@ class Cursor:
         self.position = position
 
     def refuse(self, bad: Flags, field: str, problem: str, found: Int64s | None = None) -> None:
-        """Raise CorruptAvroError for the first flagged row, with its entry of ``found``."""
+        """Check the next values of all rows.
+
+        Raises:
+            CorruptAvroError: for the first flagged row, with its record, the field and the problem,
+                and with the row's entry of ``found``, if that is given.
+        """
         if not bad.any():
             return
         row = int(bad.argmax())
@@ -178,7 +183,11 @@ class MalformedValueError(ValueError):
 
 
 def walk_bytes(position: int, width: int, end: int, field: str) -> int:
-    """Return the position after ``width`` bytes of a single value."""
+    """Return the position after ``width`` bytes of a single value.
+
+    Raises:
+        MalformedValueError: the record has fewer bytes left, or ``width`` is negative.
+    """
     if not 0 <= width <= end - position:
         left = f"expected at most {end - position} bytes, which is all that the record has left"
         raise MalformedValueError(f"{left}, found {width}", field)
@@ -186,7 +195,11 @@ def walk_bytes(position: int, width: int, end: int, field: str) -> int:
 
 
 def walk_varint(octets: memoryview, position: int, end: int, field: str) -> tuple[int, int]:
-    """Return a single zig-zag number, and the position after it."""
+    """Return a single zig-zag number, and the position after it.
+
+    Raises:
+        MalformedValueError: the record ends inside the number, or it has more than 64 bits.
+    """
     number = shift = 0
     while position < end and shift < 70:
         octet = octets[position]
@@ -252,7 +265,11 @@ class OrdinalReader(ValueReader):
         return ordinals
 
     def walk_ordinal(self, octets: memoryview, position: int, end: int) -> tuple[int, int]:
-        """Return a single ordinal, and the position after it."""
+        """Return a single ordinal, and the position after it.
+
+        Raises:
+            MalformedValueError: there is no such choice.
+        """
         ordinal, position = walk_varint(octets, position, end, self.field)
         if not 0 <= ordinal < self.choices:
             raise MalformedValueError(f"{self.expected}, found {ordinal}", self.field)

@@ -52,7 +52,12 @@ class _Typed:
     __slots__ = ()
 
     def arrow_type(self, path: str) -> pa.DataType:
-        """Return the Arrow type; UnsupportedTypeError names ``path`` if there is none."""
+        """Return the Arrow type; ``path`` is the dotted name of the column, for errors.
+
+        Raises:
+            UnsupportedTypeError: Arrow or Spark has no such type: a decimal of more than 38 digits,
+                nanoseconds, a variant inside another type, a type that contains itself.
+        """
         match self:
             case AvroPrimitive(kind, None):
                 arrow = _ARROW_PRIMITIVES[kind]

@@ -40,7 +40,11 @@ class Block:
 
     @classmethod
     def frame(cls, octets: memoryview, offset: int) -> Block:
-        """Cut out the block that `octets` starts with; `offset` is its place in the HFile."""
+        """Cut out the block that `octets` starts with; `offset` is its place in the HFile.
+
+        Raises:
+            HFileError: the bytes end within the block, or its size is negative.
+        """
         if len(octets) < HEADER_SIZE:
             raise HFileError("expected an HFile block, found the end of the HFile", offset)
         _, size, *_ = _HEADER.unpack_from(octets)
@@ -71,7 +75,12 @@ class Block:
         return self.offset + len(self.stored)
 
     def check_magic(self, magic: bytes, path: str) -> None:
-        """Check the kind of the block; UnsupportedTableError if its entries are encoded."""
+        """Check the kind of the block.
+
+        Raises:
+            UnsupportedTableError: it is a data block whose entries are encoded.
+            HFileError: it is of another kind.
+        """
         if self.magic == _ENCODED_DATA_MAGIC:
             code = int.from_bytes(self.stored[HEADER_SIZE : HEADER_SIZE + 2], "big")
             raise UnsupportedTableError(
@@ -82,7 +91,13 @@ class Block:
             raise self.corrupt(f"expected HFile block {magic!r}, found {self.magic!r}")
 
     def content(self, codec: int, path: str) -> bytes | memoryview:
-        """Verify the checksums and inflate the content."""
+        """Verify the checksums and inflate the content.
+
+        Raises:
+            HFileError: a checksum is wrong, the stream is not valid, or it has another size than
+                the header says.
+            UnsupportedTableError: the codec is another than gz and none.
+        """
         _, _, size, _, checksum_type, per_checksum, end = _HEADER.unpack_from(self.stored)
         if not HEADER_SIZE <= end <= len(self.stored):
             raise self.corrupt(f"HFile block content of {end} bytes does not fit")
@@ -150,7 +165,11 @@ def block_content(
 
 
 def read_range(source: BytesSource, offset: int, length: int) -> memoryview:
-    """Read a range of an HFile; HFileError if it is not within it, or the source ends before."""
+    """Read a range of an HFile.
+
+    Raises:
+        HFileError: the range is not within the file, or the source ends before.
+    """
     size = len(source)
     if not (0 <= offset <= size and 0 <= length <= size - offset):
         problem = f"expected {length} bytes of the HFile of {size}"

@@ -66,7 +66,16 @@ def concat_hfiles(parts: Sequence[HFile], file_info: Mapping[str, bytes]) -> HFi
 def decode_entries(
     contents: Sequence[bytes | memoryview], offsets: Sequence[int], file_info: Mapping[str, bytes]
 ) -> HFile:
-    """Decode the entries of some data blocks; HFileError if they do not fill their block."""
+    """Decode the entries of some data blocks.
+
+    Args:
+        contents: of the blocks, inflated.
+        offsets: of the blocks in the HFile, for errors.
+        file_info: of the HFile.
+
+    Raises:
+        HFileError: the entries do not fill their block, or have keys of an unknown form.
+    """
     data = b"".join(contents)
     blocks = _Blocks(np.cumsum([0, *map(len, contents)]), offsets)
     starts = _entry_starts(data, blocks)

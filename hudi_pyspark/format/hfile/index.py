@@ -40,7 +40,11 @@ class BlockIndex:
 
     @classmethod
     def of(cls, keys: list[bytes], places: list[Place], offset: int) -> BlockIndex:
-        """Return the index of some blocks; the keys ascend in an order that Hudi writes."""
+        """Return the index of some blocks; the keys ascend in an order that Hudi writes.
+
+        Raises:
+            HFileError: the keys ascend neither as bytes nor as Java's strings.
+        """
         as_utf16 = [key.translate(_AS_UTF16) for key in keys]
         orders = _ascends(keys), _ascends(as_utf16)
         if not any(orders):
@@ -75,7 +79,11 @@ class BlockIndex:
 def parse_root_index(
     content: bytes | memoryview, count: int, offset: int
 ) -> tuple[list[bytes], list[Place]]:
-    """Parse keys and places of a root or meta index; `row_of` takes a key of data apart."""
+    """Parse keys and places of a root or meta index; `row_of` takes a key of data apart.
+
+    Raises:
+        HFileError: there are not ``count`` entries, or bytes are left over after them.
+    """
     if not count:  # hudi-rs notes the empty block of a file without records, and does not count it
         return [], []
     keys: list[bytes] = []
@@ -96,7 +104,11 @@ def parse_root_index(
 
 
 def parse_lower_index(content: bytes | memoryview, offset: int) -> BlockIndex:
-    """Parse an intermediate or leaf index: entry count, where each entry begins, the entries."""
+    """Parse an intermediate or leaf index: entry count, where each entry begins, the entries.
+
+    Raises:
+        HFileError: the entries overlap, do not fill the index, or their keys do not ascend.
+    """
     count = _COUNT.unpack_from(content)[0] if len(content) >= _COUNT.size else -1
     base = _COUNT.size * (count + 2)  # after the count and one place more than there are entries
     if not count > 0 or base > len(content):
@@ -130,7 +142,11 @@ def _touched(bounds: list[bytes], keys: list[bytes]) -> list[int]:
 
 
 def row_of(key: bytes, offset: int) -> bytes:
-    """Return the row of a key, which follows its length; HBase writes more after it."""
+    """Return the row of a key, which follows its length; HBase writes more after it.
+
+    Raises:
+        HFileError: the key is shorter than its row.
+    """
     end = _ROW_LENGTH.size + (_ROW_LENGTH.unpack_from(key)[0] if len(key) > 1 else len(key))
     if end > len(key):
         raise HFileError(f"HFile index with a key of {len(key)} bytes that has no row", offset)

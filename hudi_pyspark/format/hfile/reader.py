@@ -69,7 +69,12 @@ class Trailer:
 
 
 def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
-    """Parse the last 4,096 bytes of an HFile; UnsupportedTableError if it is encrypted."""
+    """Parse the last 4,096 bytes of an HFile.
+
+    Raises:
+        HFileError: they are no trailer of version 3.
+        UnsupportedTableError: the file is encrypted.
+    """
     found = bytes(octets[: len(_MAGIC)])
     if found != _MAGIC:
         raise HFileError(f"expected HFile trailer {_MAGIC!r}, found {found!r}", offset)
@@ -93,7 +98,12 @@ def parse_trailer(octets: memoryview, offset: int, path: str) -> Trailer:
 
 
 def parse_file_info(content: bytes | memoryview, offset: int, path: str) -> dict[str, bytes]:
-    """Parse pairs, each in field 1 of a message; HBase alone writes tags, which are refused."""
+    """Parse the pairs of a file info, each in field 1 of a message.
+
+    Raises:
+        HFileError: the bytes are not such pairs.
+        UnsupportedTableError: the entries of the file have tags, which only HBase writes.
+    """
     found = bytes(content[: len(_FILE_INFO_PREFIX)])
     if found != _FILE_INFO_PREFIX:
         raise HFileError(f"expected {_FILE_INFO_PREFIX!r}, found {found!r}", offset)

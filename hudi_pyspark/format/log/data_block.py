@@ -83,7 +83,11 @@ def decode_data_block(
 
 
 def native_deletes(block: LogBlock) -> pa.Table | None:
-    """Decode the rows of a native log of deletes; None for an inline block of them."""
+    """Decode the rows of a native log of deletes; None for an inline block of them.
+
+    Raises:
+        CorruptLogBlockError: the file cannot be decoded, with its path and the place.
+    """
     if not block.native_extension:
         return None
     if block.native_extension == "parquet":
@@ -125,7 +129,12 @@ def _first_records(block: LogBlock, count: int) -> pa.Table:
 
 
 def block_schema(block: LogBlock) -> AvroRecord:
-    """Return the parsed SCHEMA header of a data block."""
+    """Return the parsed SCHEMA header of a data block.
+
+    Raises:
+        CorruptLogBlockError: the block has none, or one that is not an Avro schema.
+        UnsupportedTypeError: the schema is not of a record, or nested too deep.
+    """
     if block.schema_text is None:
         raise block.corrupt("expected a SCHEMA header, found none")
     try:

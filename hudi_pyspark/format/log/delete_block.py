@@ -120,7 +120,12 @@ class DeleteRecords:
 
 
 def decode_deletes(block: LogBlock, rows: pa.Table | None) -> DeleteRecords:
-    """Decode a block of deletes, or take the ``rows`` of a native log of them."""
+    """Decode a block of deletes, or take the ``rows`` of a native log of them.
+
+    Raises:
+        CorruptLogBlockError: the rows have no record keys, or the block cannot be decoded; see
+            `decode_delete_block`.
+    """
     if rows is None:
         return decode_delete_block(block.content, path=block.path, offset=block.offset)
     names = [name for name in rows.schema.names if name != _RECORD_KEY]

@@ -38,12 +38,21 @@ class KryoDelete(NamedTuple):
 
 
 def parse_hoodie_keys(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
-    """Parse the `HoodieKey[]` of a version 1 delete block, in block order."""
+    """Parse the `HoodieKey[]` of a version 1 delete block, in block order.
+
+    Raises:
+        CorruptLogBlockError: the bytes are not such an array, with the block's path and offset.
+    """
     return _parse_array(_KryoReader(payload, path, offset), _HOODIE_KEY, _read_key)
 
 
 def parse_delete_records(payload: memoryview, *, path: str, offset: int) -> list[KryoDelete]:
-    """Parse the `DeleteRecord[]` of a version 2 delete block, in block order."""
+    """Parse the `DeleteRecord[]` of a version 2 delete block, in block order.
+
+    Raises:
+        CorruptLogBlockError: the bytes are not such an array, with the block's path and offset.
+        UnsupportedTableError: an ordering value has a Java class that is not known; it names both.
+    """
     return _parse_array(_KryoReader(payload, path, offset), _DELETE_RECORD, _read_delete)
 
 

@@ -28,6 +28,9 @@ class _TooMany(Exception):
 def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinals | None:
     """Decode a Roaring bitmap of 64-bit numbers in its portable form, as Base64; they ascend.
 
+    None where there are more than ``most`` numbers, which a few bytes may claim: then the positions
+    are not usable.
+
     Raises:
         CorruptLogBlockError: the text is not such a bitmap, with the block's path and offset.
     """
@@ -41,7 +44,13 @@ def decode_positions(text: str, most: int, *, path: str, offset: int) -> Ordinal
 
 
 def decode_position_list(text: str, most: int, *, path: str) -> Ordinals | None:
-    """Decode a native log's positions, which need not ascend: a count, then LEB128 numbers."""
+    """Decode a native log's positions, which need not ascend: a count, then LEB128 numbers.
+
+    None where there are more than ``most``, as for `decode_positions`.
+
+    Raises:
+        CorruptLogBlockError: the text is not such a list, with the file's path.
+    """
     try:
         reader = _OctetReader(base64.b64decode(text, validate=True))
         count = int.from_bytes(reader.read(_COUNT_BYTES), "big", signed=True)

@@ -83,14 +83,22 @@ def _serialized(metadata: pq.FileMetaData) -> bytes:
 
 
 def read_columns(file: pq.ParquetFile, columns: Sequence[str]) -> pa.Table:
-    """Read top-level columns, or dotted paths of leaves, of a whole file in one thread."""
+    """Read top-level columns, or dotted paths of leaves, of a whole file in one thread.
+
+    Raises:
+        pyarrow.ArrowInvalid, OSError: a page is damaged, or rows are missing.
+    """
     table = file.read(columns, use_threads=False)
     check_row_count(file.metadata, range(file.num_row_groups), table.num_rows)
     return table
 
 
 def check_row_count(metadata: pq.FileMetaData, groups: Iterable[int], rows: int) -> None:
-    """Raise pyarrow.ArrowInvalid unless some row groups have ``rows`` rows by the footer."""
+    """Check that some row groups have ``rows`` rows by the footer.
+
+    Raises:
+        pyarrow.ArrowInvalid: they have more or fewer: pyarrow has passed over a page.
+    """
     expected = sum(metadata.row_group(group).num_rows for group in groups)
     if rows != expected:
         raise pa.ArrowInvalid(f"expected {expected} rows in the row groups, found {rows}")
@@ -106,10 +114,13 @@ def chunk_statistics(metadata: pq.FileMetaData, group: int, leaf: int) -> pq.Sta
 def chunk_bounds(
     statistics: pq.Statistics, data_type: pa.DataType | None = None
 ) -> tuple[pa.Scalar, pa.Scalar]:
-    """Return minimum and maximum of a column chunk that has both; raises pyarrow.ArrowException.
+    """Return minimum and maximum of a column chunk that has both.
 
     ``data_type`` is that of the column as Arrow reads it; without one, dates and timestamps get
     that of the file, and other values one that fits.
+
+    Raises:
+        pyarrow.ArrowException: the values do not fit the type, or have no order (INT96).
     """
     data_type = _time_type(statistics) if data_type is None else data_type
     number = {"INT32": pa.int32(), "INT64": pa.int64()}.get(statistics.physical_type)

@@ -93,7 +93,11 @@ class ParquetPages:
         return cls(parse_struct(footer)[0])
 
     def leaves(self, group: int, column: str) -> list[int]:
-        """Return the ordinals of the leaf columns that a top-level column has in a row group."""
+        """Return the ordinals of the leaf columns that a top-level column has in a row group.
+
+        Raises:
+            ParquetPagesError: there is no such column.
+        """
         chunks = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)
         paths = [chunk.struct(_META_DATA).list(_PATH) for chunk in chunks]
         found = [i for i, path in enumerate(paths) if path.items[:1] == (column.encode(),)]
@@ -102,7 +106,11 @@ class ParquetPages:
         return found
 
     def index_span(self, group: int, leaf: int) -> tuple[int, int]:
-        """Return the begin and the end of a leaf column's offset index."""
+        """Return the begin and the end of a leaf column's offset index.
+
+        Raises:
+            ParquetPagesError: the writer left none, or the column is in another file.
+        """
         chunk = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)[leaf]
         if not {_INDEX_OFFSET, _INDEX_SIZE} <= chunk.keys() or _FILE_PATH in chunk:
             raise ParquetPagesError("there is no offset index")
@@ -110,7 +118,12 @@ class ParquetPages:
         return begin, begin + chunk.integer(_INDEX_SIZE)
 
     def pages(self, group: int, leaf: int, index: memoryview) -> ColumnPages:
-        """Return the pages of a leaf column; ``index`` has the bytes of `index_span`."""
+        """Return the pages of a leaf column; ``index`` has the bytes of `index_span`.
+
+        Raises:
+            ParquetPagesError: the pages overlap, or do not fit the row group.
+            ThriftError: the bytes are not an offset index.
+        """
         row_group = self.footer.structs(_ROW_GROUPS)[group]
         chunk = row_group.structs(_COLUMNS)[leaf]
         locations = parse_struct(index)[0].structs(_LOCATIONS)
@@ -146,8 +159,15 @@ class ParquetPages:
     ) -> bytes:
         """Build a Parquet file of one column and one row group out of some pages.
 
-        ``chunks`` are its leaf columns, by ordinal, with the pages to take, which hold the same
-        rows; ``data`` returns bytes of the file between two offsets.
+        Args:
+            group: ordinal of the row group.
+            column: a top-level column.
+            chunks: its leaf columns, by ordinal, with the pages to take, which hold the same rows.
+            data: returns bytes of the file between two offsets.
+
+        Raises:
+            ParquetPagesError: the pages of the leaf columns hold different rows, or other numbers
+                of values than the offset index says.
         """
         out = bytearray(MAGIC)
         originals = self.footer.structs(_ROW_GROUPS)[group].structs(_COLUMNS)

@@ -79,7 +79,11 @@ class ThriftStruct(dict[int, tuple[ThriftType, ThriftValue]]):
 
 
 def parse_struct(data: bytes | memoryview, offset: int = 0) -> tuple[ThriftStruct, int]:
-    """Parse a struct, and return the offset after it too; ThriftError if there is none."""
+    """Parse a struct, and return the offset after it too.
+
+    Raises:
+        ThriftError: there is none at the offset, or it is nested too deep.
+    """
     try:
         return _parse_struct(memoryview(data), offset, 0)
     except (LookupError, ValueError, struct.error) as error:

@@ -76,7 +76,11 @@ def body_parser(value_of: Callable[[dict[str, Any]], _T]) -> BodyParser[_T]:
 
 @contextmanager
 def undecodable_as_corrupt(path: str, what: str = "") -> Iterator[None]:
-    """Turn any error that wrong bytes cause into CorruptTimelineError, naming the file."""
+    """Turn any error that wrong bytes cause into one that names the file.
+
+    Raises:
+        CorruptTimelineError: one of `UNDECODABLE` was raised; ``what`` comes before its message.
+    """
     try:
         yield
     except UNDECODABLE as error:
@@ -198,7 +202,11 @@ def _read_end(content: bytes, schema: Any) -> dict[str, Any]:  # noqa: ANN401
 
 @lru_cache(maxsize=32)  # one text per kind of file and Hudi release
 def load_schema(text: str) -> Any:  # noqa: ANN401  (of any shape that Avro allows)
-    """Return the JSON of a record's schema; ValueError for one that contains itself."""
+    """Return the JSON of a record's schema.
+
+    Raises:
+        ValueError: the text is not an Avro schema, or has a type that contains itself.
+    """
     try:
         schema = parse_schema(text)
     except HudiError as error:

@@ -59,13 +59,21 @@ class InternalSchema:
 
 
 def parse_internal_schema(text: str | bytes, *, path: str) -> InternalSchema:
-    """Parse one schema, as commit metadata holds it under ``latest_schema``."""
+    """Parse one schema, as commit metadata holds it under ``latest_schema``.
+
+    Raises:
+        CorruptTimelineError: the text is not one; ``path`` is that of the commit.
+    """
     with undecodable_as_corrupt(path, _PROBLEM):
         return _schema(required({"schema": json.loads(text)}, "schema", dict))
 
 
 def parse_schema_history(text: bytes, *, path: str) -> tuple[InternalSchema, ...]:
-    """Parse all schemas of a ``.schemacommit`` file, oldest first."""
+    """Parse all schemas of a ``.schemacommit`` file, oldest first.
+
+    Raises:
+        CorruptTimelineError: the text is not such a history.
+    """
     with undecodable_as_corrupt(path, _PROBLEM):
         history = required({"history": json.loads(text)}, "history", dict)
         required(history, "schemas", list)

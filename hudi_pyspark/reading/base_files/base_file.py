@@ -52,6 +52,12 @@ def read_base_file(
     Columns that the file lacks are left out; without any, tables still have their number of rows.
     ``fields`` has columns with the nested fields that are wanted, if not all of them; only the
     wanted ``row_groups`` of a Parquet file are read.
+
+    Raises:
+        MissingFileError: the file is gone.
+        CorruptBaseFileError: it cannot be decoded.
+        UnsupportedTableError: its format, or a type in it, is not covered.
+        SchemaEvolutionError: it has a wanted column under several names.
     """
     check_readable(path)
     try:
@@ -83,7 +89,10 @@ def read_bootstrap_file(
 ) -> Iterator[pa.Table]:
     """Stream a skeleton file together with its source file: meta, then data columns.
 
-    Row i of the one belongs to row i of the other; CorruptBaseFileError where their numbers differ.
+    Row i of the one belongs to row i of the other.
+
+    Raises:
+        CorruptBaseFileError: the two have different numbers of rows; else as `read_base_file`.
     """
     folder, name = posixpath.split(source)
     outside = storage.at(folder)

@@ -91,7 +91,11 @@ class _WriterClock:
         return cls(schema, zones, path)
 
     def to_instants(self, table: pa.Table, stripe: int) -> pa.Table:
-        """Return the rows of a stripe with the wall clocks of other zones than UTC as instants."""
+        """Return the rows of a stripe with the wall clocks of other zones than UTC as instants.
+
+        Raises:
+            UnsupportedTypeError: a clock shows no instant or several, or a timestamp is nested.
+        """
         zone = self.zones[stripe] if self.zones else ""
         if zone in _UTC:
             return table

@@ -176,7 +176,12 @@ class PagedFile:
 
     @cached_property
     def footer(self) -> ParquetPages:
-        """The metadata at the end of the file; ParquetPagesError or ThriftError if unreadable."""
+        """The metadata at the end of the file.
+
+        Raises:
+            ParquetPagesError: it is encrypted.
+            ThriftError: it cannot be decoded.
+        """
         end = self._file.seek(0, 2)
         self._file.seek(end - TAIL)
         tail = self._file.read(TAIL)

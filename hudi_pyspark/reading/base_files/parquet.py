@@ -42,7 +42,12 @@ def read_parquet_file(
     fields: pa.Schema,
     verify_checksums: bool = True,
 ) -> Iterator[pa.Table]:
-    """Stream the wanted row groups of a Parquet file; see `read_base_file`."""
+    """Stream the wanted row groups of a Parquet file; see `read_base_file`.
+
+    Raises:
+        CorruptBaseFileError: the file cannot be decoded, or has other rows than when it was merged.
+        UnsupportedTableError: it has instants before 1900 in a zone that is not known.
+    """
     try:
         with storage.open_input(path) as file:
             fetch_end(file)

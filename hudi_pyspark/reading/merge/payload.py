@@ -183,7 +183,11 @@ def aws_dms(older: Records, newer: Records, rule: MergeRule) -> Decision:
 
 
 def mysql_debezium(older: Records, newer: Records, _rule: MergeRule) -> Decision:
-    """Decide like MySqlDebeziumAvroPayload: the later binary log position wins; d deletes."""
+    """Decide like MySqlDebeziumAvroPayload: the later binary log position wins; d deletes.
+
+    Raises:
+        CorruptTableError: a log record has no position, or one of another form.
+    """
     older_sequence, newer_sequence = _mysql_sequence(older), _mysql_sequence(newer)
     if (newer.has_row & is_null(newer.rows.column(MYSQL_SEQUENCE_FIELD))).any():
         raise CorruptTableError(f"a log record has no {MYSQL_SEQUENCE_FIELD}, so it has no order")

@@ -89,7 +89,11 @@ class SpillFile:
             raise self._failed(error) from error
 
     def write(self, table: pa.Table) -> Span:
-        """Append a table; SpillError if the disk is full."""
+        """Append a table, and return its place.
+
+        Raises:
+            SpillError: the disk is full, with the options that name another folder or more memory.
+        """
         octets = pa.BufferOutputStream()
         options = pa.ipc.IpcWriteOptions(compression=_COMPRESSION)
         with pa.ipc.new_stream(octets, table.schema, options=options) as stream:
