@@ -1,8 +1,8 @@
 """Values of a column that was dropped and added again with another type, as Spark casts them.
 
 Apache Hudi casts the old values of base files as Spark does outside its ANSI mode. Text that is not
-a value of the new type becomes null. Numbers that do not fit the new type are refused, where Spark
-wraps them around or makes nulls of them, and so do log blocks of Apache Hudi.
+a value of the new type becomes null, and so does a number that does not fit a decimal. Numbers that
+do not fit an integer are refused, where Spark wraps them around.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _DAYS_OF_400_YEARS = 146_097
 _EXACT = Context(prec=100)
 _DIGITS_OF_DOUBLE = 17  # at most, of those that identify it
+_MOST_DIGITS = 76  # of a decimal256
 
 
 def from_text(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -48,8 +49,10 @@ def from_text(array: pa.Array, target: pa.DataType) -> pa.Array:
 def from_number(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Convert numbers or booleans to another kind of number, or to booleans.
 
+    Null is what does not fit a decimal.
+
     Raises:
-        pyarrow.ArrowInvalid: a number does not fit the type.
+        pyarrow.ArrowInvalid: a number does not fit an integer.
     """
     if pa.types.is_boolean(target):
         return pc.not_equal(pc.cast(array, pa.float64(), safe=False), 0.0)
@@ -64,14 +67,18 @@ def from_number(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def rounded(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Convert decimals to others, maybe of fewer digits; halves are rounded up, away from zero.
+    """Convert integers and decimals to decimals, maybe of fewer digits, as Spark does.
 
-    Raises:
-        pyarrow.ArrowInvalid: a number does not fit the type.
+    Halves are rounded up, away from zero. Null is what does not fit then.
     """
+    array = array.cast(pa.decimal256(_MOST_DIGITS, getattr(array.type, "scale", 0)))
     if target.scale < array.type.scale:
         array = pc.round(array, target.scale, "half_towards_infinity")
-    return array.cast(target)
+        array = array.cast(pa.decimal256(_MOST_DIGITS, target.scale))
+    step = Decimal(1).scaleb(-array.type.scale)
+    largest = _EXACT.subtract(Decimal(10 ** (target.precision - target.scale)), step)
+    fits = pc.less_equal(pc.abs(array), pa.scalar(largest, array.type))
+    return pc.if_else(fits, array, None).cast(target)
 
 
 def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -82,12 +89,10 @@ def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     is_plain = sizes < 2**53
     is_zero = sizes < 10.0 ** -(target.scale + 1)  # once it is rounded
     plain = pc.if_else(pa.array(is_plain & ~is_zero), values, 0.0)
-    wide = pa.decimal256(76, target.scale + _DIGITS_OF_DOUBLE + 1)
+    wide = pa.decimal256(_MOST_DIGITS, target.scale + _DIGITS_OF_DOUBLE + 1)
     converted = rounded(plain.cast(pa.string()).cast(wide), target)
     others = array.filter(pa.array(~is_plain))
     parsed = from_text(java_text(others), target)
-    if parsed.null_count > others.null_count:
-        raise pa.ArrowInvalid(f"a value does not fit {target}")
     return pc.replace_with_mask(converted, pa.array(~is_plain), parsed)
 
 

@@ -43,7 +43,7 @@ def conform(
     """
     if table.schema.equals(schema):
         return table
-    rules = _ROUNDED + _SCALAR_RULES + _CASTS if casts else _SCALAR_RULES
+    rules = _DECIMALS + _SCALAR_RULES + _CASTS if casts else _SCALAR_RULES
     columns = []
     for field in schema:
         index = table.schema.get_field_index(field.name)
@@ -164,6 +164,13 @@ def _integer_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     return pc.cast(pc.cast(array, pa.decimal128(20, 0)), target)
 
 
+def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    converted = from_number(array, target)
+    if converted.null_count > array.null_count:
+        raise pa.ArrowInvalid(f"a value does not fit {target}")
+    return converted
+
+
 def _date_text(array: pa.Array, target: pa.DataType) -> pa.Array:
     # Apache Hudi prints such years in one way from Avro, and in another from Parquet.
     texts = pc.cast(array, target)
@@ -217,7 +224,7 @@ _SCALAR_RULES: _Rules = (
     (pa.types.is_integer, pa.types.is_floating, partial(pc.cast, safe=False)),
     (pa.types.is_float32, pa.types.is_float64, lambda array, _: widened(array)),
     (pa.types.is_integer, pa.types.is_decimal, _integer_to_decimal),
-    (pa.types.is_floating, pa.types.is_decimal, from_number),
+    (pa.types.is_floating, pa.types.is_decimal, _float_to_decimal),
     (pa.types.is_decimal, pa.types.is_decimal, pc.cast),
     (pa.types.is_date, pa.types.is_date, pc.cast),
     (any_of(pa.types.is_integer, pa.types.is_boolean), pa.types.is_string, pc.cast),
@@ -226,8 +233,11 @@ _SCALAR_RULES: _Rules = (
     (pa.types.is_floating, pa.types.is_string, lambda array, _: java_text(array)),
 )
 
-# In place of the same rule above.
-_ROUNDED: _Rules = ((pa.types.is_decimal, pa.types.is_decimal, rounded),)
+# In place of the same rules above: what does not fit is null.
+_DECIMALS: _Rules = (
+    (pa.types.is_floating, pa.types.is_decimal, from_number),
+    (is_number, pa.types.is_decimal, rounded),
+)
 _is_simple = any_of(is_number, pa.types.is_boolean)
 # Those of a column that was dropped and added again. Where Apache Hudi itself converts values in
 # one way from Parquet and in another from Avro, or by the session's time zone, there is no rule:

@@ -10,8 +10,15 @@ from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE_PROPERTIES, Finding, Severity
 from hudi_pyspark.errors import CorruptTableError, UnsupportedMergeError
 from hudi_pyspark.filter.predicate import find_field
-from hudi_pyspark.format.avro.schema import arrow_schema, parse_schema
-from hudi_pyspark.format.column_names import spelled, spelled_path
+from hudi_pyspark.format.avro.schema import (
+    AvroField,
+    AvroRecord,
+    AvroType,
+    is_nullable,
+    parse_schema,
+    parts_of,
+)
+from hudi_pyspark.format.column_names import spelled_path
 from hudi_pyspark.inspection.commits import known_schema
 from hudi_pyspark.table.config import PROPERTIES_FILE, TableConfig
 from hudi_pyspark.table.merge_mode import check_supported, resolve_merge_rule
@@ -120,7 +127,7 @@ def _key_generator(config: TableConfig) -> Iterator[Finding]:
 
 
 def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
-    """Report columns that are declared without nulls, and that needed files lack."""
+    """Report columns and nested fields without nulls that needed files lack."""
     texts = {
         time: metadata.schema_text
         for time, metadata in view.commit_metadata.of(view.commit_metadata).items()
@@ -128,29 +135,43 @@ def _columns_without_nulls(view: TableView) -> Iterator[Finding]:
     }
     if not texts:
         return
-    schemas = {text: parse_schema(text) for text in set(texts.values())}
-    latest = schemas[texts[max(texts)]]
+    fields = {text: dict(_fields_of(parse_schema(text))) for text in set(texts.values())}
     required = [
-        avro.name
-        for avro, field in zip(latest.fields, arrow_schema(latest), strict=True)
-        if not field.nullable and avro.default is None
+        path
+        for path, field in fields[texts[max(texts)]].items()
+        if not is_nullable(field.type) and field.default is None
     ]
-    stored = {time: [field.name for field in schemas[text].fields] for time, text in texts.items()}
+    stored = {time: {path.lower() for path in fields[text]} for time, text in texts.items()}
     slices = view.slices.as_of(check_files=False) if required else []
     files = [file for s in slices for file in (s.base_file, *s.log_files) if file]
-    for name in required:
+    for path in required:
+        record, _, _ = path.lower().rpartition(".")
         lacking = [
             file.path
             for file in files
-            if file.instant_time in stored and spelled(name, stored[file.instant_time]) is None
+            if (names := stored.get(file.instant_time)) is not None
+            and path.lower() not in names
+            and (not record or record in names)
         ]
         if lacking:
             yield Finding(
                 Severity.WARNING,
                 SCHEMA,
-                name,
+                path,
                 f"declared without nulls, but {counted(len(lacking), 'file')} from before it was "
                 f"added lack it, {min(lacking)} first. Here their rows have null; Apache Hudi "
                 "cannot read them, or shows 0",
                 "Write once with a column that may be null",
             )
+
+
+def _fields_of(avro: AvroType, path: str = "") -> Iterator[tuple[str, AvroField]]:
+    """Yield the fields of a record, and those inside them, with their dotted paths."""
+    if not isinstance(avro, AvroRecord):
+        for part in parts_of(avro):
+            yield from _fields_of(part, path)
+        return
+    for field in avro.fields:
+        name = f"{path}.{field.name}" if path else field.name
+        yield name, field
+        yield from _fields_of(field.type, name)

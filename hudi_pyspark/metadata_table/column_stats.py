@@ -200,7 +200,8 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
     """Return the bounds of a column in some files; unknown for a file without statistics.
 
     Null counts prove that there is no null, and never that there is nothing else: Hudi also counts
-    values as nulls that it does not compare, or that have no statistics in the file's footer.
+    values as nulls that it does not compare, or that have no statistics in the file's footer. They
+    prove nothing where the file has another type, of which some values may become null.
     """
     parts = _fields_of(statistics)
     ordinals = np.asarray(parts["typeOrdinal"].cast(pa.int64()).fill_null(0))
@@ -217,6 +218,12 @@ def bounds_of_files(statistics: pa.StructArray, field: pa.Field) -> ColumnBounds
         # Parquet writes no statistics where minimum and maximum take more than 4,096 bytes. Hudi
         # counts all values of such a row group as nulls, and takes the bounds of the others alone.
         low, high = (pc.if_else(pa.array(may_be_null), None, of) for of in (low, high))
+    elif pa.types.is_floating(field.type):
+        for branch in wrappers[0]:
+            if not pa.types.is_floating(branch.type):
+                may_be_null = may_be_null | np.asarray(branch.is_valid())
+    else:
+        may_be_null = may_be_null | ~np.asarray(pc.and_(low.is_valid(), high.is_valid()))
     in_millis = counts_milliseconds(field)
     if in_millis or (pa.types.is_timestamp(field.type) and field.type.tz is None):
         # See `timestamp_repair`: other files may be read in another unit than their statistics.

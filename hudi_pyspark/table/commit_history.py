@@ -229,14 +229,18 @@ class CommitHistory:
 
         While a compaction is pending, Hudi saves its slice alone, without the one that it reads,
         and leaves out log files of earlier commits that complete later. Without completion times
-        nobody knows.
+        nobody knows. A COPY_ON_WRITE table with delta commits was MERGE_ON_READ before.
 
         Source: ``SavepointActionExecutor``, ``getLatestFileSlicesBeforeOrOn`` of the view.
         """
-        if not (self.config.is_merge_on_read and self.config.has_completion_times):
-            return not self.config.is_merge_on_read
+        archived = (archived.instant for archived in self.archived)
+        instants = [*self.timeline.completed, *archived]
+        was_merged = any(i.action is Action.DELTA_COMMIT for i in instants)
+        if not (self.config.is_merge_on_read or was_merged):
+            return True
+        if not self.config.has_completion_times:
+            return False
         until, saved_at = savepoint.requested_time, savepoint.completion_time or ""
-        instants = [*self.commits, *(archived.instant for archived in self.archived)]
         compactions = [i for i in instants if i.action is Action.COMMIT]
         return all(
             (c.completion_time or _UNKNOWN) <= saved_at

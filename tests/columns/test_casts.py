@@ -125,14 +125,69 @@ def test_numbers_are_cast_as_by_hudi(values, stored, target, expected):
 
 
 @pytest.mark.parametrize(
+    ("values", "stored", "target", "expected"),
+    [
+        ([nan, inf, 1e20, 99999999.995, 1e300], pa.float64(), DECIMAL, [None] * 5),
+        (
+            [99999999.99, -99999999.994],
+            pa.float64(),
+            DECIMAL,
+            [Decimal("99999999.99"), Decimal("-99999999.99")],
+        ),
+        ([3.4e38, 1e10, 1.5], pa.float32(), DECIMAL, [None, None, Decimal("1.5")]),
+        (
+            [Decimal("16777217.25"), Decimal("-0.05")],
+            DECIMAL,
+            pa.decimal128(8, 1),
+            [None, Decimal("-0.1")],
+        ),
+        (
+            [Decimal("9999999.94"), Decimal("9999999.95")],
+            DECIMAL,
+            pa.decimal128(8, 1),
+            [Decimal("9999999.9"), None],
+        ),
+        ([Decimal("99999999.95")], DECIMAL, pa.decimal128(9, 1), [None]),
+        ([Decimal("-99.5")], pa.decimal128(3, 1), pa.decimal128(2, 0), [None]),
+        ([Decimal("9" * 38), None], pa.decimal128(38, 0), pa.decimal128(38, 38), [None, None]),
+        (
+            [Decimal(0), Decimal("0." + "9" * 38)],
+            pa.decimal128(38, 38),
+            pa.decimal128(38, 0),
+            [Decimal(0), Decimal(1)],
+        ),
+        (
+            [999, 1000, -1000, -(2**63), None],
+            pa.int64(),
+            pa.decimal128(5, 2),
+            [Decimal("999"), None, None, None, None],
+        ),
+        ([True, False], pa.bool_(), pa.decimal128(1, 1), [None, Decimal(0)]),
+    ],
+)
+def test_numbers_that_do_not_fit_a_decimal_become_null(values, stored, target, expected):
+    assert cast(values, stored, target).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "stored", "target"),
+    [
+        (1e20, pa.float64(), DECIMAL),
+        (10**9, pa.int64(), DECIMAL),
+        (Decimal("16777217.25"), DECIMAL, pa.decimal128(8, 1)),
+    ],
+)
+def test_a_user_schema_refuses_numbers_that_do_not_fit(value, stored, target):
+    table = pa.table({"x": pa.array([value], stored)})
+    with pytest.raises(SchemaEvolutionError):
+        conform(table, pa.schema([("x", target)]), {}, source="f")
+
+
+@pytest.mark.parametrize(
     ("values", "stored", "target"),
     [
         ([3000000000], pa.int64(), pa.int32()),  # Apache Hudi wraps it around
         ([nan], pa.float64(), pa.int32()),
-        ([nan], pa.float64(), DECIMAL),
-        ([1e20], pa.float64(), DECIMAL),
-        ([Decimal("16777217.25")], DECIMAL, pa.decimal128(8, 1)),  # null in Apache Hudi
-        ([99999999.995], pa.float64(), DECIMAL),
         ([1], pa.int64(), pa.timestamp("us", "UTC")),  # seconds in Parquet, microseconds in Avro
         ([0], pa.timestamp("us", "UTC"), pa.string()),
         (["2024-01-01 00:00:00"], pa.string(), pa.timestamp("us", "UTC")),  # by the session's zone

@@ -124,3 +124,18 @@ def test_column_without_nulls_that_files_lack_is_a_warning(tmp_path):
     assert (severity, subject) == (WARNING, "tip")
     assert "2 files from before it was added lack it" in text
     assert findings_of(tmp_path / "x_v9_mor_evo_nullable_added") == []
+
+
+def test_nested_field_without_nulls_that_files_lack_is_a_warning(tmp_path):
+    # Apache Hudi 1.2.0 wrote it and fails to read it, or shows 0.
+    name = "x_v9_mor_evo_not_null_nested"
+    tables = GOLDEN.parent / "practice" / "not_null_nested"
+    with zipfile.ZipFile(tables / f"{name}.zip") as file:
+        file.extractall(tmp_path)
+    found = findings_of(tmp_path / name)
+    assert [(severity, subject) for severity, subject, _ in found] == [
+        (WARNING, "s.tip"),
+        (WARNING, "l.tip"),
+        (WARNING, "m.tip"),
+    ]
+    assert all("2 files from before it was added lack it" in text for _, _, text in found)

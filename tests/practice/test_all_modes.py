@@ -2,28 +2,30 @@
 
 The rows are those of Apache Hudi 1.2.0. Where it fails or loses values they are those that were
 written: a column that was added without nulls, values of Avro log blocks in another case (D46),
-a clustering that is first on the timeline (D45). Counts of ancient times are those of Spark on a
-Parquet copy of the rows.
+a clustering that is first on the timeline (D45), what it shows stale or refuses beyond savepoints
+(D43, D44), an ordering field in another case. Counts of ancient times are those of Spark on a
+Parquet copy of the rows. ``two_runs`` is a table of Trino's tests whose metadata table is of the
+second of two runs into one folder.
 """
 
 from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import AnalysisException
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, UnsupportedTableError
 from tests.conftest import GOLDEN
+from tests.damage import set_property
+from tests.golden.case import load_case
 from tests.spark.conftest import ruled
 from tests.spark.deployment import client
 from tests.spark.frames import load
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 __all__ = ["ruled"]  # a fixture
 
@@ -38,11 +40,38 @@ class Practice:
     column: str
     rows: Sequence[tuple[str, object]]  # ids and values of the column; () if they are not known
     conditions: Mapping[str, int]  # to the number of their rows
+    count: int | None = None  # of rows that are not known
+    options: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)  # set in the table first
 
 
 def practice(name: str) -> Path:
     return Path(__file__).parent / f"{name}.zip"
 
+
+def golden(name: str) -> Path:
+    return GOLDEN.with_name("golden_extra") / name / "table.zip"
+
+
+def beyond_savepoint(query: str, conditions: Mapping[str, int]) -> Practice:
+    """A query whose rows are those of the same data without cleaning and archiving."""
+    twin = load_case(golden("x_v9_mor_sl_savepoints").parent)
+    case = load_case(golden("x_v9_mor_sl_beyond_savepoint").parent)
+    known = next(each for each in twin.queries if each.name == query).expected_rows()
+    rows = sorted((row["id"], row["v"]) for row in known.select(["id", "v"]).to_pylist())
+    options = next(each for each in case.queries if each.name == query).options
+    zipped = golden("x_v9_mor_sl_beyond_savepoint")
+    return Practice(zipped, "v", rows, conditions, options=options)
+
+
+FIRST_RUN, SECOND_RUN = "20250602133615602", "20250605131636329"
+AS_OF, BEGIN, END = (
+    "as.of.instant",
+    "hoodie.datasource.read.begin.instanttime",
+    "hoodie.datasource.read.end.instanttime",
+)
+RANGE = {"hoodie.datasource.query.type": "incremental"}
+SIX = practice("downgraded/downgrade_six")
 
 PRACTICE = {
     "column_case": Practice(
@@ -65,7 +94,7 @@ PRACTICE = {
         {"x = 3": 1, "x > 3": 3, "x IS NULL": 1, "x IN (2, 77)": 2, "NOT (x < 5)": 2},
     ),
     "not_null_column": Practice(
-        GOLDEN.with_name("golden_extra") / "x_v9_mor_evo_not_null_added" / "table.zip",
+        golden("x_v9_mor_evo_not_null_added"),
         "tip",
         [("0", None), ("1", 1.5), ("2", 1.5), ("3", None), ("4", None), ("5", None), ("9", 1.5)],
         {"tip IS NULL": 4, "tip IS NOT NULL": 3, "tip = 1.5": 3, "tip < 1.0": 0},
@@ -103,8 +132,51 @@ PRACTICE = {
         {"t >= TIMESTAMP '1500-03-01 00:00:00Z'": 45, "d = DATE '1582-10-10'": 3,
          "t = TIMESTAMP '1500-02-28 12:34:56.123456Z'": 1, "d <> DATE '1582-10-10'": 54},
     ),
+    "downgraded_time_travel": Practice(
+        SIX, "v", (), {}, 12, {AS_OF: "20261125083412686"}
+    ),
+    "downgraded_range": Practice(
+        SIX, "v", (), {}, 9, {**RANGE, BEGIN: "20261125083402664", END: "20261125083409200"}
+    ),
+    "downgraded_archive": Practice(SIX, "v", (), {}, 12, {**RANGE, BEGIN: "000"}),
+    "earlier_query": Practice(
+        practice("earlier_query/two_runs"), "ts", (), {"country = 'US'": 2}, 4
+    ),
+    "earlier_query_first_run": Practice(
+        practice("earlier_query/two_runs"), "ts", (), {"country = 'SG'": 1}, 1, {AS_OF: FIRST_RUN}
+    ),
+    "earlier_query_last_commit": Practice(
+        practice("earlier_query/two_runs"), "ts", (), {"country = 'US'": 2}, 4, {AS_OF: SECOND_RUN}
+    ),
+    "beyond_savepoint": beyond_savepoint("snapshot", {"v > 'c14'": 2, "id = 'k1'": 1}),
+    "beyond_savepoint_first": beyond_savepoint("as_of_savepoint1", {"v = 'c3'": 2}),
+    "beyond_savepoint_second": beyond_savepoint("as_of_savepoint2", {"v = 'c4'": 2}),
+    "recreated_index": Practice(
+        golden("x_v9_mor_ix_recreated"),
+        "v",
+        [("k0", "c6"), ("k1", "c2"), ("k2", "c3"), ("k3", "c4"), ("k4", "c5"), ("k5", "c1"),
+         ("k6", "c1"), ("k7", "c1"), ("k8", "c3"), ("k9", "c5")],
+        {"id = 'k3'": 1, "id IN ('k0', 'k8', 'x')": 2, "_hoodie_record_key = 'k9'": 1},
+    ),
+    "doctor_ordering_field": Practice(
+        golden("x_v9_mor_evo_nullable_added"),
+        "v",
+        [("0", "log"), ("1", "tip"), ("2", "tip"), ("3", "v3"), ("4", "v4"), ("5", "v5"),
+         ("9", "tip")],
+        {"v = 'tip'": 3, "v < 'tip'": 1},
+        properties={"hoodie.table.ordering.fields": "TS"},
+    ),
 }  # fmt: skip
 NAMES = pytest.mark.parametrize("name", PRACTICE)
+# Table, options, and what the error of every mode says.
+REFUSED = {
+    "foreign_names": (practice("foreign_names/poly_clicks"), {}, "wrote part-00000-"),
+    "foreign_names_read_optimized": (
+        practice("foreign_names/poly_clicks"),
+        {"hoodie.datasource.query.type": "read_optimized"},
+        "wrote part-00000-",
+    ),
+}
 CLIENT = """
 import json, sys
 from pyspark.sql import SparkSession
@@ -115,8 +187,14 @@ if is_registered == "True":
     import hudi_pyspark
     hudi_pyspark.register(spark)
 answers = {}
-for name, (path, column, conditions) in json.loads(asked).items():
-    frame = spark.read.format("hudi-py").load(path)
+for name, (path, options, column, conditions) in json.loads(asked).items():
+    frame = spark.read.format("hudi-py").options(**options).load(path)
+    if conditions is None:
+        try:
+            answers[name] = frame.count()
+        except Exception as error:
+            answers[name] = str(error)
+        continue
     rows = frame.selectExpr("CAST(id AS string) id", column).collect()
     answers[name] = [
         [tuple(row) for row in rows],
@@ -135,9 +213,13 @@ def path_of(tmp_path):
     """Unpack a table by its name here."""
 
     def unpack(name):
-        with zipfile.ZipFile(PRACTICE[name].zipped) as file:
+        zipped = PRACTICE[name].zipped if name in PRACTICE else REFUSED[name][0]
+        with zipfile.ZipFile(zipped) as file:
             file.extractall(tmp_path / name)
-        return next((tmp_path / name).iterdir())
+        path = next((tmp_path / name).iterdir())
+        for key, value in PRACTICE[name].properties.items() if name in PRACTICE else ():
+            set_property(path, key, value)
+        return path
 
     return unpack
 
@@ -148,27 +230,49 @@ def check(expected, rows, column, count, found):
         assert sorted(rows, key=str) == [*expected.rows]
         assert sorted(map(str, column)) == sorted(str(value) for _, value in expected.rows)
         assert count == len(expected.rows)
+    elif expected.count is not None:
+        assert count == len(rows) == len(column) == expected.count
     assert found == {c: [number, number] for c, number in expected.conditions.items()}
 
 
 @NAMES
-@pytest.mark.parametrize("options", [{}, {"use_metadata_table": False}, {"data_skipping": False}])
-def test_tables_without_spark(path_of, name, options):
+@pytest.mark.filterwarnings("ignore:.*is archived")
+@pytest.mark.parametrize(
+    "more", [{}, {"use_metadata_table": "false"}, {"data_skipping": "false"}], ids=str
+)
+def test_tables_without_spark(path_of, name, more):
+    if name.startswith("earlier_query") and "use_metadata_table" in more:
+        pytest.skip("the folders have the rows of both runs")
     expected, table = PRACTICE[name], HudiTable(path_of(name))
-    rows = table.scan(["id", expected.column], **options).to_arrow().to_pylist()
+    options = {**expected.options, **more}
+    scan = table.scan_with(options)
+    rows = scan.select(["id", expected.column]).to_arrow().to_pylist()
     check(
         expected,
         [(str(row["id"]), row[expected.column]) for row in rows],
-        table.scan([expected.column], **options).to_arrow()[expected.column].to_pylist(),
-        table.scan(**options).count(),
+        scan.select([expected.column]).to_arrow()[expected.column].to_pylist(),
+        scan.count(),
         {
             c: [
-                table.scan(filter=c, **options).count(),
-                table.scan(["id"], filter=c, **options).to_arrow().num_rows,
+                table.scan_with({**options, "filter": c}).count(),
+                table.scan_with({**options, "filter": c}).select(["id"]).to_arrow().num_rows,
             ]
             for c in expected.conditions
         },
     )
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_tables_that_are_refused_without_spark(path_of, name):
+    _, options, says = REFUSED[name]
+    with pytest.raises(UnsupportedTableError, match=says):
+        HudiTable(path_of(name)).scan_with(options).count()
+
+
+def test_answers_do_not_depend_on_earlier_queries(path_of):
+    table = HudiTable(path_of("earlier_query"))
+    asked = [None, SECOND_RUN, FIRST_RUN, SECOND_RUN, None]
+    assert [table.scan(as_of=instant).count() for instant in asked] == [4, 4, 1, 4, 4]
 
 
 @pytest.mark.spark
@@ -176,7 +280,8 @@ def test_tables_without_spark(path_of, name, options):
 @pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
 def test_tables_in_classic_sessions(spark, request, path_of, name, is_registered):
     session = request.getfixturevalue("ruled") if is_registered else spark
-    expected, frame = PRACTICE[name], load(session, path_of(name))
+    expected = PRACTICE[name]
+    frame = load(session, path_of(name), **expected.options)
     rows = frame.selectExpr("CAST(id AS string) id", expected.column).collect()
     check(
         expected,
@@ -191,10 +296,29 @@ def test_tables_in_classic_sessions(spark, request, path_of, name, is_registered
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
+def test_tables_that_are_refused_in_classic_sessions(spark, request, path_of, name, is_registered):
+    session = request.getfixturevalue("ruled") if is_registered else spark
+    _, options, says = REFUSED[name]
+    with pytest.raises(AnalysisException, match=rf"HUDI_UNSUPPORTED_TABLE.*{says}"):
+        load(session, path_of(name), **options).count()
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
 def test_tables_over_connect(connect_port, path_of, is_registered):
-    asked = {n: (str(path_of(n)), p.column, list(p.conditions)) for n, p in PRACTICE.items()}
+    asked = {
+        name: (str(path_of(name)), dict(p.options), p.column, list(p.conditions))
+        for name, p in PRACTICE.items()
+    }
+    asked |= {
+        name: (str(path_of(name)), options, "", None) for name, (_, options, _) in REFUSED.items()
+    }
     answers = client(CLIENT, connect_port, str(is_registered), json.dumps(asked))
     for name, expected in PRACTICE.items():
         rows, *others = answers[name]
         check(expected, [tuple(row) for row in rows], *others)
+    for name, (_, _, says) in REFUSED.items():
+        assert says in answers[name]
+        assert "HUDI_UNSUPPORTED_TABLE" in answers[name]

@@ -1,10 +1,18 @@
 """Tests of conversions between Arrow schemas and Spark's, which need no session."""
 
+import pyarrow as pa
 import pytest
-from pyspark.sql.types import ArrayType, CharType, StructField, StructType, VarcharType
+from pyspark.sql.types import (
+    ArrayType,
+    CharType,
+    StringType,
+    StructField,
+    StructType,
+    VarcharType,
+)
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.spark.schema import arrow_schema_of
+from hudi_pyspark.spark.schema import arrow_schema_of, requested_columns, unchanged_columns
 
 
 @pytest.mark.parametrize("spelled", [CharType(6), VarcharType(20), ArrayType(VarcharType(20))])
@@ -12,3 +20,11 @@ def test_text_of_a_declared_length_is_refused_with_advice(spelled):
     """Spark keeps these types in the columns of CREATE VIEW, and its own worker fails at them."""
     with pytest.raises(InvalidOptionError, match=r"(?s)(Char|Varchar)Type.*request string instead"):
         arrow_schema_of(StructType([StructField("name", spelled)]))
+
+
+def test_texts_with_a_collation_do_not_keep_the_type_of_the_table():
+    table = pa.schema([("id", pa.string()), ("name", pa.string())])
+    collated = StructField("name", StringType("UTF8_LCASE"))
+    requested = StructType([StructField("id", StringType()), collated])
+    assert requested_columns(requested, table) == ["id", "name"]
+    assert unchanged_columns(table, requested).names == ["id"]

@@ -222,3 +222,23 @@ def test_savepoint_beside_a_pending_compaction_may_lack_files():
 def test_savepoint_of_log_files_without_completion_times_is_refused():
     with pytest.raises(TimeTravelError, match="cleaner kept"):
         check(merged(6), "020")
+
+
+def became_copy_on_write(version=9):
+    """A table with a savepoint of when its type was MERGE_ON_READ."""
+    table = TinyTable(version, "COPY_ON_WRITE").data(F010)
+    return saved(table.write("200", "commit", base("f", "200")), "020", F010)
+
+
+def test_savepoint_of_a_table_that_became_copy_on_write_may_lack_files_beside_a_compaction():
+    table = archive(became_copy_on_write(), {"010": "015", "020": "024"})
+    check(table, "020")
+    table.write("018", "commit", base("f", "018"), completed="040")
+    with pytest.raises(TimeTravelError, match="cleaner kept"):
+        check(table, "020")
+
+
+def test_savepoint_of_a_table_that_became_copy_on_write_needs_completion_times():
+    table = became_copy_on_write(6).instant("205.deltacommit", {"partitionToWriteStats": {}})
+    with pytest.raises(TimeTravelError, match="cleaner kept"):
+        check(table, "020")

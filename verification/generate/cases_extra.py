@@ -1511,6 +1511,26 @@ def evo_retyped(t):
     std(t, asof=9)
 
 
+for _n, _block in (("", "parquet"), ("_avro", "avro")):
+    @case("evo_decimals_beyond" + _n, "MOR", ("1.2.0:9",), ["schema evolution on write", "dropped and added again with another type"],
+          f"columns become decimals of fewer digits, and some values do not fit; {_block} log blocks")
+    def _evo_beyond(t, block=_block):
+        _evo(t)
+        t.opts |= {**ADAPT, "hoodie.logfile.data.block.format": block}
+        old = "id int, a decimal(12,2), b double, c float, d bigint, e string, ts bigint"
+        new = "id int, a decimal(8,1), b decimal(5,2), c decimal(12,2), d decimal(5,2), e decimal(5,2), ts bigint"
+        A = [D("9999999.94"), D("9999999.95"), D("9999999999.99"), D("-10000000.00"), D("0.05"), None]
+        B = [999.994, 999.995, 1e300, float("nan"), float("-inf"), 2.005]
+        C = [9999999.0, 1e10, 3.4e38, float("inf"), -0.1, 1.4e-45]
+        E_ = ["999.994", "999.995", "1e3", "x", "", "-999.99"]
+        rows = lambda ids, ts: [(i, A[i % 6], B[i % 6], C[i % 6], [999, 1000, -1000, 2**62, 0, None][i % 6], E_[i % 6], ts) for i in ids]
+        t.write(rows(range(12), 100), "insert", ddl=old, parts=1)
+        t.write(rows(range(6), 110), ddl=old, parts=1)
+        t.write([(20, 115)], ddl="id int, ts bigint")
+        t.write([(21, D("1.5"), D("1.25"), D("0.01"), D(7), D(3), 120)], ddl=new)
+        std(t, asof=[3])
+
+
 for _n, _null in (("not_null", None), ("nullable", 0)):
     @case(f"evo_{_n}_added", "MOR", ("1.2.0:9",), ["schema evolution on write", "added column"],
           "a column that the writer declares without nulls is added to a table that has rows: Apache Hudi cannot read it any more" if _null is None
@@ -1525,6 +1545,24 @@ for _n, _null in (("not_null", None), ("nullable", 0)):
         tip = F.lit(1.5) if impossible is None else F.when(F.col("id") != impossible, 1.5)
         t.write(None, df=t.df([(1, "tip", 120), (2, "tip", 120), (9, "tip", 120)]).withColumn("tip", tip))
         std(t, asof=9)
+
+
+@case("evo_not_null_nested", "MOR", ("1.2.0:9",), ["schema evolution on write", "added field of a struct"],
+      "a field that the writer declares without nulls is added to a struct, to one in a list and to one in a map")
+def evo_not_null_nested(t):
+    from pyspark.sql import types as T
+    _evo(t)
+    t.opts |= {"hoodie.datasource.write.reconcile.schema": "true"}
+    t.new_lists()
+    old = "id int, s struct<a:int>, l array<struct<a:int>>, m map<string,struct<a:int>>, ts bigint"
+    t.write([(i, (i,), [(i,)], {"k": (i,)}, 100) for i in range(4)], "insert",
+            ddl=old)
+    t.write([(0, (9,), [(9,)], {"k": (9,)}, 110)], ddl=old)
+    pair = T.StructType([T.StructField("a", T.IntegerType()), T.StructField("tip", T.DoubleType(), False)])
+    new = T.StructType([T.StructField("id", T.IntegerType()), T.StructField("s", pair), T.StructField("l", T.ArrayType(pair)),
+                        T.StructField("m", T.MapType(T.StringType(), pair)), T.StructField("ts", T.LongType())])
+    t.write(None, df=t.spark.createDataFrame([(1, (1, 1.5), [(1, 1.5)], {"k": (1, 1.5)}, 120), (9, (9, 1.5), [], {}, 120)], new))
+    std(t, asof=9)
 
 
 # ------------------------------------------------------------------ indexes of the metadata table
@@ -1560,6 +1598,59 @@ def indexed_history(t):
 
 def index_queries(t):
     std(t, skip=False, asof=9)
+
+
+@case("ix_retyped", "MOR", ("1.2.0:9",), ["column_stats", "partition_stats", "dropped and added again with another type"],
+      "columns become another type, and some old values null; the statistics of their files have the old type")
+def ix_retyped(t):
+    t.ddl = "id int, a decimal(12,2), b double, e string, n bigint, region string, ts int"
+    t.part = "region"
+    t.opts = {**event_time(t), **SMALL, **STATS, **ADAPT, "hoodie.write.set.null.for.missing.columns": "true"}
+    new = "id int, a decimal(8,1), b decimal(5,2), e int, n decimal(5,2), region string, ts int"
+    t.write([(0, D("9999999.94"), 999.994, "7", 999, "a", 100), (1, D("9999999.95"), 999.995, "x", 1000, "a", 100)], "insert")
+    t.write([(2, D("0.05"), 2.005, "42", 5, "b", 100)], "insert")
+    t.write([(3, D("9999999999.99"), 1e300, "abc", 2**62, "c", 100)], "insert")
+    t.write([(9, "d", 110)], "insert", ddl="id int, region string, ts int")
+    t.write([(10, D("1.5"), D("1.25"), 3, D(7), "a", 120), (2, D("2.5"), D("1.25"), 3, D(7), "b", 120)], ddl=new)
+    std(t, skip=False, asof=[4])
+
+
+@case("ix_recreated", "MOR", ("1.2.0:9",), ["record_index", "dropped and created again", "logs"],
+      "the record index is dropped by a compaction without its options, and created again by a later upsert")
+def ix_recreated(t):
+    t.ddl = "id string, v string, ts int"
+    index = {**RECORD_INDEX, "hoodie.metadata.enable": "true"}
+    t.opts = {**event_time(t), **index}
+    w = lambda ids, v, ts: t.write([(f"k{i}", v, ts) for i in ids], parts=1)
+    w(range(8), "c1", 100); w([0, 1], "c2", 110); w([2, 8], "c3", 120)
+    t.opts = {**event_time(t), "hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "false",
+              "hoodie.metadata.global.record.level.index.enable": "false"}
+    compact(t, conf={"hoodie.metadata.enable": "true"})
+    w([3], "c4", 130)
+    t.opts = {**event_time(t), **index}
+    w([4, 9], "c5", 140); w([0], "c6", 150)
+    std(t, skip=False, asof=9)
+
+
+# Decimals that Arrow casts to another double than Java does.
+AMOUNTS = """546740.69 319390.72 839827.58 812821.94 257354.58 203504.11 702201.94 793360.44 41623.27 547039.07 311903.85 451998.35
+             218908.61 727145.94 767665.82 283367.16 857327.07 648954.45 394454.16 507080.98 42114.52 264925.47 925744.07 185658.08""".split()
+
+
+@case("ty_conditions", "MOR", ("1.2.0:9",), ["decimals beside floats", "dates and times beside text", "floats beside integers"],
+      "values that a condition finds or loses by the type in which it compares")
+def ty_conditions(t):
+    t.ddl = "id string, name string, amount decimal(10,2), dt date, t timestamp, f float, n bigint, d18 decimal(18,6), q int, ts bigint"
+    t.opts = {**event_time(t), **NO_MDT}
+    days = [dt.date(2024, 1, 5), dt.date(2024, 1, 4), dt.date(1582, 10, 15), None]
+    times = [dt.datetime(2024, 1, 5, 10), dt.datetime(2024, 1, 5, 10, 0, 0, 1), dt.datetime(2024, 1, 5), None]
+    rows = lambda ids, ts: [
+        (f"k{i:02d}", f"{'Nn'[i % 2]}{i % 12 // 2}", D(AMOUNTS[i % len(AMOUNTS)]), days[i % 4], times[i // 4 % 4],
+         [16777216.0, 16777218.0, 5.0, None, 0.1][i % 5], [10, -2**63, 2**63 - 1, None, 16777217, 2**53 + 1, 5][i % 7],
+         [D(1), D("1.000001"), D("123456789012.345678"), None][i // 2 % 4], i % 10, ts + i) for i in ids]
+    t.write(rows(range(96), 0), "insert", parts=1)
+    t.write(rows(range(90, 99), 0), parts=1)
+    t.snap()
 
 
 @case("ix_stats_base", "COW", IX_TARGETS, ["column_stats", "partition_stats", "bloom_filters", "record_index", "nulls"],

@@ -1,0 +1,210 @@
+"""Conditions that compare by types in every way to ask them.
+
+In Spark the referee is a Parquet copy of the rows in the same session; without Spark it is Python.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from hudi_pyspark import HudiTable, InvalidOptionError
+from tests.conftest import GOLDEN
+from tests.spark.conftest import ruled
+from tests.spark.deployment import client
+
+__all__ = ["ruled"]  # a fixture
+
+CASE = GOLDEN.with_name("golden_extra") / "x_v9_mor_ty_conditions"
+COPY = CASE / "expected" / "snapshot.parquet"
+TEN = datetime(2024, 1, 5, 10, tzinfo=timezone.utc)
+# Arrow casts the first of these decimals to another double than Java does.
+FILTERS: dict[str, Any] = {
+    "amount = 546740.69": lambda r: r["amount"] == Decimal("546740.69"),
+    "amount = 546740.69e0": lambda r: float(r["amount"]) == 546740.69,
+    "amount <= 546740.69e0": lambda r: float(r["amount"]) <= 546740.69,
+    "NOT (amount < 319390.72e0)": lambda r: float(r["amount"]) >= 319390.72,
+    "amount IN (546740.69e0, 41623.27e0)": lambda r: float(r["amount"]) in (546740.69, 41623.27),
+    "dt <=> '2024-01-05'": lambda r: r["dt"] == date(2024, 1, 5),
+    "dt IN ('2024-01-05', '1582-10-15')": lambda r: (
+        r["dt"] in (date(2024, 1, 5), date(1582, 10, 15))
+    ),
+    "t = '2024-01-05 10:00:00Z'": lambda r: r["t"] == TEN,
+    "t IN ('2024-01-05 10:00:00Z')": lambda r: r["t"] == TEN,
+    "f = 16777217": lambda r: r["f"] == 16777217,
+    "f IN (16777217, 5)": lambda r: r["f"] in (16777217, 5),
+    "NOT (f < 16777217)": lambda r: (r["f"] or 0) >= 16777217,
+    "n IN (10e0, -9223372036854775808)": lambda r: r["n"] in (10, -(2**63)),
+    "n > 9.2e18": lambda r: (r["n"] or 0) > 9.2e18,
+    "n = 9007199254740993e0": lambda r: r["n"] is not None and float(r["n"]) == 2.0**53,
+    "d18 = 1.000001e0": lambda r: float(r["d18"] or 0) == 1.000001,
+    "d18 > 1.0000001": lambda r: (r["d18"] or 0) > Decimal("1.0000001"),
+}
+# Spark compares some of these, by rules that depend on its ANSI mode.
+REFUSED = [
+    "dt <=> '20240105'",
+    "dt <> '20240105'",
+    "dt = '2024-W01-5'",
+    "t <=> '20240105T100000Z'",
+    "t NOT IN ('2024-01-05 10:00:00Z', 'x')",
+    "t > '2024-01-05 10:00:00'",
+    "d18 IN (1.00000000000000000001, 1234567890123456789012345.0)",
+    "q IN ('5', 3)",
+    "id = 5",
+]
+SCRIPT = '''
+from functools import reduce
+from decimal import Decimal
+from datetime import date, datetime
+from pyspark.sql import functions as F
+
+FLOATS = [546740.69, 319390.72, 839827.58, 0.5]
+CONDITIONS = """
+F.col("amount") == 546740.69
+F.col("amount") <= 546740.69
+F.col("amount").isin(FLOATS)
+~(F.col("amount") < 319390.72)
+F.col("amount") == Decimal("546740.69")
+F.col("f") == 16777217
+F.col("f").isin([16777217, 5])
+~(F.col("f") < 16777217)
+F.col("n") == 10.0
+F.col("dt") == date(2024, 1, 5)
+F.col("dt").isin([date(2024, 1, 5), date(1582, 10, 15)])
+F.col("t") >= datetime(2024, 1, 5, 10)
+F.expr("f = 0.1")
+F.expr("f <=> 0.1e0")
+F.expr("dt <=> '2024-01-05'")
+F.expr("t IN ('2024-01-05 10:00:00Z', '2024-01-05')")
+F.expr("n IN (10e0, -9223372036854775808)")
+F.expr("n = 9007199254740993e0")
+F.expr("d18 IN (1.00000000000000000001, 1234567890123456789012345.0)")
+F.expr("d18 = 1.000001e0")
+F.expr("q IN ('5', 3)")
+reduce(lambda a, b: a | b, [(F.col("ts") == i) & (F.col("q") < 5) for i in range(220)])
+""".strip().splitlines()
+WITHOUT_ANSI = """
+F.expr("dt <=> '20240105'")
+F.expr("dt <=> '2024-W01-5'")
+F.expr("NOT (dt <=> '20240105')")
+F.expr("dt <> '20240105'")
+F.expr("t <=> '20240105T100000Z'")
+F.expr("t NOT IN ('2024-01-05 10:00:00Z', '2024-01-05 10:00:00.000001Z')")
+F.expr("t NOT IN ('2024-01-05 10:00:00Z', 'x')")
+F.expr("q = 'x'")
+F.expr("id = 5")
+""".strip().splitlines()
+COLLATED = """
+F.col("name") == "N3"
+F.col("name").isin(["N3", "n4"])
+F.col("name") > "n3"
+F.col("name").startswith("N1")
+F.expr("name = 'N3' COLLATE UTF8_BINARY")
+""".strip().splitlines()
+
+
+def asked(frame, conditions):
+    """Ask each condition by a scan of its own, all in one query."""
+    made = [frame.where(eval(c)).select(F.lit(n).alias("n")) for n, c in enumerate(conditions)]
+    whole = reduce(lambda a, b: a.unionAll(b), made)
+    found = {row[0]: row[1] for row in whole.groupBy("n").count().collect()}
+    return {c: found.get(n, 0) for n, c in enumerate(conditions)}
+
+
+def wanted(copy, conditions):
+    """Count by one aggregation, which pushes no condition."""
+    found = copy.agg(*[F.count_if(eval(c)) for c in conditions]).collect()[0]
+    return dict(zip(conditions, found))
+
+
+def compared(spark, path, copied):
+    """Return what is found and what is wanted, with ANSI mode and without."""
+    source = spark.read.format("hudi-py")
+    answers = []
+    try:
+        for ansi, conditions in ("true", CONDITIONS), ("false", CONDITIONS + WITHOUT_ANSI):
+            spark.conf.set("spark.sql.ansi.enabled", ansi)
+            of_copy = wanted(spark.read.parquet(copied), conditions)
+            answers.append([asked(source.load(path), conditions), of_copy])
+        spark.conf.set("spark.sql.ansi.enabled", "true")
+        schema = "id string, name string collate UTF8_LCASE"
+        frame = spark.read.format("hudi-py").schema(schema).load(path)
+        copy = spark.read.schema(schema).parquet(copied)
+        answers.append([asked(frame, COLLATED), wanted(copy, COLLATED)])
+        other = F.broadcast(copy.where("name = 'N1'").select("name"))
+        answers.append([
+            [each.groupBy("name").count().count(), each.join(other, "name").count()]
+            for each in (frame, copy)
+        ])
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+    return answers
+'''
+CLIENT = f"""
+import json, sys
+from pyspark.sql import SparkSession
+{SCRIPT}
+port, is_registered, path, copied = sys.argv[1:]
+spark = SparkSession.builder.remote(f"sc://127.0.0.1:{{port}}").getOrCreate()
+spark.conf.set("spark.sql.session.timeZone", "UTC")
+if is_registered == "True":
+    import hudi_pyspark
+    hudi_pyspark.register(spark)
+print("ANSWERS", json.dumps({{"compared": compared(spark, path, copied)}}))
+spark.stop()
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    with zipfile.ZipFile(CASE / "table.zip") as file:
+        file.extractall(tmp_path)
+    return tmp_path / CASE.name
+
+
+@pytest.mark.parametrize("text", FILTERS)
+def test_conditions_without_spark(path, text):
+    rows = pq.read_table(COPY).to_pylist()
+    expected = sorted(row["id"] for row in rows if FILTERS[text](row))
+    scan = HudiTable(path).scan(["id"], filter=text)
+    assert sorted(scan.to_arrow()["id"].to_pylist()) == expected
+    assert scan.count() == len(expected)
+
+
+def test_arrow_would_lose_such_decimals():
+    amounts = pq.read_table(COPY)["amount"]
+    assert not math.isclose(546740.69, amounts.cast("double")[0].as_py(), rel_tol=0, abs_tol=0)
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_conditions_that_spark_converts_are_refused_without_spark(path, text):
+    with pytest.raises(InvalidOptionError):
+        HudiTable(path).scan(filter=text).count()
+
+
+def check(answers):
+    for found, wanted in answers:
+        assert found == wanted
+    assert answers[0][0]['F.col("amount") == 546740.69'] == 5
+    assert answers[2][0]['F.col("name") == "N3"'] > 8  # in both cases
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
+def test_conditions_in_classic_sessions(spark, request, path, is_registered):
+    session = request.getfixturevalue("ruled") if is_registered else spark
+    names: dict[str, Any] = {}
+    exec(SCRIPT, names)
+    check(names["compared"](session, str(path), str(COPY)))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
+def test_conditions_over_connect(connect_port, path, is_registered):
+    check(client(CLIENT, connect_port, str(is_registered), str(path), str(COPY))["compared"])
