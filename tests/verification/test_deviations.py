@@ -1,0 +1,60 @@
+"""Rules by which an answer may differ from Apache Hudi's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from verification.histories import deviations
+from verification.histories.instants import Instant
+from verification.histories.queries import QueryKind
+
+FIRST, WRITE = Instant("010", "015", "deltacommit"), Instant("020", "040", "deltacommit")
+
+
+def comparison(path, kind=QueryKind.INCREMENTAL, times=("020",), last=WRITE, **options: str) -> Any:
+    """An answer with rows of some commits that Apache Hudi does not return."""
+    return SimpleNamespace(
+        path=path,
+        table_version=8,
+        instants=(FIRST, WRITE),
+        query=SimpleNamespace(kind=kind, options=options),
+        difference=lambda: SimpleNamespace(missing=Counter(), extra=Counter(times)),
+        column=lambda row, _: row,
+        last_of_range=lambda: last,
+    )
+
+
+@pytest.fixture
+def path(tmp_path):
+    timeline = tmp_path / ".hoodie" / "timeline"
+    timeline.mkdir(parents=True)
+    (timeline / "030.compaction.requested").touch()
+    return tmp_path
+
+
+def test_range_that_ends_with_a_commit_during_which_a_compaction_was_planned_is_d31(path):
+    assert deviations._travel_before_plan(comparison(path))
+    travel = {"kind": QueryKind.AS_OF, "last": None, "as.of.instant": "020"}
+    assert deviations._travel_before_plan(comparison(path, **travel))
+
+
+@pytest.mark.parametrize(
+    "other", [{"last": FIRST}, {"times": ("010", "020")}, {"kind": QueryKind.SNAPSHOT}], ids=str
+)
+def test_other_rows_and_ranges_are_not_d31(path, other):
+    assert not deviations._travel_before_plan(comparison(path, **other))
+
+
+def test_metadata_table_without_the_newest_commit_is_noticed(path):
+    found = comparison(path)
+    assert not deviations._newest_is_not_in_metadata(found)  # there is none
+    timeline = path / ".hoodie" / "metadata" / ".hoodie" / "timeline"
+    timeline.mkdir(parents=True)
+    (timeline / "010_015.deltacommit").touch()
+    assert deviations._newest_is_not_in_metadata(found)
+    (timeline / "020_041.deltacommit").touch()
+    assert not deviations._newest_is_not_in_metadata(found)
