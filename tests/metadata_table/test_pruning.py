@@ -291,6 +291,34 @@ def test_bounds_of_texts_beside_nulls_are_unknown():
         assert bounds.low.to_pylist() == [low]
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "kind", "may_be_null"),
+    [
+        ("7", "x", pa.int32(), True),  # text: null where it is no number
+        ("7", "x", pa.float64(), True),
+        ("7", "x", pa.date32(), True),
+        (b"\x01", b"\x7f" * 5, pa.decimal128(5, 2), True),  # some do not fit
+        (b"\x01", b"\x7f", pa.decimal128(5, 2), False),
+        (1, 9, pa.int32(), False),
+        (1.5, 2.5, pa.float64(), False),
+        (1, 9, pa.string(), False),
+    ],
+)
+def test_null_counts_of_another_type_do_not_prove_that_no_value_becomes_null(
+    low, high, kind, may_be_null
+):
+    is_decimal = isinstance(low, bytes)
+    statistics = {
+        "minValue": {"value": low},
+        "maxValue": {"value": high},
+        "nullCount": 0,
+        "valueCount": 3,
+        "valueType": {"typeOrdinal": 10 if is_decimal else 0, "additionalInfo": "12,2"},
+    }
+    bounds = bounds_of_files(wrapped(statistics), pa.field("a", kind))
+    assert bounds.may_be_null.tolist() == [may_be_null]
+
+
 class Layer:
     """Entries of one writer, whose schema has some of Hudi's wrappers of a value."""
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException
 
 from hudi_pyspark import HudiTable, UnsupportedTableError
 from tests.conftest import GOLDEN
@@ -25,7 +25,6 @@ from tests.damage import set_property
 from tests.golden.case import load_case
 from tests.spark.conftest import ruled
 from tests.spark.deployment import client
-from tests.spark.frames import load
 
 __all__ = ["ruled"]  # a fixture
 
@@ -177,33 +176,60 @@ REFUSED = {
         "wrote part-00000-",
     ),
 }
-CLIENT = """
+SCRIPT = '''
+from functools import reduce
+from pyspark.sql import functions as F
+
+
+def answered(spark, tables, refused):
+    """Ask all tables together: rows, one column alone, counts, and rows of each condition.
+
+    Each table is the scan of its own plans; one action has those of all tables.
+    """
+    def load(name, path, options):
+        return spark.read.format("hudi-py").options(**options).load(path)
+
+    def asked(parts):
+        whole = reduce(lambda a, b: a.unionAll(b), parts)
+        return [tuple(row) for row in whole.collect()]
+
+    frames = {n: load(n, path, options) for n, (path, options, _, _) in tables.items()}
+    columns = {n: column for n, (_, _, column, _) in tables.items()}
+    conditions = [(n, c) for n, (_, _, _, of_table) in tables.items() for c in of_table]
+    found = {
+        "rows": asked(
+            frame.select(F.lit(n), F.col("id").cast("string"), F.col(columns[n]).cast("string"))
+            for n, frame in frames.items()
+        ),
+        "column": asked(
+            frame.select(F.lit(n), F.col(columns[n]).cast("string")) for n, frame in frames.items()
+        ),
+        "count": asked(frame.select(F.lit(n), F.count("*")) for n, frame in frames.items()),
+        "counts": asked(
+            frames[n].where(c).select(F.lit(f"{n}: {c}"), F.count("*")) for n, c in conditions
+        ),
+        "ids": asked(frames[n].where(c).select(F.lit(f"{n}: {c}"), "id") for n, c in conditions),
+    }
+    errors = {}
+    for n, (path, options) in refused.items():
+        try:
+            errors[n] = load(n, path, options).count()
+        except Exception as error:
+            errors[n] = str(error)
+    return found, errors
+'''
+CLIENT = f"""
 import json, sys
 from pyspark.sql import SparkSession
-
-port, is_registered, asked = sys.argv[1:]
-spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+{SCRIPT}
+port, is_registered, tables, refused = sys.argv[1:]
+spark = SparkSession.builder.remote(f"sc://127.0.0.1:{{port}}").getOrCreate()
+spark.conf.set("spark.sql.session.timeZone", "UTC")
 if is_registered == "True":
     import hudi_pyspark
     hudi_pyspark.register(spark)
-answers = {}
-for name, (path, options, column, conditions) in json.loads(asked).items():
-    frame = spark.read.format("hudi-py").options(**options).load(path)
-    if conditions is None:
-        try:
-            answers[name] = frame.count()
-        except Exception as error:
-            answers[name] = str(error)
-        continue
-    rows = frame.selectExpr("CAST(id AS string) id", column).collect()
-    answers[name] = [
-        [tuple(row) for row in rows],
-        [row[0] for row in frame.select(column).collect()],
-        frame.count(),
-        {c: [frame.where(c).count(), len(frame.where(c).select("id").collect())]
-         for c in conditions},
-    ]
-print("ANSWERS", json.dumps(answers))
+found, errors = answered(spark, json.loads(tables), json.loads(refused))
+print("ANSWERS", json.dumps({{"found": found, "errors": errors}}))
 spark.stop()
 """
 
@@ -275,50 +301,51 @@ def test_answers_do_not_depend_on_earlier_queries(path_of):
     assert [table.scan(as_of=instant).count() for instant in asked] == [4, 4, 1, 4, 4]
 
 
-@pytest.mark.spark
-@NAMES
-@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
-def test_tables_in_classic_sessions(spark, request, path_of, name, is_registered):
-    session = request.getfixturevalue("ruled") if is_registered else spark
-    expected = PRACTICE[name]
-    frame = load(session, path_of(name), **expected.options)
-    rows = frame.selectExpr("CAST(id AS string) id", expected.column).collect()
-    check(
-        expected,
-        [tuple(row) for row in rows],
-        [row[0] for row in frame.select(expected.column).collect()],
-        frame.count(),
-        {
-            c: [frame.where(c).count(), len(frame.where(c).select("id").collect())]
-            for c in expected.conditions
-        },
-    )
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
-def test_tables_that_are_refused_in_classic_sessions(spark, request, path_of, name, is_registered):
-    session = request.getfixturevalue("ruled") if is_registered else spark
-    _, options, says = REFUSED[name]
-    with pytest.raises(AnalysisException, match=rf"HUDI_UNSUPPORTED_TABLE.*{says}"):
-        load(session, path_of(name), **options).count()
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
-def test_tables_over_connect(connect_port, path_of, is_registered):
-    asked = {
+@pytest.fixture
+def asked(path_of):
+    """Return what `answered` takes."""
+    tables = {
         name: (str(path_of(name)), dict(p.options), p.column, list(p.conditions))
         for name, p in PRACTICE.items()
     }
-    asked |= {
-        name: (str(path_of(name)), options, "", None) for name, (_, options, _) in REFUSED.items()
-    }
-    answers = client(CLIENT, connect_port, str(is_registered), json.dumps(asked))
+    return tables, {name: (str(path_of(name)), dict(REFUSED[name][1])) for name in REFUSED}
+
+
+def check_all(found, errors):
+    """Compare the answers of a session; each has the table's name first."""
+    counted = Counter(key for key, _ in found["ids"])
     for name, expected in PRACTICE.items():
-        rows, *others = answers[name]
-        check(expected, [tuple(row) for row in rows], *others)
+        rows, column, count = (
+            [tuple(row[1:]) for row in found[part] if row[0] == name]
+            for part in ("rows", "column", "count")
+        )
+        texts = sorted(((key, value and str(value)) for key, value in expected.rows), key=str)
+        if expected.rows:
+            assert sorted(rows, key=str) == texts, name
+            assert sorted(column, key=str) == sorted(((v,) for _, v in texts), key=str), name
+        number = len(expected.rows) or expected.count
+        assert number is None or [(number,)] == count == [(len(column),)] == [(len(rows),)], name
+        for condition, number in expected.conditions.items():
+            key = f"{name}: {condition}"
+            assert counted[key] == number, key
+            assert [key, number] in map(list, found["counts"]), key
     for name, (_, _, says) in REFUSED.items():
-        assert says in answers[name]
-        assert "HUDI_UNSUPPORTED_TABLE" in answers[name]
+        assert "HUDI_UNSUPPORTED_TABLE" in errors[name]
+        assert says in errors[name]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
+def test_tables_in_classic_sessions(spark, request, asked, is_registered):
+    session = request.getfixturevalue("ruled") if is_registered else spark
+    names = {}
+    exec(SCRIPT, names)
+    check_all(*names["answered"](session, *asked))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
+def test_tables_over_connect(connect_port, asked, is_registered):
+    arguments = [json.dumps(part) for part in asked]
+    answers = client(CLIENT, connect_port, str(is_registered), *arguments)
+    check_all(answers["found"], answers["errors"])

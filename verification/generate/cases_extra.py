@@ -1600,21 +1600,6 @@ def index_queries(t):
     std(t, skip=False, asof=9)
 
 
-@case("ix_retyped", "MOR", ("1.2.0:9",), ["column_stats", "partition_stats", "dropped and added again with another type"],
-      "columns become another type, and some old values null; the statistics of their files have the old type")
-def ix_retyped(t):
-    t.ddl = "id int, a decimal(12,2), b double, e string, n bigint, region string, ts int"
-    t.part = "region"
-    t.opts = {**event_time(t), **SMALL, **STATS, **ADAPT, "hoodie.write.set.null.for.missing.columns": "true"}
-    new = "id int, a decimal(8,1), b decimal(5,2), e int, n decimal(5,2), region string, ts int"
-    t.write([(0, D("9999999.94"), 999.994, "7", 999, "a", 100), (1, D("9999999.95"), 999.995, "x", 1000, "a", 100)], "insert")
-    t.write([(2, D("0.05"), 2.005, "42", 5, "b", 100)], "insert")
-    t.write([(3, D("9999999999.99"), 1e300, "abc", 2**62, "c", 100)], "insert")
-    t.write([(9, "d", 110)], "insert", ddl="id int, region string, ts int")
-    t.write([(10, D("1.5"), D("1.25"), 3, D(7), "a", 120), (2, D("2.5"), D("1.25"), 3, D(7), "b", 120)], ddl=new)
-    std(t, skip=False, asof=[4])
-
-
 @case("ix_recreated", "MOR", ("1.2.0:9",), ["record_index", "dropped and created again", "logs"],
       "the record index is dropped by a compaction without its options, and created again by a later upsert")
 def ix_recreated(t):
