@@ -51,10 +51,10 @@ def test_other_rows_and_ranges_are_not_d31(path, other):
 
 def test_metadata_table_without_the_newest_commit_is_noticed(path):
     found = comparison(path)
-    assert not deviations._newest_is_not_in_metadata(found)  # there is none
+    assert not deviations._metadata_table_ends_early(found)  # there is none
     timeline = path / ".hoodie" / "metadata" / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)
     (timeline / "010_015.deltacommit").touch()
-    assert deviations._newest_is_not_in_metadata(found)
+    assert deviations._metadata_table_ends_early(found)
     (timeline / "020_041.deltacommit").touch()
-    assert not deviations._newest_is_not_in_metadata(found)
+    assert not deviations._metadata_table_ends_early(found)
