@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -338,7 +339,7 @@ def check_all(found, errors):
 @pytest.mark.parametrize("is_registered", [False, True], ids=["plain", "registered"])
 def test_tables_in_classic_sessions(spark, request, asked, is_registered):
     session = request.getfixturevalue("ruled") if is_registered else spark
-    names = {}
+    names: dict[str, Any] = {}
     exec(SCRIPT, names)
     check_all(*names["answered"](session, *asked))
 

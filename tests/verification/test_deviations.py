@@ -38,7 +38,7 @@ def path(tmp_path):
 
 def test_range_that_ends_with_a_commit_during_which_a_compaction_was_planned_is_d31(path):
     assert deviations._travel_before_plan(comparison(path))
-    travel = {"kind": QueryKind.AS_OF, "last": None, "as.of.instant": "020"}
+    travel: dict[str, Any] = {"kind": QueryKind.AS_OF, "last": None, "as.of.instant": "020"}
     assert deviations._travel_before_plan(comparison(path, **travel))
 
 
