@@ -13,7 +13,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "writers.md").read_text(encoding="utf-8")
 FLINK, JAVA = "flink_v6_mor_compacted", "java_v9_mor_compaction"
 STREAMER = "hudi_trips_logical_types_json_mor_read_v9_parquet_log"
-SECTIONS = {"Flink": FLINK, "Java client": JAVA, "Streamer": STREAMER}
+RUST = "rust_v9_mor_compaction"
+SECTIONS = {"Flink": FLINK, "Java client": JAVA, "Streamer": STREAMER, "hudi-rs": RUST}
 
 
 @pytest.fixture
@@ -87,3 +88,15 @@ def test_commits_of_the_streamer_keep_where_its_source_was_read(golden_table, op
     assert table.schema.field("local_ts_millis").type == pa.timestamp("us")
     stored = files(golden_table(STREAMER), ".parquet")[0]
     assert pq.read_schema(stored).field("local_ts_millis").type == pa.int64()
+
+
+def test_hudi_rs_writes_parquet_blocks_and_a_metadata_table(golden_table, opened):
+    blocks = opened(RUST).inspect.log_blocks().to_pylist()
+    table = golden_table(RUST)
+    by_spark = {row["requested_time"] for row in opened(RUST).inspect.commits().to_pylist()[-2:-1]}
+    types = {block["type"] for block in blocks if block["instant_time"] not in by_spark}
+    assert types <= {"PARQUET_DATA_BLOCK", "DELETE_BLOCK"}
+    assert "PARQUET_DATA_BLOCK" in types
+    assert any("ARROW:schema" in keys_of_footer(file) for file in files(table, ".parquet"))
+    indexes = {path.name for path in (table / ".hoodie" / "metadata").iterdir()}
+    assert {"files", "column_stats", "partition_stats", "record_index"} <= indexes
