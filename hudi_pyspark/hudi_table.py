@@ -37,12 +37,7 @@ from hudi_pyspark.storage_options import (
     from_environment,
     storage_options_of,
 )
-from hudi_pyspark.table.meta_columns import (
-    META_COLUMNS,
-    OPERATION_COLUMN,
-    PARTITION_PATH_COLUMN,
-    RECORD_KEY_COLUMN,
-)
+from hudi_pyspark.table import meta_columns
 from hudi_pyspark.table.schema import resolve_schema
 from hudi_pyspark.table.timeline import load_timeline
 from hudi_pyspark.table.view import TableView, open_table
@@ -289,7 +284,7 @@ class HudiTable:
         """
         if not self.config.populate_meta_fields:
             raise UnsupportedQueryError(
-                f"table {self.config.name!r} has no column {RECORD_KEY_COLUMN} "
+                f"table {self.config.name!r} has no column {meta_columns.RECORD_KEY_COLUMN} "
                 "(hoodie.populate.meta.fields=false): filter on its key fields instead"
             )
         several: Iterable[object] = [keys]
@@ -299,7 +294,7 @@ class HudiTable:
         fields = self.config.record_key_fields
         if len(fields) == 1:  # releases differ in whether they put its name before the value
             texts += [f"{fields[0]}:{text}" for text in texts]
-        wanted = is_in(RECORD_KEY_COLUMN, pa.string(), texts)
+        wanted = is_in(meta_columns.RECORD_KEY_COLUMN, pa.string(), texts)
         return self.scan(columns).where(wanted).to_arrow()
 
     def changes(
@@ -343,7 +338,7 @@ class HudiTable:
         scans = [self.scan(as_of=earlier), self.scan(as_of=later)]
         known = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
         keys = self._key_columns(known)
-        hidden = {*META_COLUMNS, OPERATION_COLUMN}
+        hidden = {*meta_columns.META_COLUMNS, meta_columns.OPERATION_COLUMN}
         compared = [n for n in known if n not in hidden] if columns is None else list(columns)
         if not set(compared) <= set(known):
             self.scan(compared)  # refuses by name a column that neither snapshot has
@@ -356,7 +351,7 @@ class HudiTable:
     def _key_columns(self, known: Sequence[str]) -> list[str]:
         config = self.config
         if config.populate_meta_fields:
-            return [PARTITION_PATH_COLUMN, RECORD_KEY_COLUMN]
+            return [meta_columns.PARTITION_PATH_COLUMN, meta_columns.RECORD_KEY_COLUMN]
         keys = [*config.partition_fields, *config.record_key_fields]
         if not config.record_key_fields or not set(keys) <= set(known):
             raise UnsupportedQueryError(
@@ -520,6 +515,6 @@ def _key_text(key: object) -> str:
     if isinstance(key, bool) or not isinstance(key, (str, Integral)):
         raise InvalidOptionError(
             f"the record key {key!r} is of type {type(key).__name__}: give text, as in "
-            f"{RECORD_KEY_COLUMN}, or a whole number"
+            f"{meta_columns.RECORD_KEY_COLUMN}, or a whole number"
         )
     return str(key)

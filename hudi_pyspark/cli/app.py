@@ -12,27 +12,19 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
-from hudi_pyspark import __version__
+from hudi_pyspark import __version__, errors
 from hudi_pyspark.cli import cache, health, logs, look, rows
 from hudi_pyspark.cli.arguments import ExitCode, with_storage_options
 from hudi_pyspark.cli.report import report
-from hudi_pyspark.errors import (
-    CatalogError,
-    CorruptTableError,
-    HudiError,
-    InvalidOptionError,
-    StorageError,
-    TableNotFoundError,
-)
 
 # The first that an error is of; others are of the system.
 _EXIT_CODES = {
-    TableNotFoundError: ExitCode.NO_TABLE,
-    InvalidOptionError: ExitCode.USAGE,
-    CorruptTableError: ExitCode.PROBLEM,
-    StorageError: ExitCode.SYSTEM,
-    CatalogError: ExitCode.SYSTEM,
-    HudiError: ExitCode.REFUSED,
+    errors.TableNotFoundError: ExitCode.NO_TABLE,
+    errors.InvalidOptionError: ExitCode.USAGE,
+    errors.CorruptTableError: ExitCode.PROBLEM,
+    errors.StorageError: ExitCode.SYSTEM,
+    errors.CatalogError: ExitCode.SYSTEM,
+    errors.HudiError: ExitCode.REFUSED,
 }
 
 
@@ -48,7 +40,7 @@ class _Commands(TyperGroup):
             raise typer.Exit(ExitCode.OK) from None
         except KeyboardInterrupt:
             raise typer.Exit(ExitCode.INTERRUPTED) from None
-        except (HudiError, OSError, ImportError) as error:
+        except (errors.HudiError, OSError, ImportError) as error:
             _print_aside("error", "bold red", str(error) or type(error).__name__)
             codes = (code for kind, code in _EXIT_CODES.items() if isinstance(error, kind))
             raise typer.Exit(next(codes, ExitCode.SYSTEM)) from None

@@ -9,14 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import typer
 
-from hudi_pyspark.cli.arguments import (
-    AsOfOption,
-    LimitOption,
-    MetaOption,
-    OutputOption,
-    PathArgument,
-    WideOption,
-)
+from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.description import duration_text
@@ -44,7 +37,7 @@ SliceOrder = Literal["log-ratio", "log-bytes", "base-bytes"]
 _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed", "columns")
 
 
-def describe(path: PathArgument, output: OutputOption = "table") -> None:
+def describe(path: arguments.PathArgument, output: arguments.OutputOption = "table") -> None:
     """Describe a table: type, version, keys, partitions, last commit, size."""
     table = HudiTable(path)
     description = table.description
@@ -63,11 +56,11 @@ def describe(path: PathArgument, output: OutputOption = "table") -> None:
 
 
 def timeline(
-    path: PathArgument,
+    path: arguments.PathArgument,
     *,
     archived: Annotated[bool, typer.Option(help="Include archived instants.")] = True,
-    wide: WideOption = False,
-    output: OutputOption = "table",
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List the instants of a table, oldest first."""
     instants = HudiTable(path).inspect.timeline(archived=archived)
@@ -75,14 +68,14 @@ def timeline(
 
 
 def commits(
-    path: PathArgument,
+    path: arguments.PathArgument,
     *,
     archived: ArchivedOption = False,
     newest_first: Annotated[
         bool, typer.Option("--newest-first", help="Begin with the last commit.")
     ] = False,
-    wide: WideOption = False,
-    output: OutputOption = "table",
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List the completed commits, with age, duration and numbers of files and records."""
     table = HudiTable(path)
@@ -116,11 +109,11 @@ def commits(
 
 
 def commit(
-    path: PathArgument,
+    path: arguments.PathArgument,
     instant: InstantArgument,
     *,
-    wide: WideOption = False,
-    output: OutputOption = "table",
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List the files that one commit wrote."""
     files = HudiTable(path).inspect.commit_files(instant)
@@ -128,16 +121,16 @@ def commit(
 
 
 def slices(
-    path: PathArgument,
+    path: arguments.PathArgument,
     *,
-    as_of: AsOfOption = None,
+    as_of: arguments.AsOfOption = None,
     sort: Annotated[
         SliceOrder | None,
         typer.Option("--sort", help="Begin with the greatest; by partition by default."),
     ] = None,
-    limit: LimitOption = None,
-    wide: WideOption = False,
-    output: OutputOption = "table",
+    limit: arguments.LimitOption = None,
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List the file slices of the table."""
     slices = HudiTable(path).inspect.file_slices(as_of)
@@ -155,22 +148,22 @@ def slices(
 
 
 def files(
-    path: PathArgument,
+    path: arguments.PathArgument,
     *,
-    limit: LimitOption = None,
-    wide: WideOption = False,
-    output: OutputOption = "table",
+    limit: arguments.LimitOption = None,
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List every data file on the storage, older ones included."""
     show(HudiTable(path).inspect.files().slice(0, limit), output, brief=() if wide else _FILES)
 
 
 def history(
-    path: PathArgument,
+    path: arguments.PathArgument,
     file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="Id of the file group.")],
     *,
-    wide: WideOption = False,
-    output: OutputOption = "table",
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List the instants that touched one file group."""
     events = HudiTable(path).inspect.history(file_id)
@@ -178,23 +171,23 @@ def history(
 
 
 def services(
-    path: PathArgument,
+    path: arguments.PathArgument,
     action: Annotated[ServiceAction, typer.Argument(help="Table service.")],
-    output: OutputOption = "table",
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List compactions, clusterings, cleans, rollbacks or savepoints."""
     show(getattr(HudiTable(path).inspect, action)(), output)
 
 
 def schema(
-    path: PathArgument,
+    path: arguments.PathArgument,
     *,
     changes: Annotated[
         bool, typer.Option("--history", help="List the changes of the columns, commit by commit.")
     ] = False,
-    as_of: AsOfOption = None,
-    wide: WideOption = False,
-    output: OutputOption = "table",
+    as_of: arguments.AsOfOption = None,
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List the columns, or their changes."""
     table = HudiTable(path)
@@ -210,14 +203,17 @@ def schema(
 
 
 def partitions(
-    path: PathArgument, *, wide: WideOption = False, output: OutputOption = "table"
+    path: arguments.PathArgument,
+    *,
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List the partitions, with the number and size of their files."""
     show(HudiTable(path).inspect.partitions(), output, brief=() if wide else _PARTITIONS)
 
 
 def metadata(
-    path: PathArgument,
+    path: arguments.PathArgument,
     partition: Annotated[
         str | None,
         typer.Argument(metavar="PARTITION", help="Partition of the metadata table, e.g. files."),
@@ -226,8 +222,8 @@ def metadata(
     validate: Annotated[
         bool, typer.Option("--validate", help="List what differs from the table instead.")
     ] = False,
-    limit: LimitOption = None,
-    output: OutputOption = "table",
+    limit: arguments.LimitOption = None,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """Print the records of the metadata table, or what differs from the table."""
     table = HudiTable(path)
@@ -248,12 +244,12 @@ def metadata(
 
 
 def column_statistics(
-    path: PathArgument,
+    path: arguments.PathArgument,
     *,
-    limit: LimitOption = None,
-    meta: MetaOption = False,
-    wide: WideOption = False,
-    output: OutputOption = "table",
+    limit: arguments.LimitOption = None,
+    meta: arguments.MetaOption = False,
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """Print the known minimum, maximum and nulls of each column and file."""
     statistics = HudiTable(path).inspect.column_statistics()
@@ -263,7 +259,7 @@ def column_statistics(
     show(statistics.slice(0, limit), output, brief=() if wide else _COLUMN_STATISTICS)
 
 
-def stats(path: PathArgument, output: OutputOption = "table") -> None:
+def stats(path: arguments.PathArgument, output: arguments.OutputOption = "table") -> None:
     """Print sizes and ratios: log to base, small files, write amplification."""
     statistics = HudiTable(path).inspect.statistics()
     if output == "table":
@@ -272,6 +268,6 @@ def stats(path: PathArgument, output: OutputOption = "table") -> None:
         show(statistics, output)
 
 
-def properties(path: PathArgument, output: OutputOption = "table") -> None:
+def properties(path: arguments.PathArgument, output: arguments.OutputOption = "table") -> None:
     """Print hoodie.properties."""
     show(HudiTable(path).inspect.properties(), output)

@@ -11,32 +11,7 @@ import pyarrow.parquet as pq
 import typer
 from pyarrow.fs import FileType
 
-from hudi_pyspark.cli.arguments import (
-    AsOfOption,
-    BeginOption,
-    ColumnsOption,
-    EndOption,
-    FilterOption,
-    LimitOption,
-    MetaOption,
-    OutputOption,
-    PathArgument,
-    QueryTypeOption,
-    ReadOptions,
-    key_and_value,
-    names_in,
-    storage_at,
-)
-from hudi_pyspark.cli.printing import (
-    Output,
-    count_rows,
-    csv_of,
-    emit,
-    json_lines,
-    say,
-    say_aside,
-    show,
-)
+from hudi_pyspark.cli import arguments, printing
 from hudi_pyspark.columns.text import json_text
 from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.scan import Scan
@@ -47,42 +22,42 @@ STANDARD_OUTPUT = "-"
 
 
 def count(
-    path: PathArgument,
+    path: arguments.PathArgument,
     *,
-    filter_text: FilterOption = None,
-    as_of: AsOfOption = None,
-    begin: BeginOption = None,
-    end: EndOption = None,
-    query_type: QueryTypeOption = None,
-    options: ReadOptions = None,
-    output: OutputOption = "table",
+    filter_text: arguments.FilterOption = None,
+    as_of: arguments.AsOfOption = None,
+    begin: arguments.BeginOption = None,
+    end: arguments.EndOption = None,
+    query_type: arguments.QueryTypeOption = None,
+    options: arguments.ReadOptions = None,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """Print the number of rows."""
     instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
     rows = HudiTable(path).scan_with(_options(options, filter=filter_text, **instants)).count()
     if output == "table":
-        say(str(rows))
+        printing.say(str(rows))
     else:
-        show(pa.table({"rows": [rows]}), output)
+        printing.show(pa.table({"rows": [rows]}), output)
 
 
 def lookup(
-    path: PathArgument,
+    path: arguments.PathArgument,
     keys: Annotated[
         list[str], typer.Argument(metavar="KEY...", help="Record keys.", show_default=False)
     ],
     *,
-    columns: ColumnsOption = None,
-    meta: MetaOption = False,
-    output: OutputOption = "table",
+    columns: arguments.ColumnsOption = None,
+    meta: arguments.MetaOption = False,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """Print the rows with some record keys, found by the record index if there is one."""
-    table = HudiTable(path).lookup(keys, names_in(columns))
+    table = HudiTable(path).lookup(keys, arguments.names_in(columns))
     _show_rows(table, output, hides_meta=columns is None and not meta)
 
 
 def scan(
-    path: PathArgument,
+    path: arguments.PathArgument,
     *,
     to: Annotated[
         FileFormat | None, typer.Option("--to", help="Write the rows in this format.")
@@ -93,35 +68,37 @@ def scan(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
-    limit: LimitOption = None,
-    meta: MetaOption = False,
+    limit: arguments.LimitOption = None,
+    meta: arguments.MetaOption = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print what would be read, and why; read nothing.")
     ] = False,
-    columns: ColumnsOption = None,
-    filter_text: FilterOption = None,
-    as_of: AsOfOption = None,
-    begin: BeginOption = None,
-    end: EndOption = None,
-    query_type: QueryTypeOption = None,
-    options: ReadOptions = None,
-    output: OutputOption = "table",
+    columns: arguments.ColumnsOption = None,
+    filter_text: arguments.FilterOption = None,
+    as_of: arguments.AsOfOption = None,
+    begin: arguments.BeginOption = None,
+    end: arguments.EndOption = None,
+    query_type: arguments.QueryTypeOption = None,
+    options: arguments.ReadOptions = None,
+    output: arguments.OutputOption = "table",
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
     instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
     given = _options(options, columns=columns, filter=filter_text, **instants)
     checked = HudiTable(path).scan_with(given, limit=limit)
     if explain:
-        emit(f"{checked.explain()}\n")
+        printing.emit(f"{checked.explain()}\n")
     elif to is None:
-        table = pa.Table.from_batches(count_rows(checked.to_batches()), schema=checked.schema)
+        table = pa.Table.from_batches(
+            printing.count_rows(checked.to_batches()), schema=checked.schema
+        )
         _show_rows(table, output, hides_meta=columns is None and not meta and output == "table")
     else:
         _export(checked, to, file, overwrite=overwrite)
 
 
 def diff(
-    path: PathArgument,
+    path: arguments.PathArgument,
     earlier: Annotated[str, typer.Argument(metavar="INSTANT", help="As of this instant …")],
     later: Annotated[str, typer.Argument(metavar="INSTANT", help="… and as of this one.")],
     *,
@@ -132,23 +109,23 @@ def diff(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=0, help="Maximum number of rows of a printed table.")
     ] = 100,
-    output: OutputOption = "table",
+    output: arguments.OutputOption = "table",
 ) -> None:
     """List the rows inserted, updated and deleted between two instants."""
-    changes = HudiTable(path).diff(earlier, later, columns=names_in(columns))
+    changes = HudiTable(path).diff(earlier, later, columns=arguments.names_in(columns))
     if output != "table":
-        show(changes, output)
+        printing.show(changes, output)
         return
     counts = Counter(changes["change"].to_pylist())
-    say(
+    printing.say(
         f"{counts['insert']} inserted, {counts['update']} updated, {counts['delete']} deleted "
         f"(two snapshots compared by record key: as of {earlier}, and as of {later})"
     )
     if changes.num_rows:
-        say("")
-        show(_change_lines(changes.slice(0, limit)), output)
+        printing.say("")
+        printing.show(_change_lines(changes.slice(0, limit)), output)
     if changes.num_rows > limit:
-        say(f"… and {changes.num_rows - limit} more (--limit)")
+        printing.say(f"… and {changes.num_rows - limit} more (--limit)")
 
 
 def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
@@ -156,7 +133,7 @@ def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
     is_range = named["begin"] is not None or named["end"] is not None
     named["query_type"] = named["query_type"] or ("incremental" if is_range else None)
     chosen = {name: value for name, value in named.items() if value is not None}
-    given = dict(map(key_and_value, options or ()))
+    given = dict(map(arguments.key_and_value, options or ()))
     twice = [name for name in chosen if name in given]
     if twice:
         raise typer.BadParameter(f"{twice[0]} is given twice", param_hint="'--option'")
@@ -183,10 +160,10 @@ def _change_lines(changes: pa.Table) -> pa.Table:
     return named.append_column("columns", pa.array(lines, pa.string()))
 
 
-def _show_rows(table: pa.Table, output: Output, *, hides_meta: bool) -> None:
+def _show_rows(table: pa.Table, output: printing.Output, *, hides_meta: bool) -> None:
     hidden = META_COLUMNS if hides_meta else ()
     shown = table.select([name for name in table.column_names if name not in hidden])
-    show(shown, output, null="null")
+    printing.show(shown, output, null="null")
 
 
 def _export(scan: Scan, file_format: FileFormat, place: str, *, overwrite: bool) -> None:
@@ -195,11 +172,11 @@ def _export(scan: Scan, file_format: FileFormat, place: str, *, overwrite: bool)
     with _opened(place, overwrite=overwrite) as sink:
         rows = 0
         with _writing(file_format, scan.schema, sink) as write:
-            for batch in count_rows(scan.to_batches()):
+            for batch in printing.count_rows(scan.to_batches()):
                 write(pa.Table.from_batches([batch]))
                 rows += batch.num_rows
     if place != STANDARD_OUTPUT:
-        say_aside(f"{rows} rows written to {place}")
+        printing.say_aside(f"{rows} rows written to {place}")
 
 
 @contextmanager
@@ -209,7 +186,7 @@ def _opened(place: str, *, overwrite: bool) -> Iterator[IO[bytes] | pa.NativeFil
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = storage_at(place)
+    target = arguments.storage_at(place)
     path, filesystem = target.base_path, target.filesystem
     if not overwrite and filesystem.get_file_info(path).type != FileType.NotFound:
         raise typer.BadParameter(
@@ -232,7 +209,9 @@ def _writing(
         with pq.ParquetWriter(sink, schema) as writer:
             yield writer.write_table
     elif file_format == "csv":
-        sink.write(csv_of(schema.empty_table()))
-        yield lambda rows: sink.write(csv_of(rows, has_header=False))
+        sink.write(printing.csv_of(schema.empty_table()))
+        yield lambda rows: sink.write(printing.csv_of(rows, has_header=False))
     else:
-        yield lambda rows: sink.write("".join(f"{line}\n" for line in json_lines(rows)).encode())
+        yield lambda rows: sink.write(
+            "".join(f"{line}\n" for line in printing.json_lines(rows)).encode()
+        )

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING
 from hudi_pyspark.description import counted
 from hudi_pyspark.doctor.finding import RESTORE, RESTORE_PROPERTIES, Finding, Severity, reason_of
 from hudi_pyspark.errors import CorruptTableError, HudiError
+from hudi_pyspark.format.timeline import instant_metadata
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
-from hudi_pyspark.format.timeline.instant_metadata import (
-    CommitMetadata,
-    parse_clean_metadata,
-    parse_restore_metadata,
-    parse_rollback_metadata,
-    parse_savepoint_metadata,
-)
+from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata
 from hudi_pyspark.table.file_groups import by_path, committed_files, unreadable_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.timeline import instant_path
@@ -32,9 +27,9 @@ if TYPE_CHECKING:
 
 CHECK = "timeline"
 _REMOVING: Mapping[Action, BodyParser[CleanMetadata | RollbackMetadata]] = {
-    Action.CLEAN: parse_clean_metadata,
-    Action.ROLLBACK: parse_rollback_metadata,
-    Action.RESTORE: parse_restore_metadata,
+    Action.CLEAN: instant_metadata.parse_clean_metadata,
+    Action.ROLLBACK: instant_metadata.parse_rollback_metadata,
+    Action.RESTORE: instant_metadata.parse_restore_metadata,
 }
 
 
@@ -137,7 +132,7 @@ def _removed_by(view: TableView, instant: Instant) -> set[str]:
     path = instant_path(instant, view.config)
     body = view.storage.read_bytes(path)
     if instant.action is Action.SAVEPOINT:
-        parse_savepoint_metadata(body, path=path)
+        instant_metadata.parse_savepoint_metadata(body, path=path)
     if instant.action not in _REMOVING:
         return set()
     partitions = _REMOVING[instant.action](body, path=path).partitions

@@ -20,17 +20,10 @@ from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.inspection.files import file_slices
 from hudi_pyspark.inspection.statistics import slice_figures
 from hudi_pyspark.options.instant_text import local_now, parse_instant, resolve_as_of
+from hudi_pyspark.report import sections
 from hudi_pyspark.report.advice import advise
 from hudi_pyspark.report.facts import Facts
 from hudi_pyspark.report.page import render
-from hudi_pyspark.report.sections import (
-    growth_section,
-    head,
-    reading_section,
-    schema_section,
-    storage_section,
-    timeline_section,
-)
 from hudi_pyspark.table.view import TableView
 
 _FRAME_HEIGHT = 900  # pixels, in notebooks
@@ -78,7 +71,7 @@ class Report:
             parse_instant(earlier)
         now = now or local_now()
         facts = Facts.of(view, now)
-        content = _content(facts, reading_section(facts, scan, changes), now)
+        content = _content(facts, sections.reading_section(facts, scan, changes), now)
         if content_before is not None:
             content["comparison"] = _compare_contents(content_before, content)
         elif compare is not None:
@@ -131,23 +124,23 @@ class Report:
 
 
 def _content(facts: Facts, reading: dict[str, Any], now: datetime) -> dict[str, Any]:
-    sections = {
-        "timeline": timeline_section(facts),
-        "growth": growth_section(facts),
-        "storage": storage_section(facts),
-        "schema": schema_section(facts),
+    parts = {
+        "timeline": sections.timeline_section(facts),
+        "growth": sections.growth_section(facts),
+        "storage": sections.storage_section(facts),
+        "schema": sections.schema_section(facts),
         "reading": reading,
     }
     found = list(examine(facts.view, files=facts.is_listed, contents=False))
-    found += [*advise(facts, sections), _unchecked(facts)]
+    found += [*advise(facts, parts), _unchecked(facts)]
     content = {
         "format": FORMAT,
         "made_at": now.isoformat(timespec="seconds"),
-        "table": head(facts),
+        "table": sections.head(facts),
         "statistics": facts.statistics,
         "figures": slice_figures(facts.slices),
         "findings": _ordered(found),
-        **sections,
+        **parts,
     }
     plain: dict[str, Any] = json.loads(json.dumps(content))  # as it is when loaded
     return plain
