@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from functools import wraps
 from typing import Annotated
@@ -31,27 +31,32 @@ WideOption = Annotated[
 ColumnsOption = Annotated[
     str | None, typer.Option("--columns", "-c", help="Names of columns, separated by commas.")
 ]
-FilterOption = Annotated[
-    str | None,
-    typer.Option("--filter", "-f", help="Condition, e.g. \"city = 'sf' and fare > 10\"."),
-]
 AsOfOption = Annotated[
     str | None, typer.Option("--as-of", help="The table as it was at this instant, inclusive.")
 ]
-BeginOption = Annotated[
-    str | None, typer.Option("--begin", help="Rows written after this instant, or 'earliest'.")
-]
-EndOption = Annotated[
-    str | None, typer.Option("--end", help="Rows written up to this instant, inclusive.")
-]
-QueryTypeOption = Annotated[
-    str | None,
-    typer.Option("--query-type", help="snapshot (default), read_optimized or incremental."),
-]
-ReadOptions = Annotated[
-    list[str] | None,
-    typer.Option("--option", metavar="KEY=VALUE", help="Any other read option; can be repeated."),
-]
+_QUERY_OPTIONS: Mapping[str, object] = {
+    "filter": Annotated[
+        str | None,
+        typer.Option("--filter", "-f", help="Condition, e.g. \"city = 'sf' and fare > 10\"."),
+    ],
+    "as_of": AsOfOption,
+    "begin": Annotated[
+        str | None, typer.Option("--begin", help="Rows written after this instant, or 'earliest'.")
+    ],
+    "end": Annotated[
+        str | None, typer.Option("--end", help="Rows written up to this instant, inclusive.")
+    ],
+    "query_type": Annotated[
+        str | None,
+        typer.Option("--query-type", help="snapshot (default), read_optimized or incremental."),
+    ],
+    "options": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option", metavar="KEY=VALUE", help="Any other read option; can be repeated."
+        ),
+    ],
+}
 
 _StorageOptions = Annotated[
     list[str] | None,
@@ -88,15 +93,31 @@ def with_storage_options(command: Callable[..., None]) -> Callable[..., None]:
             os.environ.clear()
             os.environ.update(before)
 
-    known = inspect.signature(command)
-    added = inspect.Parameter(
-        "storage_option",
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=_StorageOptions,
-    )
-    run.__signature__ = known.replace(parameters=[*known.parameters.values(), added])  # type: ignore[attr-defined]
-    run.__annotations__ = {**command.__annotations__, "storage_option": _StorageOptions}
+    return _with_parameters(run, command, {"storage_option": _StorageOptions})
+
+
+def with_query(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that also has the options of a query, and gets them as ``query``."""
+
+    @wraps(command)
+    def run(**arguments: object) -> None:
+        query = {name: arguments.pop(name, None) for name in _QUERY_OPTIONS}
+        command(query=query, **arguments)
+
+    return _with_parameters(run, command, _QUERY_OPTIONS)
+
+
+def _with_parameters(
+    run: Callable[..., None], command: Callable[..., None], added: Mapping[str, object]
+) -> Callable[..., None]:
+    """Give a function the parameters of a command but ``query``, and others, which may be None."""
+    parameters = [p for name, p in inspect.signature(command).parameters.items() if name != "query"]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in added.items()
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 

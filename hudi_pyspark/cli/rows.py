@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,20 +21,15 @@ FileFormat = Literal["parquet", "csv", "json"]
 STANDARD_OUTPUT = "-"
 
 
+@arguments.with_query
 def count(
     path: arguments.PathArgument,
     *,
-    filter_text: arguments.FilterOption = None,
-    as_of: arguments.AsOfOption = None,
-    begin: arguments.BeginOption = None,
-    end: arguments.EndOption = None,
-    query_type: arguments.QueryTypeOption = None,
-    options: arguments.ReadOptions = None,
+    query: dict[str, Any],
     output: arguments.OutputOption = "table",
 ) -> None:
     """Print the number of rows."""
-    instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
-    rows = HudiTable(path).scan_with(_options(options, filter=filter_text, **instants)).count()
+    rows = HudiTable(path).scan_with(_options(**query)).count()
     if output == "table":
         printing.say(str(rows))
     else:
@@ -56,9 +51,11 @@ def lookup(
     _show_rows(table, output, hides_meta=columns is None and not meta)
 
 
+@arguments.with_query
 def scan(
     path: arguments.PathArgument,
     *,
+    query: dict[str, Any],
     to: Annotated[
         FileFormat | None, typer.Option("--to", help="Write the rows in this format.")
     ] = None,
@@ -74,18 +71,10 @@ def scan(
         bool, typer.Option("--explain", help="Print what would be read, and why; read nothing.")
     ] = False,
     columns: arguments.ColumnsOption = None,
-    filter_text: arguments.FilterOption = None,
-    as_of: arguments.AsOfOption = None,
-    begin: arguments.BeginOption = None,
-    end: arguments.EndOption = None,
-    query_type: arguments.QueryTypeOption = None,
-    options: arguments.ReadOptions = None,
     output: arguments.OutputOption = "table",
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
-    instants = {"as_of": as_of, "begin": begin, "end": end, "query_type": query_type}
-    given = _options(options, columns=columns, filter=filter_text, **instants)
-    checked = HudiTable(path).scan_with(given, limit=limit)
+    checked = HudiTable(path).scan_with(_options(columns=columns, **query), limit=limit)
     if explain:
         printing.emit(f"{checked.explain()}\n")
     elif to is None:
