@@ -15,7 +15,7 @@ import pyarrow as pa
 from hudi_pyspark.custom_mergers import PayloadMerger, registered_payloads
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError
 from hudi_pyspark.extras import needs_extra
-from hudi_pyspark.filter.predicate import is_in
+from hudi_pyspark.filter.predicate import is_in, spelled_column
 from hudi_pyspark.metadata_table.listing import MetadataListing
 from hudi_pyspark.metadata_table.records import FILES
 from hudi_pyspark.options.option import CdcFormat, QueryType
@@ -43,6 +43,7 @@ from hudi_pyspark.table.timeline import load_timeline
 from hudi_pyspark.table.view import TableView, open_table
 
 if TYPE_CHECKING:
+    import pyarrow.compute as pc
     from duckdb import DuckDBPyConnection
 
     from hudi_pyspark.description import Description
@@ -201,7 +202,7 @@ class HudiTable:
         self,
         columns: Sequence[str] | None = None,
         *,
-        filter: str | None = None,  # noqa: A002  (the option's name)
+        filter: str | pc.Expression | Sequence[object] | None = None,  # noqa: A002  (the option)
         as_of: str | date | None = None,
         begin: str | None = None,
         end: str | None = None,
@@ -212,13 +213,15 @@ class HudiTable:
         """Choose what to read; nothing is read yet.
 
         Args:
-            columns: names of the columns to read, in this order; all by default.
+            columns: names of the columns to read, in this order and in any case; all by default.
             filter: rows to read, as in a WHERE clause, e.g. ``"city = 'sf' AND fare > 10"``; all by
                 default. It may name columns that are not read. Columns are compared with literals
                 (``= <=> != < <= > >=``, ``IN``, ``BETWEEN``, ``LIKE``, ``IS NULL``) by Spark's
                 rules with ``spark.sql.ansi.enabled``, joined by ``AND``, ``OR`` and ``NOT``. Dates
                 are ``'2024-01-31'``, times ``'2024-01-31 12:00:00+00:00'``, without the zone if
-                the column has none.
+                the column has none. Or an expression of pyarrow, e.g. ``pc.field("fare") > 10``,
+                or tuples as pyarrow and delta-rs have them, ``[("city", "=", "sf")]``, with
+                pyarrow's meaning of nulls and NaN.
             as_of: instant of a time-travel query, inclusive: ``yyyyMMddHHmmssSSS``,
                 ``yyyyMMddHHmmss``, ``yyyy-MM-dd HH:mm:ss[.SSS]`` or ``yyyy-MM-dd``; or a date or
                 datetime, with a zone if the timeline is in UTC.
@@ -237,10 +240,12 @@ class HudiTable:
         """
         if query_type is None and (begin is not None or end is not None):
             query_type = "incremental"
-        named = {"columns": columns, "filter": filter, "as_of": as_of, "begin": begin, "end": end}
+        text = filter if isinstance(filter, str) else None
+        named = {"columns": columns, "filter": text, "as_of": as_of, "begin": begin, "end": end}
         given = {**named, "query_type": query_type}.items()
         options |= {name: value for name, value in given if value is not None}
-        return self.scan_with(options, limit=limit)
+        scan = self.scan_with(options, limit=limit)
+        return scan if filter is text else scan.filtered(filter)
 
     def dataset(self, columns: Sequence[str] | None = None, **options: Any) -> HudiDataset:  # noqa: ANN401  (of `scan`)
         """Return a dataset of pyarrow, from which engines read only what a query needs.
@@ -264,7 +269,11 @@ class HudiTable:
         return self.scan().__arrow_c_stream__(requested_schema)
 
     def lookup(
-        self, keys: str | int | Iterable[str | int], columns: Sequence[str] | None = None
+        self,
+        keys: str | int | Iterable[str | int],
+        columns: Sequence[str] | None = None,
+        *,
+        as_of: str | date | None = None,
     ) -> pa.Table:
         """Return the rows with some record keys, in no promised order.
 
@@ -276,11 +285,13 @@ class HudiTable:
             keys: one or several, as in ``_hoodie_record_key``; of a single key field its value is
                 enough.
             columns: names of the columns to read, in this order; all by default.
+            as_of: instant, inclusive, in the forms of `scan`; the latest state by default.
 
         Raises:
             UnsupportedQueryError: the table's files do not hold record keys.
             InvalidOptionError: no key, one that is neither text nor a whole number, or an unknown
                 column.
+            TimeTravelError: the state at that instant cannot be answered.
         """
         if not self.config.populate_meta_fields:
             raise UnsupportedQueryError(
@@ -295,7 +306,32 @@ class HudiTable:
         if len(fields) == 1:  # releases differ in whether they put its name before the value
             texts += [f"{fields[0]}:{text}" for text in texts]
         wanted = is_in(meta_columns.RECORD_KEY_COLUMN, pa.string(), texts)
-        return self.scan(columns).where(wanted).to_arrow()
+        return self.scan(columns, as_of=as_of).where(wanted).to_arrow()
+
+    def history(self, key: str | int) -> pa.Table:
+        """Return what happened to a record, oldest first: one row per commit that changed it.
+
+        Each commit costs a `lookup` as of its instant, without the record index.
+
+        Args:
+            key: as `lookup` takes it.
+
+        Returns:
+            requested_time, completion_time and operation of the commit; change (``insert``,
+            ``update`` or ``delete``; ``present`` or ``absent`` for what the record was when it can
+            first be read, if files from before are gone); changed_columns (of updates; none where
+            the commit wrote the same values); partition_path; before, after (JSON of the columns,
+            without meta columns); problem (why a state before it cannot be read, so that several
+            commits may have made the change; null if none is missing).
+
+        Raises:
+            UnsupportedQueryError: the table's files do not hold record keys.
+            SchemaEvolutionError: a column's old values do not fit its new type.
+        """
+        with needs_extra():
+            from hudi_pyspark.snapshot_diff import record_history  # noqa: PLC0415  (few need it)
+
+        return record_history(self.view, lambda instant: self.lookup(key, as_of=instant))
 
     def changes(
         self, begin: str = "earliest", end: str | None = None, *, as_struct: bool = False
@@ -339,9 +375,9 @@ class HudiTable:
         known = list(dict.fromkeys(name for s in reversed(scans) for name in s.schema.names))
         keys = self._key_columns(known)
         hidden = {*meta_columns.META_COLUMNS, meta_columns.OPERATION_COLUMN}
-        compared = [n for n in known if n not in hidden] if columns is None else list(columns)
-        if not set(compared) <= set(known):
-            self.scan(compared)  # refuses by name a column that neither snapshot has
+        compared = [n for n in known if n not in hidden]
+        if columns is not None:
+            compared = [spelled_column(name, known) for name in columns]
         wanted = list(dict.fromkeys([*keys, *compared]))
         before, after = (
             s.select([name for name in wanted if name in s.schema.names]).to_arrow() for s in scans

@@ -126,6 +126,21 @@ class Scan:
         # Without Spark's options, which do not contain the predicate.
         return replace(self, _query=query, _predicate=both, _spark_options=None)
 
+    def filtered(self, condition: object) -> Scan:
+        """Return the scan of the rows for which a condition of pyarrow is true.
+
+        Args:
+            condition: an expression, or tuples; see `HudiTable.scan`.
+
+        Raises:
+            InvalidOptionError: it is something else, or has no exact counterpart.
+        """
+        with needs_extra():
+            from hudi_pyspark.frames.expression import predicate_of  # noqa: PLC0415  (few need it)
+
+        answer = self._query.answer_schema(self._planner.table_schema)
+        return self.where(predicate_of(condition, answer))
+
     def select(self, columns: Sequence[str]) -> Scan:
         """Return the same scan of some of its columns, in this order."""
         schema = pa.schema([self._result.field(name) for name in columns])
@@ -253,8 +268,8 @@ class Scan:
         """
         if self._spark_options is None:
             raise UnsupportedQueryError(
-                "Spark cannot be handed a file system object or a predicate of where(): open the "
-                "table with storage_options, and give the filter as text"
+                "Spark cannot be handed a file system object or a filter that is not text: open "
+                "the table with storage_options, and write the filter as in a WHERE clause"
             )
         options = {
             name: columns_text(value) if name.lower() == "columns" else as_text(value)

@@ -1,10 +1,11 @@
-"""Comparison of two snapshots of a table, row by row."""
+"""Comparison of snapshots: of two, row by row, and of those of a record, commit by commit."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +13,18 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import differing_values
 from hudi_pyspark.columns.text import json_text
-from hudi_pyspark.errors import SchemaEvolutionError
+from hudi_pyspark.errors import MissingFileError, SchemaEvolutionError, TimeTravelError
+from hudi_pyspark.inspection.commits import known_commits
+from hudi_pyspark.inspection.definition import with_columns
+from hudi_pyspark.inspection.timeline import instant_row
+from hudi_pyspark.table import meta_columns
+
+if TYPE_CHECKING:
+    from hudi_pyspark.table.view import TableView
 
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
+_KEYS = (meta_columns.PARTITION_PATH_COLUMN, meta_columns.RECORD_KEY_COLUMN)
+_HIDDEN = {*meta_columns.META_COLUMNS, meta_columns.OPERATION_COLUMN}
 
 
 def diff_snapshots(
@@ -117,3 +127,58 @@ def _part(
             "after": no_image if after is None else _struct(after, compared),
         }
     )
+
+
+@with_columns(
+    "requested_time, completion_time, operation, change, changed_columns texts, partition_path, "
+    "before, after, problem"
+)
+def record_history(
+    view: TableView, lookup: Callable[[str | None], pa.Table]
+) -> Iterator[dict[str, object]]:
+    """Yield one row per change of a record; see `HudiTable.history`.
+
+    ``lookup`` returns the rows with its key as of an instant; None for the latest.
+    """
+    known = [
+        commit
+        for commit in known_commits(view, archived=True)
+        if not commit.metadata.operation_type.is_table_service
+    ]
+    before: pa.Table | None = None
+    problem = None  # why states before this one are not known
+    for commit in known:
+        time = commit.instant.requested_time
+        try:
+            after = lookup(None if commit is known[-1] else time)
+        except (TimeTravelError, MissingFileError) as error:
+            problem = error.reason()
+            continue
+        row = {
+            **instant_row(commit.instant),
+            "operation": commit.metadata.operation_type.value,
+            "problem": problem,
+        }
+        changes = _changes(after.slice(0, 0) if before is None else before, after, time)
+        if before is None and problem is not None:  # who changed it before is not known
+            changes = [{**c, "change": "present"} for c in changes] or [{"change": "absent"}]
+        yield from ({**row, **change} for change in changes)
+        before, problem = after, None
+
+
+def _changes(before: pa.Table, after: pa.Table, time: str) -> list[dict[str, object]]:
+    """Return how one state of the record differs from another; also where it was written as it was.
+
+    Its partition path belongs to the key: a record that moved is deleted and inserted.
+    """
+    names = dict.fromkeys([*after.column_names, *before.column_names])
+    compared = [name for name in names if name not in _HIDDEN]
+    changes = diff_snapshots(before, after, _KEYS, compared)
+    if not changes.num_rows and time in after[meta_columns.COMMIT_TIME_COLUMN].to_pylist():
+        return [{"change": UPDATE, "changed_columns": []}]
+    rows: list[dict[str, object]] = changes.to_pylist()
+    for side in ("before", "after"):  # as JSON, since columns change over time
+        texts = [text for chunk in changes[side].chunks for text in json_text(chunk).to_pylist()]
+        for row, text in zip(rows, texts, strict=True):
+            row[side] = text if row[side] is not None else None
+    return [{**row, "partition_path": row[meta_columns.PARTITION_PATH_COLUMN]} for row in rows]

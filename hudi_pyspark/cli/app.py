@@ -64,7 +64,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "commit": look.commit,
     "slices": look.slices,
     "files": look.files,
-    "history": look.history,
+    "history": rows.history,
     "services": look.services,
     "schema": look.schema,
     "partitions": look.partitions,

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import typer
 
 from hudi_pyspark.cli import arguments
-from hudi_pyspark.cli.printing import say_aside, show, show_pairs
+from hudi_pyspark.cli.printing import say, say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.description import duration_text
 from hudi_pyspark.format.timeline.instant import moment_of
@@ -30,9 +30,8 @@ _COMMIT = ("path", "kind", "records", "inserts", "updates", "deletes", "bytes")
 _SLICES = ("partition_path", "file_id", "base_instant_time", "base_bytes", "log_count", "log_bytes")
 _RATIO = "log_to_base_ratio"
 _FILES = ("path", "kind", "bytes", "committed_by", "in_latest_slice")
-_HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
 _PARTITIONS = ("partition_path", "slices", "base_files", "log_files", "bytes", "last_commit")
-ServiceAction = Literal["compactions", "clustering", "cleans", "rollbacks", "savepoints"]
+_SERVICES = ("compactions", "clustering", "cleans", "rollbacks", "savepoints")
 SliceOrder = Literal["log-ratio", "log-bytes", "base-bytes"]
 _SCHEMA_HISTORY = ("requested_time", "operation", "added", "dropped", "changed", "columns")
 
@@ -158,25 +157,18 @@ def files(
     show(HudiTable(path).inspect.files().slice(0, limit), output, brief=() if wide else _FILES)
 
 
-def history(
-    path: arguments.PathArgument,
-    file_id: Annotated[str, typer.Argument(metavar="FILE_ID", help="Id of the file group.")],
-    *,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
-) -> None:
-    """List the instants that touched one file group."""
-    events = HudiTable(path).inspect.history(file_id)
-    show(events, output, brief=() if wide else _HISTORY)
-
-
 def services(
     path: arguments.PathArgument,
-    action: Annotated[ServiceAction, typer.Argument(help="Table service.")],
+    action: Annotated[
+        str, typer.Argument(metavar="|".join(_SERVICES), help="Table service; also the singular.")
+    ],
     output: arguments.OutputOption = "table",
 ) -> None:
     """List compactions, clusterings, cleans, rollbacks or savepoints."""
-    show(getattr(HudiTable(path).inspect, action)(), output)
+    known = {name.removesuffix("s"): name for name in _SERVICES}
+    if action.removesuffix("s") not in known:
+        raise typer.BadParameter(f"{action!r} is not one of {', '.join(_SERVICES)}")
+    show(getattr(HudiTable(path).inspect, known[action.removesuffix("s")])(), output)
 
 
 def schema(
@@ -240,7 +232,12 @@ def metadata(
                 return
         show(differences, output)
         return
-    show(table.inspect.metadata_records(partition).slice(0, limit), output)
+    records = table.inspect.metadata_records(partition)
+    if output == "table":
+        grouped = records.group_by(["metadata_partition", "type"]).aggregate([("key", "count")])
+        show(grouped.rename_columns(["metadata_partition", "type", "records"]), output)
+        say("")
+    show(records.slice(0, limit), output)
 
 
 def column_statistics(

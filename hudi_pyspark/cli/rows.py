@@ -19,6 +19,8 @@ from hudi_pyspark.table.meta_columns import META_COLUMNS
 
 FileFormat = Literal["parquet", "csv", "json"]
 STANDARD_OUTPUT = "-"
+_HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
+_RECORD_HISTORY = ("requested_time", "operation", "change", "changed_columns", "after", "problem")
 
 
 @arguments.with_query
@@ -43,12 +45,31 @@ def lookup(
     ],
     *,
     columns: arguments.ColumnsOption = None,
+    as_of: arguments.AsOfOption = None,
     meta: arguments.MetaOption = False,
     output: arguments.OutputOption = "table",
 ) -> None:
     """Print the rows with some record keys, found by the record index if there is one."""
-    table = HudiTable(path).lookup(keys, arguments.names_in(columns))
+    table = HudiTable(path).lookup(keys, arguments.names_in(columns), as_of=as_of)
     _show_rows(table, output, hides_meta=columns is None and not meta)
+
+
+def history(
+    path: arguments.PathArgument,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Record key, or a file id.")],
+    *,
+    file_group: Annotated[
+        bool, typer.Option("--file-group", help="KEY is the beginning of a file id.")
+    ] = False,
+    wide: arguments.WideOption = False,
+    output: arguments.OutputOption = "table",
+) -> None:
+    """List what happened to a record, or to a file group, commit by commit."""
+    table = HudiTable(path)
+    if file_group:
+        printing.show(table.inspect.history(key), output, brief=() if wide else _HISTORY)
+        return
+    printing.show(table.history(key), output, brief=() if wide else _RECORD_HISTORY)
 
 
 @arguments.with_query

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hudi_pyspark.doctor.content import BASES, LOGS, check_base_files, check_logs
@@ -40,8 +41,11 @@ if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
 PROPERTIES = "properties"
+# The first release of Apache Hudi that reads each version: HoodieTableVersion.
+_RELEASES = ("0.3", "0.6", "0.9", "0.10", "0.11", "0.12", "0.14", "0.16", "1.0", "1.1", "1.3")
 _CHECKSUM = "hoodie.table.checksum"
 METADATA_TABLE = "metadata table"
+MERGES = "merges"
 _METADATA_FOLDER = f"{METADATA_FOLDER}/metadata"
 _PARTITIONS = "hoodie.table.metadata.partitions"
 _INFLIGHT = "hoodie.table.metadata.partitions.inflight"
@@ -77,7 +81,7 @@ def examine(
     contents: bool = True,
     track: Track = silently,
 ) -> Iterator[Finding]:
-    """Check an open table.
+    """Check an open table; what several checks find about one file is one finding.
 
     Args:
         view: the table.
@@ -86,21 +90,33 @@ def examine(
         contents: open data files and split log files into blocks.
         track: shows the progress of long checks.
     """
-    yield from check_properties(view.storage, view.config)
     committed = collect_timeline_files(view, track)
-    yield from check_timeline(view, committed)
+    checks = []
     if not committed.undecodable:
-        yield from _guarded(SCHEMA, check_schema(view))
-    if not files:
-        return
-    stored = collect_stored_files(view, committed)
-    yield from _guarded(FILES, check_files(view, committed, stored))
-    yield from _guarded(SIZES, check_sizes(view, committed, stored))
-    if contents:
-        yield from _guarded(LOGS, check_logs(view, committed, stored, track, deep=deep))
-        yield from _guarded(BASES, check_base_files(view, committed, stored, track, deep=deep))
-    yield from _guarded(METADATA_TABLE, check_metadata_table(view, committed, stored))
-    yield from _kept_merges(view)
+        checks.append((SCHEMA, check_schema(view)))
+    if files:
+        stored = collect_stored_files(view, committed)
+        checks.append((FILES, check_files(view, committed, stored)))
+        checks.append((SIZES, check_sizes(view, committed, stored)))
+        if contents:
+            checks.append((LOGS, check_logs(view, committed, stored, track, deep=deep)))
+            checks.append((BASES, check_base_files(view, committed, stored, track, deep=deep)))
+        checks.append((METADATA_TABLE, check_metadata_table(view, committed, stored)))
+        checks.append((MERGES, _kept_merges(view)))
+    found = [*check_properties(view.storage, view.config), *check_timeline(view, committed)]
+    for check, findings in checks:
+        earlier = {f.subject: place for place, f in enumerate(found) if f.check in (FILES, SIZES)}
+        try:
+            for finding in findings:
+                place = earlier.get(finding.subject) if finding.subject else None
+                if place is None:
+                    found.append(finding)
+                elif finding.check == LOGS:  # which knows what the bytes are
+                    message = f"{found[place].message}; {finding.message}"
+                    found[place] = replace(finding, check=found[place].check, message=message)
+        except HudiError as error:
+            found.append(_failed(check, error.reason(), found, committed))
+    return iter(found)
 
 
 def _kept_merges(view: TableView) -> Iterator[Finding]:
@@ -112,15 +128,16 @@ def _kept_merges(view: TableView) -> Iterator[Finding]:
         merged, merges = count_merged(plan.tasks, view.storage)
         if merged:
             message = f"{merged} of {merges} slices merged before"
-            yield Finding(Severity.OK, "merges", "", message)
+            yield Finding(Severity.OK, MERGES, "", message)
 
 
-def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """Yield the findings of a check; an error becomes a finding, and the next check still runs."""
-    try:
-        yield from findings
-    except HudiError as error:
-        yield Finding(Severity.PROBLEM, check, "", f"the check failed: {error.reason()}")
+def _failed(check: str, reason: str, found: list[Finding], committed: TimelineFiles) -> Finding:
+    """Return the finding of a check that failed: only a note where the cause is known already."""
+    causes = [f.subject for f in found if f.severity is Severity.PROBLEM and f.subject in reason]
+    causes = [f.subject for f in committed.undecodable] or list(filter(None, causes))
+    if causes:
+        return Finding(Severity.NOTE, check, "", f"not checked to the end, because of {causes[0]}")
+    return Finding(Severity.PROBLEM, check, "", f"the check failed: {reason}")
 
 
 def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]:
@@ -134,7 +151,10 @@ def check_properties(storage: Storage, config: TableConfig) -> Iterator[Finding]
             "An update of the properties was interrupted. Let a writer of Apache Hudi recover "
             "them, or copy the backup over the file",
         )
-    message = f"table version {config.version}, {config.table_type.value}: supported"
+    message = (
+        f"table version {config.version}, {config.table_type.value}: supported; Apache Hudi before "
+        f"{_RELEASES[config.version]} refuses it"
+    )
     yield Finding(Severity.OK, PROPERTIES, "hoodie.table.version", message)
     yield _checksum(config)
 

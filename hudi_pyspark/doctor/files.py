@@ -65,10 +65,11 @@ def check_files(
     )
     advice = "Copy the marker file of another partition of the same depth into it"
     unmarked = (path or "." for path in stored.unmarked)
-    findings += _unknown(view, stored)
+    if not committed.undecodable:  # which files they name is not known
+        findings += _unknown(view, stored)
     findings += [Finding(Severity.WARNING, FILES, path, message, advice) for path in unmarked]
     yield from findings
-    if not any(finding.severity is Severity.PROBLEM for finding in findings):
+    if not any(f.severity is Severity.PROBLEM for f in (*findings, *committed.undecodable)):
         count = len(stored.data_files)
         message = f"{counted(count, 'data file')} on the storage; no needed file is missing"
         yield Finding(Severity.OK, FILES, "", message)
@@ -145,27 +146,37 @@ def _unknown(view: TableView, stored: StoredFiles) -> Iterator[Finding]:
     pending = {instant.requested_time for instant in view.timeline.pending}
     table = files(view)
     uncommitted = table.filter(pc.invert(table.column("is_committed")))
-    columns = (uncommitted[name].to_pylist() for name in ("path", "instant_time"))
-    for path, time in zip(*columns, strict=True):
+    paths = uncommitted["path"].to_pylist()
+    by_time: dict[str, list[str]] = {}
+    for path, time in zip(paths, uncommitted["instant_time"].to_pylist(), strict=True):
+        by_time.setdefault(time, []).append(path)
+    for time, paths in by_time.items():
+        subject = time if len(paths) > 1 else paths[0]
+        files_of = f"{counted(len(paths), 'file')} of {time}: {_some(paths)}"
         if time in pending:
-            message = f"written by {time}, which has not completed; readers skip it"
-            yield Finding(Severity.NOTE, FILES, path, message)
+            message = f"{files_of}. It has not completed; readers skip what it wrote"
+            yield Finding(Severity.NOTE, FILES, subject, message)
             continue
         yield Finding(
             Severity.WARNING,
             FILES,
-            path,
-            "no commit names it: a failed or repeated attempt of a write left it. Readers skip it",
-            "Nothing needs to be done; the file only takes space",
+            subject,
+            f"{files_of}. No commit names them: a failed or repeated attempt of a write left them. "
+            "Readers skip them",
+            "Nothing needs to be done; they only take space",
         )
     others = {path: path.rpartition("/")[2] for path in stored.sizes.keys() - stored.data_files}
     foreign = sorted(
         p for p, name in others.items() if not is_partition_marker(name) and name[0] not in "._"
     )
     if foreign:
-        names = ", ".join(foreign[:3]) + (", …" if len(foreign) > 3 else "")
-        message = f"{counted(len(foreign), 'file')} not written by Hudi, ignored by reads: {names}"
+        count = counted(len(foreign), "file")
+        message = f"{count} not written by Hudi, ignored by reads: {_some(foreign)}"
         yield Finding(Severity.NOTE, FILES, "", message)
+
+
+def _some(paths: list[str]) -> str:
+    return ", ".join(paths[:3]) + (", …" if len(paths) > 3 else "")
 
 
 def check_sizes(

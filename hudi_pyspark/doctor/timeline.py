@@ -40,14 +40,13 @@ class TimelineFiles:
     written: Mapping[str, CommittedFile]  # by completed commits, CDC log files included
     unreadable: Mapping[str, str]  # those of them that no file slice can have, with the reason
     removed: frozenset[str]  # by cleans, rollbacks and restores
-    undecodable: tuple[Finding, ...]  # instants that cannot be decoded
+    undecodable: tuple[Finding, ...]  # instants that cannot be decoded, or that reads ignore
 
 
 def check_timeline(view: TableView, files: TimelineFiles) -> Iterator[Finding]:
     """Check that every completed instant can be decoded, and report pending ones."""
     yield from files.undecodable
     yield from _pending(view)
-    yield from _ignored(view)
     completed = view.timeline.completed
     if not completed:
         yield Finding(Severity.NOTE, CHECK, "", "no completed instant: the table is empty")
@@ -95,7 +94,7 @@ def collect_timeline_files(view: TableView, track: Track) -> TimelineFiles:
     """Decode every completed instant of the active timeline."""
     commits: dict[str, CommitMetadata] = {}
     removed: set[str] = set()
-    undecodable = []
+    undecodable = list(_ignored(view))
     for instant in track(view.timeline.completed, "Reading the timeline"):
         found = _decoded(view, instant)
         if isinstance(found, CommitMetadata):

@@ -6,6 +6,7 @@ SQL has it.
 
 from __future__ import annotations
 
+import difflib
 import enum
 import re
 from collections.abc import Callable, Sequence
@@ -606,3 +607,45 @@ def find_field(schema: pa.Schema, name: str) -> pa.Field | None:
             return None
         field = field.type.field(part)
     return field
+
+
+def spelled_column(written: str, names: Sequence[str]) -> str:
+    """Return a column as it is spelled among some: exactly, or else in any case, as in Spark.
+
+    Raises:
+        InvalidOptionError: there is none, with the nearest one, or several differ in case alone.
+    """
+    if written in names:
+        return written
+    alike = [name for name in names if name.lower() == written.lower()]
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        raise InvalidOptionError(
+            f"the column {written!r} may be {' or '.join(map(repr, alike))}: write it in their case"
+        )
+    by_lower_case = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(written.lower(), by_lower_case, n=1)
+    hint = f" (did you mean {by_lower_case[near[0]]!r}?)" if near else ""
+    raise InvalidOptionError(
+        f"the table has no column {written!r}{hint}; it has {', '.join(names)}"
+    )
+
+
+def spelled_field(written: str, schema: pa.Schema) -> tuple[str, pa.DataType]:
+    """Return a column, or a nested field by its dotted name, as a schema spells it, and its type.
+
+    Raises:
+        InvalidOptionError: the schema has no such field, or several that differ in case alone.
+    """
+    known = {name.lower() for name in schema.names}
+    head, *rest = [written] if written.lower() in known else written.split(".")
+    name = spelled_column(head, schema.names)
+    kind = schema.field(name).type
+    for part in rest:
+        fields = (
+            {f"{name}.{field.name}": field for field in kind} if pa.types.is_struct(kind) else {}
+        )
+        name = spelled_column(f"{name}.{part}", list(fields) or schema.names)
+        kind = fields[name].type
+    return name, kind

@@ -22,10 +22,10 @@ from hudi_pyspark.filter.predicate import (
     Predicate,
     check_same_type,
     compare,
-    find_field,
     is_in,
     parse_date,
     parse_time,
+    spelled_field,
 )
 
 _TOKEN = re.compile(
@@ -225,13 +225,10 @@ class _Parser:
         written = re.sub(r"`((?:[^`]|``)+)`", lambda m: m[1].replace("``", "`"), token.text)
         if self._peek().text == "(":
             raise self._function(written)
-        column = _resolve(written, self._schema)
-        if column is None:
-            raise InvalidOptionError(
-                f"filter {self._text!r}: the table has no column {written!r}; it has "
-                f"{', '.join(self._schema.names)}"
-            )
-        return column
+        try:
+            return spelled_field(written, self._schema)
+        except InvalidOptionError as error:
+            raise InvalidOptionError(f"filter {self._text!r}: {error.reason()}") from None
 
     def _begins_literal(self) -> bool:
         token = self._peek()
@@ -283,9 +280,9 @@ class _Parser:
 
     def _function(self, name: str) -> InvalidOptionError:
         argument = self._tokens[self._next + 1].text.strip("`")
-        column, data_type = _resolve(argument, self._schema) or next(
-            (field.name, field.type) for field in self._schema
-        )
+        names = [name for name in self._schema.names if name.lower() == argument.lower()]
+        column = (names or self._schema.names)[0]
+        data_type = self._schema.field(column).type
         begin, end = "1", "10"
         if pa.types.is_date(data_type):
             begin, end = "DATE '1998-01-01'", "DATE '1999-01-01'"
@@ -306,17 +303,6 @@ class _Parser:
             f"filter {self._text!r}: expected {expected} at character {token.position + 1}, found "
             f"{actual}"
         )
-
-
-def _resolve(written: str, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
-    """Return a column's own spelling and type; None if none, or more than one, has that name."""
-    head, dot, rest = written.partition(".")
-    spellings = [written]
-    for name, tail in ((written, ""), (head, dot + rest)):
-        columns = [n for n in schema.names if n.lower() == name.lower()]
-        spellings += [columns[0] + tail] if len(columns) == 1 else []
-    fields = ((spelling, find_field(schema, spelling)) for spelling in spellings)
-    return next(((spelling, field.type) for spelling, field in fields if field is not None), None)
 
 
 def _number(text: str) -> int | float | Decimal:

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from hudi_pyspark.columns.arrays import any_of
+from hudi_pyspark.errors import InvalidOptionError
 from hudi_pyspark.filter.predicate import (
+    And,
+    Comparison,
+    IsIn,
     IsNull,
     Like,
     Operator,
@@ -26,8 +32,8 @@ from hudi_pyspark.filter.predicate import (
     Predicate,
     compare,
     conjunction,
-    find_field,
     is_in,
+    spelled_field,
 )
 from hudi_pyspark.filter.predicate import Literal as PythonLiteral
 
@@ -86,11 +92,77 @@ def fields_of(expression: Expression) -> Iterator[Field]:
             waiting += reversed(part.arguments)
 
 
+def predicate_of(condition: object, schema: pa.Schema) -> Predicate:
+    """Return the predicate that is true for the same rows as a condition of pyarrow.
+
+    Args:
+        condition: an expression of pyarrow, or tuples in disjunctive normal form, as
+            `pyarrow.parquet.read_table` takes them.
+        schema: of the rows; names of columns match in any case.
+
+    Raises:
+        InvalidOptionError: it is something else, or a part has no exact counterpart here.
+    """
+    if not isinstance(condition, pc.Expression):
+        try:
+            is_one = isinstance(condition, tuple) and isinstance(condition[0], str)
+            condition = pq.filters_to_expression([condition] if is_one else condition)
+        except (TypeError, ValueError, LookupError, pa.ArrowException):
+            raise InvalidOptionError(
+                f"filter is {condition!r:.200}; give text as in a WHERE clause, an expression of "
+                "pyarrow.compute, or tuples such as [('region', '=', 'emea')]"
+            ) from None
+
+    def exactly(part: Expression, is_wanted: bool) -> Predicate:  # noqa: FBT001  (of _joined)
+        found = _exactly(part, schema)
+        if found is None:
+            columns = (spelled_field(".".join(f.path), schema) for f in fields_of(part))
+            shown = " and ".join(f"{name} ({kind})" for name, kind in columns) or "no column"
+            raise InvalidOptionError(
+                f"filter {str(condition)[:200]}: the part about {shown} cannot be done exactly. "
+                "Compare a column with a literal of its type (== != < <= > >= isin is_null "
+                "is_valid starts_with, joined by & | ~), or write the filter as text"
+            )
+        return found if is_wanted else found.negate()
+
+    whole = _joined(parse_expression(condition) or Literal(pa.NA), exactly, when=True)
+    assert whole is not None  # each part has a predicate
+    return whole
+
+
+def _exactly(condition: Expression, schema: pa.Schema) -> Predicate | None:
+    """Return the predicate with pyarrow's answer for every row; None where there is none."""
+    named = _only_column(condition, schema)
+    skips_nulls = isinstance(condition, Call) and condition.options.get("null_matching_behavior")
+    if named is None or skips_nulls:
+        return None
+    name, kind = named
+    found = _of_column(name, kind, condition, when=True)
+    if isinstance(found, IsIn):  # false where the column is null, not null
+        return And((found, IsNull(name, is_negated=True)))
+    if (
+        isinstance(found, Comparison)
+        and pa.types.is_floating(kind)
+        and found.operator in (Operator.GREATER, Operator.GREATER_OR_EQUAL)
+    ):  # of NaN it is false
+        return And((found, compare(name, kind, Operator.LESS_OR_EQUAL, math.inf)))
+    return found
+
+
 def pruning(expression: Expression, schema: pa.Schema, *, when: bool = True) -> Predicate | None:
     """Return what holds wherever a condition is true, or where it is false; None for nothing.
 
     The condition has the meaning that pyarrow or polars gives it, on columns of the schema.
     """
+    return _joined(
+        expression, lambda part, is_wanted: _of_one_column(part, schema, when=is_wanted), when=when
+    )
+
+
+def _joined(
+    expression: Expression, of_part: Callable[[Expression, bool], Predicate | None], *, when: bool
+) -> Predicate | None:
+    """Join what holds where the parts of a condition are true, or where they are false."""
     # Calls before their arguments; from the end, the values of the arguments are there already.
     order: list[tuple[Expression, bool]] = []
     waiting = [(expression, when)]
@@ -116,17 +188,15 @@ def pruning(expression: Expression, schema: pa.Schema, *, when: bool = True) -> 
                 else:
                     found.append(Or(tuple(known)) if is_known else None)
             case _:
-                found.append(_of_one_column(part, schema, when=is_wanted))
+                found.append(of_part(part, is_wanted))
     return found.pop()
 
 
 def _of_one_column(condition: Expression, schema: pa.Schema, *, when: bool) -> Predicate | None:
     """Return what holds of the only column of a condition; see `pruning`."""
-    columns = [_resolved(column, schema) for column in fields_of(condition)]
-    if len(columns) != 1 or columns[0] is None:
-        return None
     try:
-        return _of_column(*columns[0], condition, when=when)
+        named = _only_column(condition, schema)
+        return _of_column(*named, condition, when=when) if named is not None else None
     except Exception as error:  # noqa: BLE001  (the engine evaluates it)
         _log.info("a condition does not reach the scan: %.300s", error)
         return None
@@ -181,14 +251,16 @@ def _listed(name: str, kind: pa.DataType, values: pa.Array, *, when: bool) -> Pr
     return Or((found.negate(), IsNull(name)))
 
 
-def _resolved(column: Field, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
-    """Return the dotted name and the type of a field; None if it cannot be named."""
-    name = ".".join(column.path)
-    field = find_field(schema, name)
-    kind = field.type if field is not None else None
-    is_plain = len(column.path) == 1 or not any("." in part for part in column.path)
-    is_own = (name in schema.names) is (len(column.path) == 1)
-    return (name, kind) if kind is not None and is_plain and is_own else None
+def _only_column(condition: Expression, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
+    """Return the dotted name and the type of a condition's only column; None if it has not one."""
+    paths = [field.path for field in fields_of(condition)]
+    if len(paths) != 1:
+        return None
+    name, kind = spelled_field(".".join(paths[0]), schema)
+    is_nested = len(paths[0]) > 1
+    # A dot may also be within a name.
+    is_unclear = is_nested and (name in schema.names or any("." in part for part in paths[0]))
+    return None if is_unclear else (name, kind)
 
 
 def _literals(values: pa.Array, kind: pa.DataType) -> list[PythonLiteral] | None:

@@ -345,7 +345,7 @@ def listed_files(view: TableView) -> dict[str, int]:
     return {
         path_in("" if record.key == records.UNPARTITIONED else record.key, name): file["size"]
         for record in load_metadata(view, records.FILES)
-        if record.type_name == "records.FILES"
+        if record.type_name == "FILES"
         for name, file in record.value.items()
     }
 

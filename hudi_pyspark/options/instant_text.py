@@ -11,7 +11,9 @@ from hudi_pyspark.errors import FutureInstantError, InvalidInstantError
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
 
-_ZONED = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3})[+-]\d\d:\d\d", re.ASCII)
+_ZONED = re.compile(
+    r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?)[+-]\d\d:\d\d", re.ASCII
+)
 
 
 def parse_instant(text: str) -> str:
@@ -19,11 +21,16 @@ def parse_instant(text: str) -> str:
 
     Accepted: 17 or 14 digits, ``yyyy-MM-dd HH:mm:ss[.SSS]`` (also with ``T``), ``yyyy-MM-dd``.
     Without milliseconds a formatted time means the end of that second, a date means midnight.
+    Microseconds, as Python writes them, are cut off: instants are in milliseconds.
     InvalidInstantError: anything else.
     """
     if re.fullmatch(r"[0-9]{17}|[0-9]{14}", text):
         return text
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(\.\d{3})?)?", text, re.ASCII)
+    match = re.fullmatch(
+        r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(\.\d{3})?(?:(?<=\.\d{3})\d{3})?)?",
+        text,
+        re.ASCII,
+    )
     if match is None:
         raise InvalidInstantError(
             f"{text!r} is not an instant. Accepted: yyyyMMddHHmmssSSS, yyyyMMddHHmmss, "
@@ -73,7 +80,7 @@ def resolve_as_of(text: str, view: TableView, now: datetime) -> str:
                 "zone of its writers, which is not recorded: give the wall-clock time of that zone"
             )
         moment = datetime.fromisoformat(text).astimezone(timezone.utc)
-        text = moment.replace(tzinfo=None).isoformat(" ", "milliseconds")
+        text = str(moment.replace(tzinfo=None))
     instant = parse_instant(text)
     if len(text) == 10 and view.config.timeline_timezone == "UTC":
         # With the offset of that day, since summer and winter differ.

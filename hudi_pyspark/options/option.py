@@ -8,7 +8,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hudi_pyspark.errors import InvalidOptionError
@@ -131,8 +130,6 @@ def as_text(value: object) -> str:
     """Return an option's value as Spark's options spell it."""
     if isinstance(value, enum.Enum):
         return str(value.value)
-    if isinstance(value, datetime):
-        return value.isoformat(" ", "milliseconds")  # the digits of an instant
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

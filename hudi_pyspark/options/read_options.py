@@ -95,7 +95,8 @@ class IncrementalOptions:
         "hoodie.datasource.read.incr.fallback.fulltablescan.enable",
     )
     """if commits or files of the range are gone: its latest rows, an error, or what can still be
-    answered, the first and last with a warning. A CDC query cannot scan: it fails"""
+    answered, the first and last with a warning. A CDC query cannot scan: it fails. With `fail`, an
+    `as_of` before the first commit, or a `begin` after the last, is an error, not a warning"""
     range_merge: RangeMerge = option(word(RangeMerge))
     """merge rows of the range among themselves, as Apache Hudi does, or with all rows at its end;
     [which one to take](incremental-and-cdc.md#rows-that-arrive-late)"""
@@ -227,6 +228,7 @@ class ReadOptions:
     """skip files by indexes of the metadata table, if it is used; the record index finds one row of
     several with the same key"""
     incremental: IncrementalOptions | None = None  # None unless the query is incremental
+    fails_on_missing: bool = False  # on_missing=fail, which time travel heeds, too
 
     @property
     def skip_merge(self) -> bool:
@@ -267,7 +269,8 @@ class ReadOptions:
         if query_type is QueryType.INCREMENTAL:
             return given.parse(cls, incremental=IncrementalOptions.of(given))
         _check_no_range(given)
-        return given.parse(cls)
+        fails = given.value("on_missing") is OnMissing.FAIL
+        return given.parse(cls, fails_on_missing=fails)
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +426,22 @@ _IGNORED_PREFIXES = (
 )
 
 
+# What has other words elsewhere: Delta Lake and delta-rs, Iceberg and PyIceberg, older hudi-rs.
+OTHER_WORDS: Final = {
+    "as_of": "timestampAsOf versionAsOf version snapshot-id snapshot_id as-of-timestamp branch tag "
+    "as_of_timestamp timestamp",
+    "begin (of a stream: start_offset)": "startingVersion startingTimestamp start-snapshot-id "
+    "start_timestamp stream-from-timestamp",
+    "end": "endingVersion endingTimestamp end-snapshot-id end_timestamp",
+    "cdc=true": "readChangeFeed readChangeData",
+    "filter": "filters partitions row_filter",
+    "columns": "selected_fields projection",
+    "batch_rows": "batch_size",
+    "maxCommitsPerTrigger": "maxFilesPerTrigger",
+}
+_NAME_HERE = {word.lower(): here for here, words in OTHER_WORDS.items() for word in words.split()}
+
+
 def _check_other_option(name: str, value: str) -> None:
     """Accept an option (in lower case) that is not a read option, or refuse it."""
     known_prefix = next((p for p in _REFUSED if p.endswith(".") and name.startswith(p)), "")
@@ -434,6 +453,11 @@ def _check_other_option(name: str, value: str) -> None:
         return
     if is_storage_option(name) or name.startswith(CATALOG_PREFIX):
         return
+    if name in _NAME_HERE:
+        raise InvalidOptionError(
+            f"unknown option {name!r}: it is called {_NAME_HERE[name]} here. Hudi has instants, "
+            "not versions: inspect.commits() lists them"
+        )
     is_key = name.startswith("hoodie.")
     short_names = {n.lower(): n for option in OPTIONS for n in option.names if "." not in n}
     near = _nearest(name, {} if is_key else short_names)

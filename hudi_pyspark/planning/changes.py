@@ -16,7 +16,7 @@ from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.options.option import CdcFormat, OnMissing
 from hudi_pyspark.planning.commit_range import (
     archived_commits,
-    check_order,
+    check_bounds,
     commit_times,
     end_before_hollow_commits,
     matches_glob,
@@ -47,7 +47,8 @@ def check_changes(view: TableView, options: IncrementalOptions) -> None:
             by.
         InvalidInstantError: the range ends before it begins.
     """
-    check_order(options.begin, options.end)
+    by_completion = options.by_offset and view.config.has_completion_times
+    check_bounds(options, commit_times(view, by_completion=by_completion).values())
     config = view.config
     if not config.cdc_enabled:
         raise errors.UnsupportedTableError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from hudi_pyspark import errors
 from hudi_pyspark.format.timeline.instant import COMMIT_ACTIONS, Action
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
+from hudi_pyspark.planning.stream_offsets import LAST_OFFSET
 from hudi_pyspark.table.commit_slices import commits_without_files, slices_of_groups, written_slices
 from hudi_pyspark.table.config import has_completion_times
 from hudi_pyspark.tasks import CommitRange
@@ -44,8 +45,8 @@ def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
             "have (hoodie.populate.meta.fields=false)"
         )
     by_completion = has_completion_times(options.table_version or view.config.version)
-    check_order(options.begin, options.end)
     times = commit_times(view, by_completion=by_completion)
+    check_bounds(options, times.values())
     end = options.end or max(times.values(), default="")
     if not by_completion:
         end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
@@ -63,14 +64,27 @@ def resolve_range(view: TableView, options: IncrementalOptions) -> CommitRange:
     return answerable
 
 
-def check_order(begin: str, end: str) -> None:
-    """Refuse a range that ends before it begins.
+def check_bounds(options: IncrementalOptions, times: Iterable[str]) -> None:
+    """Refuse a range that ends before it begins, and warn of one that begins after all commits.
+
+    Args:
+        options: the range.
+        times: those of the table's commits that ranges compare.
 
     Raises:
         InvalidInstantError: the begin is after the end.
+        IncrementalRangeError: it is after the last commit, and ``on_missing=fail``.
     """
-    if end and begin > end:
-        raise errors.InvalidInstantError(f"the range begins at {begin}, after its end {end}")
+    begin, last = options.begin, max(times, default="")
+    if options.end and begin > options.end:
+        raise errors.InvalidInstantError(
+            f"the range begins at {begin}, after its end {options.end}"
+        )
+    if last and last < begin != LAST_OFFSET:
+        message = f"the range begins at {begin}, after the last commit of the table, {last}"
+        if options.on_missing is OnMissing.FAIL:
+            raise errors.IncrementalRangeError(f"{message}: begin there, or earlier")
+        warnings.warn(f"{message}: no rows (on_missing=fail refuses)", UserWarning, stacklevel=3)
 
 
 def range_slices(

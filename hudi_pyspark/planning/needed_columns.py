@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from hudi_pyspark.custom_mergers import PayloadMerger
 from hudi_pyspark.errors import CorruptTableError, InvalidOptionError
+from hudi_pyspark.filter.predicate import spelled_column
 from hudi_pyspark.format.column_names import spelled
 from hudi_pyspark.table.merge_mode import PAYLOAD_FIELDS, MergeRule
 from hudi_pyspark.table.meta_columns import (
@@ -23,19 +24,19 @@ def result_schema(
 ) -> pa.Schema:
     """Return the columns of the answer, in the order of `columns`; all of the table by default.
 
+    Names match in any case, as in Spark; the answer has those of the table.
+
     Raises:
-        InvalidOptionError: the table lacks one of them.
+        InvalidOptionError: the table lacks one of them, or one is named twice.
     """
     if columns is None:
         hidden = () if include_meta_columns else (*META_COLUMNS, OPERATION_COLUMN)
         return pa.schema([field for field in table_schema if field.name not in hidden])
-    unknown = [name for name in columns if name not in table_schema.names]
-    if unknown:
-        raise InvalidOptionError(
-            f"the table has no column {', '.join(map(repr, unknown))}; it has "
-            f"{', '.join(table_schema.names)}"
-        )
-    return pa.schema([table_schema.field(name) for name in columns])
+    names = [spelled_column(name, table_schema.names) for name in columns]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise InvalidOptionError(f"columns has {twice!r} twice: name each column once")
+    return pa.schema([table_schema.field(name) for name in names])
 
 
 def working_schema(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from hudi_pyspark.errors import UnsupportedQueryError
+from hudi_pyspark.errors import TimeTravelError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option import CdcFormat, QueryType
@@ -90,14 +91,31 @@ class Query(ABC):
 def resolve_query(view: TableView, options: ReadOptions) -> Query:
     """Resolve instants and ranges on the table's timeline."""
     if options.incremental is None:
-        as_of = (
-            resolve_as_of(options.as_of, view, local_now()) if options.as_of is not None else None
-        )
+        as_of = None
+        if options.as_of is not None:
+            as_of = resolve_as_of(options.as_of, view, local_now())
+            check_first_commit(as_of, view, fails=options.fails_on_missing)
         return SnapshotQuery(view, as_of, options.query_type is QueryType.READ_OPTIMIZED)
     if options.incremental.cdc:
         check_changes(view, options.incremental)
         return ChangesQuery(view, options.incremental)
     return RangeQuery(view, options.incremental, resolve_range(view, options.incremental))
+
+
+def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
+    """Warn of an instant at which the table had no commit, or refuse it.
+
+    Raises:
+        TimeTravelError: `fails` is set.
+    """
+    first = view.commits[0].requested_time if view.commits else as_of
+    # The archive is looked at only where the active timeline begins later.
+    if as_of >= first or view.history.instant_before(f"{as_of}~"):
+        return
+    message = f"as.of.instant {as_of} is before {first}, the first commit of the table"
+    if fails:
+        raise TimeTravelError(f"{message}. Ask for that instant or a later one")
+    warnings.warn(f"{message}: no rows (on_missing=fail refuses)", UserWarning, stacklevel=2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,18 @@ from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES
 from hudi_pyspark.report.facts import Facts
 
 _CHECK = "maintenance"
-_LOG_SHARE = 0.3  # of the bytes of base files
-_SMALL_SHARE, _SMALL_FILES = 0.5, 10  # of the base files; per partition
+# Statistics of `Inspection.statistics` above which maintenance is due, as docs/looking-inside.md
+# lists them: small files as a share of base files, older bytes of base bytes.
+DUE = {
+    "log_to_base_ratio": 0.5,
+    "small_files": 0.5,
+    "older_bytes": 1,
+    "commits": 10,
+    "write_amplification": 10,
+}
+_SMALL_FILES = 10  # per partition
 _SKEW, _PARTITIONS = 10, 4  # the largest partition against the median
 _LONG_PENDING = 2 * 3600  # seconds
-_OLDER_SHARE = 2  # bytes of older slices against those of the latest
 _MANY_INSTANTS = 100
 _ALL_FILES = 0.9  # of the files may have a value
 _LATE = 3600  # seconds
@@ -34,7 +41,7 @@ def advise(facts: Facts, sections: dict[str, Any]) -> Iterator[Finding]:
 
 def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
     ratio, base_bytes = row["log_to_base_ratio"], row["base_bytes"]
-    if row["log_bytes"] and (ratio is None or ratio >= _LOG_SHARE):
+    if row["log_bytes"] and (ratio is None or ratio > DUE["log_to_base_ratio"]):
         share = "there is no base file yet" if ratio is None else f"{ratio:.0%} of the base files"
         yield _finding(
             Severity.NOTE if ratio is not None and ratio < 1 else Severity.WARNING,
@@ -46,9 +53,10 @@ def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
             "hoodie.compact.inline=true, hoodie.compact.inline.max.delta.commits=5",
         )
     files, small = row["base_files"], row["small_files"]
-    if small >= max(_SMALL_SHARE * files, _SMALL_FILES * row["partitions"], 1):
+    if small > max(DUE["small_files"] * files, row["partitions"]):
+        are_many = small >= _SMALL_FILES * row["partitions"]
         yield _finding(
-            Severity.WARNING,
+            Severity.WARNING if are_many else Severity.NOTE,
             "small files",
             f"{small:,} of {counted(files, 'base file')} in "
             f"{counted(row['partitions'], 'partition')} are below {byte_text(SMALL_FILE_BYTES)}; "
@@ -56,14 +64,23 @@ def _sizes(row: dict[str, Any], name: str) -> Iterator[Finding]:
             f"CALL run_clustering(table => {name}); for later writes: "
             "hoodie.clustering.inline=true, hoodie.parquet.small.file.limit=104857600",
         )
-    latest = base_bytes + row["log_bytes"]
-    if row["older_bytes"] > max(_OLDER_SHARE * latest, SMALL_FILE_BYTES):
+    if row["older_bytes"] > DUE["older_bytes"] * base_bytes and row["commits"] > DUE["commits"]:
         yield _finding(
             Severity.NOTE,
             "cleaning",
-            f"older slices take {byte_text(row['older_bytes'])}, the latest {byte_text(latest)}",
+            f"older slices take {byte_text(row['older_bytes'])}, base files "
+            f"{byte_text(base_bytes)}",
             f"CALL run_clean(table => {name}, retain_commits => 10); for later writes: "
             "hoodie.clean.automatic=true, hoodie.clean.commits.retained=10",
+        )
+
+    if (row["write_amplification"] or 0) > DUE["write_amplification"]:
+        yield _finding(
+            Severity.NOTE,
+            "write amplification",
+            f"commits changed {row['changed_records']:,} records and wrote "
+            f"{row['written_records']:,}",
+            "MERGE_ON_READ, or smaller files: hoodie.parquet.max.file.size",
         )
 
 

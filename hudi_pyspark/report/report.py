@@ -27,8 +27,8 @@ from hudi_pyspark.report.page import render
 from hudi_pyspark.table.view import TableView
 
 _FRAME_HEIGHT = 900  # pixels, in notebooks
-_MOST_ALIKE = 5
 _SUFFIXES = (".html", ".json")
+_MOST_ALIKE = 5
 FORMAT = 1  # of the content, as JSON
 _EMBEDDED = re.compile(r'<script type="application/json" id="content">(.*?)</script>', re.DOTALL)
 _MOST_PARTITIONS = 20

@@ -117,12 +117,19 @@ def timeline_section(facts: Facts) -> dict[str, Any]:
         "commits": [
             {
                 **row,
+                "changed": changed_records(row),
                 "extra_metadata": {k: str(v)[:_LONGEST_VALUE] for k, v in row["extra_metadata"]},
                 "by_partition": _by_partition(commit),
             }
             for row, commit in newest
         ],
     }
+
+
+def changed_records(commit: dict[str, Any]) -> int:
+    """Return how many records users changed by a commit: none by a table service."""
+    is_service = WriteOperationType.parse(commit["operation"]).is_table_service
+    return 0 if is_service else sum(commit[name] for name in _CHANGED)
 
 
 def _by_partition(commit: KnownCommit) -> list[dict[str, Any]]:
@@ -140,8 +147,7 @@ def growth_section(facts: Facts) -> dict[str, Any]:
     for row in facts.commits:
         moment = moment_of(row["requested_time"])
         if moment is not None:  # the instant of a bootstrap is not a time
-            is_service = WriteOperationType.parse(row["operation"]).is_table_service
-            names = _WRITTEN if is_service else (*_WRITTEN, *_CHANGED)
+            names = (*_WRITTEN, *_CHANGED) if changed_records(row) else _WRITTEN
             days[moment.date().isoformat()].update({"commits": 1, **{n: row[n] for n in names}})
     all_names = ("commits", *_CHANGED, *_WRITTEN)
     rows = [{"day": day, **{n: sums[n] for n in all_names}} for day, sums in sorted(days.items())]
@@ -380,7 +386,8 @@ def reading_section(
             "incremental": f'changed = table.scan(begin="{begin}").to_arrow()',
         },
         "instants": [
-            {"instant": row[column], "operation": row["operation"], "records": row["records"]}
+            {"instant": row[column], "changed": changed_records(row)}
+            | {name: row[name] for name in ("operation", "records")}
             for row in reversed(commits)
         ],
         "refused": [{"query": name, "reason": text} for name, text in refusals.items() if text],

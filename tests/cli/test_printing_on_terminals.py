@@ -79,10 +79,10 @@ def test_meta_columns_are_printed_only_on_request(table):
 
 
 def test_beginning_of_a_file_id_is_enough_for_its_history(golden_table):
-    table = str(golden_table("v9_mor_cdc_data_before_after"))
-    whole = in_process("history", table, "4facb1b4-c19b-4e8a-a45e-2fe528f24aae-0")
-    assert in_process("history", table, "4facb1b4").out == whole.out != ""
-    assert in_process("history", table, "").code == 2
+    table, group = str(golden_table("v9_mor_cdc_data_before_after")), ("--file-group",)
+    whole = in_process("history", table, "4facb1b4-c19b-4e8a-a45e-2fe528f24aae-0", *group)
+    assert in_process("history", table, "4facb1b4", *group).out == whole.out != ""
+    assert in_process("history", table, "", *group).code == 2
 
 
 def test_metadata_table_can_be_compared_with_the_table(golden_table, tmp_path):

@@ -32,3 +32,48 @@ def test_unknown_column_is_refused(orders):
     ended = in_process("lookup", str(orders), "k1", "--columns", "amout")
     assert ended.code != 0
     assert "amount" in ended.err
+
+
+def test_history_is_of_a_record_or_of_a_file_group(orders):
+    ended = in_process("history", str(orders), "79e7d6ef", "--file-group", "-o", "json")
+    assert all("79e7d6ef" in row["path"] for row in json.loads(ended.out))
+    found = json.loads(in_process("history", str(orders), "nobody", "-o", "json").out)
+    assert found == []
+
+
+def test_states_that_are_gone_are_named_in_the_history(golden_table):
+    ended = in_process("history", str(golden_table("v9_mor_archived")), "k0001")
+    assert (ended.code, ended.err) == (0, "")
+    assert "  present  " in ended.out.splitlines()[1]
+    assert "the earliest commit that the cleaner kept" in ended.out.splitlines()[1]
+
+
+@pytest.mark.parametrize("word", ["compaction", "clusterings", "clean", "rollbacks", "savepoint"])
+def test_services_have_singular_and_plural(orders, word):
+    ended = in_process("services", str(orders), word, "-o", "json")
+    assert (ended.code, ended.out[0]) == (0, "[")
+
+
+def test_unknown_service_is_refused_with_those_that_there_are(orders):
+    ended = in_process("services", str(orders), "vacuum")
+    assert ended.code == 2
+    assert "'vacuum' is not one of compactions" in ended.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["services", "savepoints"],
+        ["lookup", "nobody"],
+        ["history", "nobody"],
+        ["metadata"],
+        ["column-statistics", "--limit", "0"],
+        ["files", "--limit", "0"],
+        ["scan", "--limit", "0"],
+        ["diff", "20261121063205111", "20261121063205111"],
+    ],
+    ids=" ".join,
+)
+def test_no_rows_are_an_empty_array(orders, arguments):
+    command, *others = arguments
+    assert in_process(command, str(orders), *others, "-o", "json").out == "[]\n"

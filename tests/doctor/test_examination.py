@@ -132,8 +132,10 @@ def test_flipped_byte_in_a_property_comes_with_advice(tmp_path, key):
 def test_lost_table_type_is_found_by_the_delta_commits(tmp_path):
     table = unpack(MOR, tmp_path)
     set_property(table, "hoodie.table.type", "")
-    found = next(f for f in examine(table) if f.severity is Severity.PROBLEM)
+    findings = examine(table, deep=True)
+    found = the_one(findings)
     assert (found.check, found.subject) == ("timeline", "20261121062949338")
+    assert of(findings, Severity.WARNING) == []
     assert "says COPY_ON_WRITE, so reads ignore the log files of 5 delta commits" in found.message
     assert "hoodie.properties.backup" in found.advice
 
@@ -164,7 +166,15 @@ def test_commit_that_cannot_be_decoded(tmp_path, content):
     table = unpack(MOR, tmp_path)
     commit = sorted((table / ".hoodie" / "timeline").glob("*.deltacommit"))[0]
     commit.write_bytes(content)
-    assert problems(examine(table))[0] == ("timeline", relative(table, commit))
+    findings = examine(table, deep=True)
+    found = the_one(findings)
+    assert (found.check, found.subject) == ("timeline", relative(table, commit))
+    # Which files it named is not known: that they belong to no commit would be a wolf.
+    assert of(findings, Severity.WARNING) == []
+    assert not any("no needed file is missing" in f.message for f in findings)
+    for finding in findings:
+        if finding.message.startswith("not checked to the end"):
+            assert finding.message.endswith(f"because of {relative(table, commit)}")
 
 
 def test_pending_commit_is_a_warning_and_a_planned_compaction_a_note(golden_table):
@@ -226,13 +236,61 @@ def test_partition_that_lost_its_marker(tmp_path):
 
 
 @pytest.mark.parametrize("pattern", ["*.parquet", ".*.log.*"])
-def test_file_that_was_cut_short(tmp_path, pattern):
-    table = unpack(MOR, tmp_path)
+@pytest.mark.parametrize("case", [MOR, V6, "v9_mor_mdt_indexes"])
+def test_file_that_was_cut_short_is_one_finding(tmp_path, case, pattern):
+    table = unpack(case, tmp_path)
     file = data_file(table, pattern)
-    file.write_bytes(file.read_bytes()[:-1])
-    found = problems(examine(table))
-    assert found[0] == ("sizes", relative(table, file))
-    assert {subject for _, subject in found} == {relative(table, file)}
+    size = file.stat().st_size
+    file.write_bytes(file.read_bytes()[:-20])
+    findings = examine(table, deep=True)
+    found = the_one(findings)
+    assert (found.check, found.subject) == ("sizes", relative(table, file))
+    assert f"{size - 20} bytes on the storage, {size} in its commit: truncated" in found.message
+    assert ("are not a whole block" in found.message) is (pattern == ".*.log.*")
+    assert of(findings, Severity.WARNING) == []
+
+
+@pytest.mark.parametrize("pattern", ["*.parquet", ".*.log.*"])
+def test_missing_file_that_the_metadata_table_knows_is_one_finding(tmp_path, pattern):
+    table = unpack(V6, tmp_path)
+    file = data_file(table, pattern)
+    file.unlink()
+    found = the_one(examine(table, deep=True))
+    assert (found.check, found.subject) == ("files", relative(table, file))
+
+
+def test_ordering_field_that_is_missing_is_one_problem(tmp_path):
+    table = unpack("v9_mor_mdt_indexes", tmp_path)
+    set_property(table, "hoodie.table.ordering.fields", "nope")
+    set_property(table, "hoodie.table.precombine.field", "nope")
+    findings = examine(table)
+    assert the_one(findings).check == "schema"
+    note = next(f for f in findings if f.message.startswith("not checked to the end"))
+    assert note.check == "metadata table"
+
+
+def test_files_of_one_failed_write_are_one_finding(tmp_path):
+    table = unpack(V6, tmp_path)
+    (commit,) = (table / ".hoodie").glob("20261121061716440.deltacommit")
+    commit.unlink()
+    findings = examine(table)
+    assert of(findings, Severity.WARNING, Severity.PROBLEM) == [("timeline", "20261121061716440")]
+    (note,) = (f for f in findings if f.check == "files" and f.severity is Severity.NOTE)
+    assert note.subject == "20261121061716440"
+    assert note.message.startswith("3 files of 20261121061716440: amer/60a07a8f")
+    for instant in (table / ".hoodie").glob("20261121061716440.*"):
+        instant.unlink()
+    found = the_one(examine(table), Severity.WARNING)
+    assert (found.check, found.subject) == ("files", "20261121061716440")
+    assert "No commit names them" in found.message
+
+
+@pytest.mark.parametrize(
+    ("case", "release"), [(V6, "0.14"), (COW, "1.0"), (MOR, "1.1"), ("v10_mor_all_types", "1.3")]
+)
+def test_release_that_refuses_a_table_version_is_named(golden_table, case, release):
+    found = next(f for f in examine(golden_table(case)) if f.subject == "hoodie.table.version")
+    assert found.message.endswith(f"supported; Apache Hudi before {release} refuses it")
 
 
 def test_base_file_that_was_overwritten(tmp_path):
@@ -333,9 +391,10 @@ def test_bytes_after_what_was_committed_are_no_problem(tmp_path):
     file = data_file(table, ".*.log.*")
     file.write_bytes(file.read_bytes() + b"#HUDI#torn")
     findings = examine(table)
-    assert problems(findings) == []
-    assert of(findings, Severity.WARNING) == [("sizes", relative(table, file))]
-    assert ("log files", relative(table, file)) in of(findings, Severity.NOTE)
+    assert of(findings, Severity.WARNING, Severity.PROBLEM) == []
+    (note,) = (f for f in findings if f.subject == relative(table, file))
+    assert (note.severity, note.check) == (Severity.NOTE, "sizes")
+    assert "appended after the commit; bytes" in note.message
 
 
 class TestMetadataTable:

@@ -49,6 +49,7 @@ ROWS = pa.table(
         ("id IS NULL", [2]),
         ("id IS NOT NULL", [0, 1, 3]),
         ("ID = 1", [0]),
+        ("INNER.N = 2", [3]),
         ("id BETWEEN 2 AND 4", [1, 3]),
         ("id NOT BETWEEN 2 AND 4", [0]),
         ("id BETWEEN 1 AND 1 OR flag", [0, 3]),
@@ -97,6 +98,9 @@ def test_filter_is_true_for_the_rows_that_spark_would_keep(text, rows):
     ("text", "problem"),
     [
         ("zz = 1", "no column 'zz'; it has id, name"),
+        ("nmae = 1", r"no column 'nmae' \(did you mean 'name'\?\)"),
+        ("inner.x.y = 1", r"no column 'inner.x'"),
+        ("id.x = 1", "no column 'id.x' "),
         ("id = 'x'", "'id' of type int32 cannot be compared with 'x': expected a number"),
         ("name = 1", "put the text in quotes"),
         ("at = '2020-01-01'", "name the zone"),

@@ -22,6 +22,7 @@ UTC = timezone.utc
         pytest.param("2024-01-31 01:02:03", "20240131010203999", id="end-of-the-second"),
         pytest.param("2024-01-31T01:02:03", "20240131010203999", id="T"),
         pytest.param("2024-01-31T01:02:03.4560"[:-1], "20240131010203456", id="T-milliseconds"),
+        pytest.param("2024-01-31 01:02:03.456789", "20240131010203456", id="microseconds"),
         pytest.param("2024-01-31", "20240131000000000", id="midnight"),
         pytest.param("2024-02-29", "20240229000000000", id="leap-day"),
         pytest.param("0001-01-01", "00010101000000000", id="first-year"),
@@ -41,9 +42,10 @@ def test_instant_in_every_form(text, instant):
         "earliest",
         "2024-01-31 01:02",
         "2024-01-31 01:02:03.4",
-        "2024-01-31 01:02:03.456789",
+        "2024-01-31 01:02:03.45678",
+        "2024-01-31 01:02:03456",
         "2024-01-31T01:02:03Z",
-        "2024-01-31 01:02:03+01:00",
+        "2024-01-31 01:02+01:00",
         " 2024-01-31",
         "2024-01-31\n",
         "2024/01/31",
@@ -134,7 +136,7 @@ MOMENT = datetime(2024, 1, 31, 1, 2, 3, 4999)  # noqa: DTZ001
     [
         pytest.param(MOMENT, "LOCAL", "20240131010203004", id="local"),
         pytest.param(MOMENT, "UTC", "20240131010203004", id="wall-clock-of-utc"),
-        pytest.param(MOMENT.replace(microsecond=0), "UTC", "20240131010203000", id="whole-second"),
+        pytest.param(MOMENT.replace(microsecond=0), "UTC", "20240131010203999", id="whole-second"),
         pytest.param(MOMENT.replace(tzinfo=UTC), "UTC", "20240131010203004", id="utc"),
         pytest.param(MOMENT.replace(tzinfo=EASTERN), "UTC", "20240131050203004", id="eastern"),
         pytest.param(MOMENT.date(), "LOCAL", "20240131000000000", id="date"),
@@ -144,6 +146,15 @@ MOMENT = datetime(2024, 1, 31, 1, 2, 3, 4999)  # noqa: DTZ001
 def test_datetimes_and_dates_are_instants(monkeypatch, value, zone, instant):
     with zone_of_the_machine(monkeypatch, "<-04>4"):
         assert resolved(as_given(value), timeline(zone=zone)) == instant
+
+
+@pytest.mark.parametrize("zone", [None, UTC, EASTERN], ids=["none", "utc", "eastern"])
+@pytest.mark.parametrize("microsecond", [0, 4000, 4999])
+@pytest.mark.parametrize("separator", [" ", "T"])
+def test_text_of_a_datetime_means_the_same_moment(zone, microsecond, separator):
+    moment = MOMENT.replace(microsecond=microsecond, tzinfo=zone)
+    view = timeline(zone="UTC")
+    assert resolved(moment.isoformat(separator), view) == resolved(as_given(moment), view)
 
 
 def test_datetime_with_a_zone_is_refused_where_the_timeline_has_an_unknown_one():

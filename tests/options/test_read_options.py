@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from hudi_pyspark.errors import InvalidOptionError, UnknownQueryTypeError, UnsupportedQueryError
@@ -6,6 +8,7 @@ from hudi_pyspark.options.read_options import (
     BY_NAME,
     HUDI_RS_IGNORED,
     OPTIONS,
+    OTHER_WORDS,
     ReadOptions,
     columns_text,
 )
@@ -382,3 +385,14 @@ def test_defaults_that_are_no_read_options_may_be_meant_for_others(recwarn):
 def test_options_of_the_storage_are_no_read_options():
     options = {"storage.access_key": "a", "fs.s3a.endpoint": "e", "s3.region": "r"}
     assert ReadOptions.parse(options) == ReadOptions()
+
+
+@pytest.mark.parametrize(
+    ("word", "here"),
+    [(word, here) for here, words in OTHER_WORDS.items() for word in words.split()],
+)
+def test_word_of_another_project_is_refused_with_the_name_here(word, here):
+    assert word.lower() not in BY_NAME
+    assert re.split("[ =]", here)[0].lower() in BY_NAME
+    with pytest.raises(InvalidOptionError, match=re.escape(f"it is called {here} here. Hudi has")):
+        parse({word: "1"})

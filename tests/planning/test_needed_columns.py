@@ -50,10 +50,28 @@ def test_no_columns_are_no_columns():
     assert names([]) == []
 
 
-def test_unknown_columns_are_named_with_the_known_ones():
-    pattern = "the table has no column 'x', 'ID'; it has _hoodie_commit_time, "
+def test_columns_match_in_any_case_and_are_spelled_as_in_the_table():
+    assert names(["TS", "Id"]) == ["ts", "id"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "pattern"),
+    [
+        (["id", "x"], "the table has no column 'x'; it has _hoodie_commit_time, "),
+        (["IDs"], r"no column 'IDs' \(did you mean 'id'\?\); it has"),
+        (["id", "ID"], "columns has 'id' twice: name each column once"),
+    ],
+)
+def test_column_that_is_not_there_is_named_with_those_that_are(columns, pattern):
     with pytest.raises(InvalidOptionError, match=pattern):
-        names(["id", "x", "ID"])
+        names(columns)
+
+
+def test_column_that_two_spell_in_other_cases_is_refused():
+    schema = pa.schema([("id", pa.int64()), ("ID", pa.int64())])
+    assert result_schema(schema, ["ID"], include_meta_columns=True).names == ["ID"]
+    with pytest.raises(InvalidOptionError, match="'Id' may be 'id' or 'ID': write it in their"):
+        result_schema(schema, ["Id"], include_meta_columns=True)
 
 
 def merged(columns, rule):

@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "description": {"errors", "format", "table"},
     "doctor": {*PIPELINE, "inspection", "description"},
     "report": {*PIPELINE, "extras", "short_name", "inspection", "description", "doctor", ""},
-    "snapshot_diff": {"errors", "columns"},
+    "snapshot_diff": {"errors", "columns", "table", "inspection"},
     "hudi_table": {
         *PIPELINE,
         "extras",

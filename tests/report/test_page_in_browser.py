@@ -38,7 +38,7 @@ def pages(tmp_path_factory):
 
 
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280, 2000])
+@pytest.mark.parametrize("width", [360, 1200, 1280, 2000])
 @pytest.mark.parametrize("name", [*TABLES, "v9_mor_empty_table", "hostile", "compared", "index"])
 def test_page_is_silent_fits_and_is_accessible(browser, pages, name, width, is_dark):
     browser.open(pages[name], width=width, is_dark=is_dark)
@@ -144,6 +144,30 @@ def test_partition_is_found_by_its_tile(browser, pages):
         "return JSON.parse(document.getElementById('content').textContent).storage.partitions[0]"
     )
     assert browser.texts("#storage tr.chosen th") == [largest["partition_path"]]
+
+
+def test_labels_of_tiles_leave_out_what_all_partitions_begin_with(browser, tmp_path):
+    table = HudiTable(unpack("v9_cow_keygen_slashes", tmp_path))
+    paths = table.inspect.partitions()["partition_path"].to_pylist()
+    assert {path[:5] for path in paths} == {"2024/"}
+    browser.open(table.report().save(tmp_path / "slashes.html"))
+    labels = set(browser.texts("#treemap .tile-text"))
+    assert {path[5:] for path in paths} <= labels
+    assert not labels.intersection(paths)
+
+
+def test_index_has_room_for_names_and_errors_at_1200_pixels(browser, tmp_path):
+    unpack(TABLES[0], tmp_path / "tables")
+    (tmp_path / "tables" / "broken" / ".hoodie").mkdir(parents=True)
+    (tmp_path / "tables" / "broken" / ".hoodie" / "hoodie.properties").write_text("x")
+    in_process("report", str(tmp_path / "tables"), "-o", str(tmp_path / "site"))
+    browser.open(tmp_path / "site" / "index.html", width=1200)
+    tall = "return [...document.querySelectorAll('tbody tr')].map((r) => r.offsetHeight)"
+    assert max(browser.run(tall)) < 80  # two lines
+    wide = "const s = document.querySelector('.scroll'); return s.scrollWidth - s.clientWidth"
+    assert browser.run(wide) <= 0
+    browser.all("thead button")[3].click()  # sorted although the error takes many columns
+    assert browser.texts("tbody th bdi")[-1] == "broken"
 
 
 def test_theme_is_switched_and_days_become_commits(browser, pages):

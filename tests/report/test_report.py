@@ -19,6 +19,7 @@ from tests.cli.command import in_process
 from tests.conftest import GOLDEN
 from tests.damage import unpack
 from tests.report.hostile import COMMENT, NAME, PARTITION, hostile_table
+from tests.report.reading_lines import CASES, expected_rows, texts
 
 TABLES = [
     "v9_mor_mdt_indexes",
@@ -58,7 +59,7 @@ def test_figures_are_those_of_inspect(golden_table, name):
     assert [content["statistics"]] == inspect.statistics().to_pylist()
     assert content["timeline"]["instants"] == inspect.timeline().num_rows
     commits = inspect.commits(archived=True).drop_columns(["extra_metadata"]).to_pylist()
-    extra = {"extra_metadata", "by_partition"}
+    extra = {"extra_metadata", "by_partition", "changed"}
     shown = [{k: v for k, v in c.items() if k not in extra} for c in content["timeline"]["commits"]]
     assert shown == commits
     parts = [p for commit in content["timeline"]["commits"] for p in commit["by_partition"]]
@@ -78,6 +79,27 @@ def test_figures_are_those_of_inspect(golden_table, name):
     assert checks <= {(f["check"], f["message"]) for f in content["findings"]}
 
 
+def test_records_that_users_changed_are_not_those_that_commits_wrote(golden_table):
+    """The compaction of this table wrote 18 records, and changed none."""
+    content = HudiTable(golden_table("v9_mor_compaction_inline")).report().content
+    (compaction,) = (c for c in content["timeline"]["commits"] if c["operation"] == "COMPACT")
+    assert (compaction["changed"], compaction["records"]) == (0, 18)
+    for commit in content["timeline"]["commits"]:
+        if commit["operation"] != "COMPACT":
+            kinds = commit["inserts"], commit["updates"], commit["deletes"]
+            assert commit["changed"] == sum(kinds) > 0
+    instants = content["reading"]["instants"]
+    newest = content["timeline"]["commits"][::-1]
+    assert [(i["changed"], i["records"]) for i in instants] == [
+        (c["changed"], c["records"]) for c in newest
+    ]
+    (day,) = content["growth"]["days"]
+    assert sum(day[n] for n in ("inserts", "updates", "deletes")) == sum(
+        c["changed"] for c in newest
+    )
+    assert day["records"] == sum(c["records"] for c in newest)
+
+
 # Compacted or COPY_ON_WRITE: commits know the rows. Otherwise inserts of log files are added.
 @pytest.mark.parametrize(
     ("name", "is_exact"), [("v9_cow_keygen_slashes", True), ("v9_mor_mdt_indexes", False)]
@@ -92,10 +114,10 @@ def test_of_many_findings_that_are_alike_some_are_shown(tmp_path):
     table = unpack("v9_mor_archived", tmp_path)
     (file, *_) = (path for path in table.rglob("*.parquet") if ".hoodie" not in path.parts)
     for number in range(7):  # of failed attempts, which no commit names
-        attempt = f"f{number}-0_0-1-2_20991231000000000.parquet"
+        attempt = f"f{number}-0_0-1-2_2099123100000000{number}.parquet"
         (file.parent / attempt).write_bytes(b"")
     report = HudiTable(table).report()
-    left = [f for f in report.content["findings"] if "no commit names it" in f["message"]]
+    left = [f for f in report.content["findings"] if "No commit names them" in f["message"]]
     assert [f["alike"] for f in left] == [7] * 5
     assert "And 2 more like these" in Elements(report.to_html()).text
 
@@ -147,6 +169,16 @@ def test_lines_to_copy_name_the_table_whatever_its_path_contains(tmp_path):
     call = ast.parse(content["reading"]["spark"]["snapshot"], mode="eval").body
     assert isinstance(call, ast.Call)
     assert ast.literal_eval(call.args[0]) == str(table)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_lines_for_python_give_the_rows_that_hudi_gives(golden_table, case):
+    lines = HudiTable(golden_table(case)).report().content["reading"]["python"]
+    names: dict[str, Any] = {}
+    for line in ("open", "snapshot", "incremental"):
+        exec(lines[line], names)
+    for name, expected in zip(("rows", "changed"), expected_rows(case), strict=True):
+        assert texts(names[name].cast(expected.schema)) == texts(expected), name
 
 
 def test_json_is_the_content_and_can_be_compared_later(report, tmp_path):
@@ -218,7 +250,7 @@ def test_tables_of_a_folder_come_worst_first(tmp_path):
     }
     page = Elements((tmp_path / "site" / "index.html").read_text())
     assert "script" in page.names
-    assert rows[0]["place"] in page.text
+    assert f" c/{BASIC} " in " ".join(page.text.split())
 
 
 def test_pages_of_tables_with_one_name_have_names_of_their_own(report):

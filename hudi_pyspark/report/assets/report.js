@@ -116,6 +116,16 @@
     const most = Math.max(1, Math.floor(width / 6.2));
     return [...text].length <= most ? text : `${[...text].slice(0, most - 1).join("")}…`;
   };
+  // What paths have in common at their beginning, up to a slash or an equals sign.
+  const commonStart = (paths) => {
+    const [first = "", ...rest] = paths;
+    let end = rest.length ? first.length : 0;
+    for (const path of rest) while (!path.startsWith(first.slice(0, end))) end -= 1;
+    return first.slice(
+      0,
+      Math.max(first.lastIndexOf("/", end - 1), first.lastIndexOf("=", end - 1)) + 1,
+    );
+  };
   const niceTicks = (most, count = 4) => {
     const rough = most / count || 1;
     const power = 10 ** Math.floor(Math.log10(rough));
@@ -161,7 +171,7 @@
         const sign = isUp ? -1 : 1;
         for (const other of all("thead th", table)) other.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", isUp ? "descending" : "ascending");
-        const key = (row) => row.cells[column].dataset.sort;
+        const key = (row) => row.cells[column]?.dataset.sort ?? "";
         body.append(
           ...[...body.rows].sort((left, right) => {
             const [a, b] = [key(left), key(right)];
@@ -400,9 +410,12 @@
       return;
     }
     fact(
-      "Records",
-      `${numbers.format(commit.inserts)} inserted, ${numbers.format(commit.updates)} updated, ${numbers.format(commit.deletes)} deleted`,
+      "Records changed",
+      commit.changed
+        ? `${numbers.format(commit.changed)}: ${numbers.format(commit.inserts)} inserted, ${numbers.format(commit.updates)} updated, ${numbers.format(commit.deletes)} deleted`
+        : "none",
     );
+    fact("Records written", numbers.format(commit.records));
     fact(
       "Files",
       `${numbers.format(commit.files)} (${bytes(commit.written_bytes)} written), ${numbers.format(commit.new_files)} of new file groups`,
@@ -444,7 +457,6 @@
   };
 
   // Bars over days or commits, one or several stacked series.
-  const services = new Set(["COMPACT", "LOG_COMPACT", "CLUSTER", "INDEX"]);
   const dayText = (day) =>
     new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" }).format(
       new Date(`${day}T00:00Z`),
@@ -458,7 +470,7 @@
     })),
     commits: content.timeline.commits.map((commit) => ({
       ...commit,
-      ...(services.has(commit.operation) ? none : {}),
+      ...(commit.changed ? {} : none),
       name: moment(commit.requested_time).replace(/^.*, /, ""),
       title: `${commit.operation} ${moment(commit.requested_time)}`,
     })),
@@ -645,6 +657,8 @@
     return placed;
   };
   const { partitions, other_partitions: others } = content.storage;
+  const common = commonStart(partitions.map((row) => row.partition_path)).length;
+  const ofTile = ({ partition_path: path, name }) => path?.slice(common) || name;
   let tile = null;
   const drawTreemap = chart("treemap", (width) => {
     const height = Math.max(200, Math.min(280, width * 0.55));
@@ -689,7 +703,7 @@
       picture.append(node);
       if (box.width > 54 && box.height > 22)
         picture.append(
-          label(box.x + 8, box.y + 17, cut(item.name, box.width - 14), { class: "tile-text" }),
+          label(box.x + 8, box.y + 17, cut(ofTile(item), box.width - 14), { class: "tile-text" }),
         );
       if (box.width > 54 && box.height > 40)
         picture.append(label(box.x + 8, box.y + 33, bytes(item.bytes), { class: "tile-text" }));

@@ -1,0 +1,90 @@
+"""An instant before the first commit, or a range that begins after the last one, is no silence."""
+
+import warnings
+
+import pytest
+
+from hudi_pyspark import HudiTable
+from hudi_pyspark.errors import IncrementalRangeError, TimeTravelError
+from hudi_pyspark.options.read_options import ReadOptions
+from hudi_pyspark.planning.query import check_first_commit, resolve_query
+from hudi_pyspark.planning.stream_offsets import LAST_OFFSET
+from tests.table.tiny_table import TinyTable
+
+FIRST, LAST = "20240101000000000", "20240102000000000"
+
+
+def table(version=9, **properties):
+    tiny = TinyTable(version, **properties)
+    for time in (FIRST, LAST):
+        tiny.write(time, "commit", completed=f"{time[:14]}500")
+    return tiny.open()
+
+
+def resolve(view, **options):
+    return resolve_query(view, ReadOptions.parse(options))
+
+
+def test_instant_before_the_first_commit_warns_and_has_no_rows():
+    with pytest.warns(UserWarning, match=f"20231231000000000 is before {FIRST}, the first commit"):
+        query = resolve(table(), as_of="20231231000000000")
+    assert query.slices == []
+
+
+def test_instant_before_the_first_commit_fails_where_what_is_missing_shall_fail():
+    with pytest.raises(TimeTravelError, match=r"first commit of the table\. Ask for that instant"):
+        resolve(table(), as_of="2023-12-31 00:00:00", on_missing="fail")
+
+
+RANGES = [
+    pytest.param(9, "false", f"{LAST[:14]}501", f"{LAST[:14]}500", id="completion-time"),
+    pytest.param(6, "false", f"{LAST[:14]}001", LAST, id="requested-time"),
+    pytest.param(9, "true", f"{LAST[:14]}001", LAST, id="changes"),
+    pytest.param(6, "false", "2025", LAST, id="prefix"),
+]
+
+
+@pytest.mark.parametrize(("version", "cdc", "begin", "last"), RANGES)
+def test_begin_after_the_last_commit_warns_or_fails(version, cdc, begin, last):
+    view = table(version, table__cdc__enabled="true")
+    message = f"begins at {begin}, after the last commit of the table, {last}"
+    with pytest.warns(UserWarning, match=f"{message}: no rows"):
+        resolve(view, begin=begin, cdc=cdc)
+    with pytest.raises(IncrementalRangeError, match=f"{message}: begin there, or earlier"):
+        resolve(view, begin=begin, cdc=cdc, on_missing="fail")
+
+
+@pytest.mark.parametrize(
+    ("version", "options"),
+    [
+        (9, {"as_of": FIRST}),
+        (9, {"as_of": LAST, "on_missing": "fail"}),
+        (9, {"begin": f"{LAST[:14]}500", "on_missing": "fail"}),
+        (6, {"begin": LAST, "on_missing": "fail"}),
+        (9, {"begin": "earliest", "on_missing": "fail"}),
+        (9, {"begin": LAST_OFFSET, "on_missing": "fail"}),  # of a stream's columns
+    ],
+    ids=str,
+)
+def test_instants_of_commits_are_answered_in_silence(version, options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        resolve(table(version), **options)
+
+
+def test_table_without_commits_is_answered_in_silence():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in ({"as_of": "2024-01-01"}, {"begin": "2024"}):
+            resolve(TinyTable(9).open(), on_missing="fail", **options)
+
+
+def test_instant_of_an_archived_commit_is_not_before_the_first(golden_table):
+    view = HudiTable(golden_table("v9_mor_archived")).view
+    archived = min(view.history.archived_times)
+    assert archived < view.commits[0].requested_time
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_first_commit(archived, view, fails=True)
+    with pytest.warns(UserWarning, match="the first commit of the table: no rows"):
+        check_first_commit(f"{int(archived) - 1}", view, fails=False)
