@@ -167,7 +167,7 @@ class SliceOutcome:
         """Keep what a merge decided, with the wanted columns of the records that stay."""
         instants = tuple(sorted(seen))
         parts = [wanted.empty_table(), *(table.select(wanted.names) for table in tables)]
-        records = pa.concat_tables(parts).combine_chunks()
+        records = pa.concat_tables(parts)
         count = sum(table.num_rows for table in tables)
         counted = self._counted(instants)
         self.add(MergeOutcome(dropped, kept, records, count, instants, counted))

@@ -1,9 +1,9 @@
 """Outcomes of merges in files of a local folder, for all processes of one user.
 
-A file has a head of fixed length (magic bytes, checksum and length of what follows), a header in
-JSON, and the parts that the header lists with length and checksum: the masks and each column, as
-streams of Arrow. Each part is read by itself and compared with its checksum. The files are read and
-not mapped, since a page that the disk cannot deliver would end the process.
+A file has parts, the masks and each column as streams of Arrow; a header in JSON, which lists them
+with length and checksum; and an end of fixed length, with those of the header. Each part is read by
+itself and compared with its checksum. The files are read and not mapped, since a page that the disk
+cannot deliver would end the process.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from hudi_pyspark.reading.merge.outcome import MergeOutcome
 from hudi_pyspark.tasks import OUTCOME_FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from hudi_pyspark.columns.arrays import Mask
     from hudi_pyspark.tasks import ReadSettings
 
 _ON_DISK = 4 << 30
-_HEAD = struct.Struct("<8sII")  # magic, checksum of the header, its length
+_TAIL = struct.Struct("<II8s")  # length of the header, its checksum, magic
 _MAGIC = b"hudi-py\n"
 _DROPPED, _KEPT = 0, 1  # places of the masks among the parts; columns follow
 _log = logging.getLogger(__name__)
@@ -75,29 +75,14 @@ class OutcomesOnDisk:
         return found
 
     def keep(self, key: str, outcome: MergeOutcome) -> None:
-        parts = list(_parts(outcome))
-        header = json.dumps(
-            {
-                "key": key,
-                "count": outcome.count,
-                "seen": outcome.seen,
-                "counted": outcome.counted,
-                "is_whole": outcome.kept is not None,
-                "columns": outcome.records.schema.names,
-                "parts": [[len(part), zlib.crc32(part)] for part in parts],
-            }
-        ).encode()
-        head = _HEAD.pack(_MAGIC, zlib.crc32(header), len(header))
-        content = [head, header, *parts]
-        size = sum(map(len, content))
-        if size > self.most_bytes:
+        if outcome.nbytes > self.most_bytes:
             return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_owner()
-            self._remove(self.most_bytes - size)
-            self._write(self._path(key), content)
-        except OSError as error:
+            self._write(key, outcome)
+            self._remove(self.most_bytes)
+        except (OSError, pa.ArrowException) as error:
             _warn_once(self.folder, f"outcomes of merges are not kept: {error}")
 
     def files(self) -> list[tuple[int, int, Path]]:
@@ -136,14 +121,14 @@ class OutcomesOnDisk:
                 path.unlink()
             size -= length
 
-    def _write(self, path: Path, content: Sequence[bytes | pa.Buffer]) -> None:
+    def _write(self, key: str, outcome: MergeOutcome) -> None:
         """Write a file beside its place, with mode 0600, and rename it: none sees half of one."""
         number, beside = tempfile.mkstemp(dir=self.folder)
         try:
             with os.fdopen(number, "wb") as file:
-                file.writelines(content)
-            Path(beside).replace(path)
-        except OSError:
+                _store(file, key, outcome)
+            Path(beside).replace(self._path(key))
+        except (OSError, pa.ArrowException):
             Path(beside).unlink(missing_ok=True)
             raise
 
@@ -160,29 +145,56 @@ def cache_folder(named: str, environment: Mapping[str, str]) -> Path:
     return Path(named or local or caches, f"hudi-py-merges-{user}")
 
 
-def _parts(outcome: MergeOutcome) -> Iterator[pa.Buffer]:
-    for mask in (outcome.dropped, outcome.kept):
-        yield _stream(pa.table({"": pa.array(mask if mask is not None else [], pa.bool_())}))
-    for name in outcome.records.schema.names:
-        yield _stream(outcome.records.select([name]))
+class _Part:
+    """A stream of Arrow on its way into a file, with its length and checksum so far."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes], table: pa.Table) -> None:
+        self._file = file
+        self.length = self.checksum = 0
+        with pa.ipc.new_stream(self, table.schema) as stream:
+            stream.write_table(table)
+
+    def write(self, octets: bytes | pa.Buffer) -> int:
+        self.checksum = zlib.crc32(octets, self.checksum)
+        self.length += len(octets)
+        return self._file.write(octets)
+
+    def flush(self) -> None:
+        """Do nothing: the file is closed before it gets its name."""
 
 
-def _stream(table: pa.Table) -> pa.Buffer:
-    octets = pa.BufferOutputStream()
-    with pa.ipc.new_stream(octets, table.schema) as stream:
-        stream.write_table(table)
-    return octets.getvalue()
+def _store(file: IO[bytes], key: str, outcome: MergeOutcome) -> None:
+    kept = np.empty(0, np.bool_) if outcome.kept is None else outcome.kept
+    tables = [pa.table({"": pa.array(mask, pa.bool_())}) for mask in (outcome.dropped, kept)]
+    tables += [outcome.records.select([name]) for name in outcome.records.schema.names]
+    parts = [_Part(file, table) for table in tables]
+    header = json.dumps(
+        {
+            "key": key,
+            "count": outcome.count,
+            "seen": outcome.seen,
+            "counted": outcome.counted,
+            "is_whole": outcome.kept is not None,
+            "columns": outcome.records.schema.names,
+            "parts": [[part.length, part.checksum] for part in parts],
+        }
+    ).encode()
+    file.write(header)
+    file.write(_TAIL.pack(len(header), zlib.crc32(header), _MAGIC))
 
 
 def _read(file: IO[bytes], key: str, names: Collection[str] | None) -> MergeOutcome:
     """Read an open file; ValueError, OSError or ArrowException if it is damaged."""
-    magic, checksum, length = _HEAD.unpack(_bytes(file, 0, _HEAD.size))
+    end = os.fstat(file.fileno()).st_size - _TAIL.size
+    length, checksum, magic = _TAIL.unpack(_bytes(file, end, _TAIL.size))
     if magic != _MAGIC:
         raise ValueError("it is no outcome of a merge")
-    header = json.loads(_checked(file, _HEAD.size, length, checksum))
+    header = json.loads(_checked(file, end - length, length, checksum))
     if header["key"] != key:
         raise ValueError("it has another name than it was written with")
-    begins = accumulate((size for size, _ in header["parts"]), initial=_HEAD.size + length)
+    begins = accumulate((size for size, _ in header["parts"]), initial=0)
     parts = [(begin, *part) for begin, part in zip(begins, header["parts"], strict=False)]
 
     def column(place: int) -> pa.Table:
@@ -217,13 +229,11 @@ def _checked(file: IO[bytes], begin: int, length: int, checksum: int) -> bytes:
 
 
 def _bytes(file: IO[bytes], begin: int, length: int) -> bytes:
-    if begin + length > os.fstat(file.fileno()).st_size:  # a damaged length may be any number
-        raise ValueError("its end is missing")
+    # A damaged length may be any number.
+    if begin < 0 or begin + length > os.fstat(file.fileno()).st_size:
+        raise ValueError("a part of it is missing")
     file.seek(begin)
-    octets = file.read(length)
-    if len(octets) != length:
-        raise ValueError("its end is missing")
-    return octets
+    return file.read(length)
 
 
 def _warn_once(folder: Path, problem: str) -> None:
