@@ -881,6 +881,31 @@ def rg_upgraded_archived(t):
     std(t, asof=9)
 
 
+@case("rg_upgraded_again", "MOR", ("1.2.0:8",), ["downgrade", "upgrade", "archived timeline", "cleaning", "compaction"],
+      "version 9 with archiving, downgraded to 8 and to 6, upserts of each version that archive and clean, upgraded to 8 again: log files of version 6 whose commits are archived")
+def rg_upgraded_again(t):
+    t.ddl, t.part = RDDL, "region"
+    t.opts = {**event_time(t), **NO_MDT, "hoodie.clean.automatic": "true", "hoodie.archive.automatic": "true", "hoodie.clean.commits.retained": "2",
+              "hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "4", "hoodie.commits.archival.batch": "1"}
+    t.write(R(range(8), "base", 100), "insert")
+    for k in range(5):
+        t.write(R([0, 3, k + 10], f"a{k}", 120 + k))
+    compact(t, conf=t.opts)
+    t.write(R([0, 4], "a9", 130))
+    for n, version in enumerate(("SIX", "EIGHT"), 2):
+        change_version(t, version)
+        if n == 2:
+            del t.opts["hoodie.write.record.merge.mode"]
+            t.opts |= event_time(t)
+            t.write(R([1, 4, 22], "after2", 202))
+            t.write(R([0, 22], "later2", 302))
+            t.write(R([4], "x", 400), "delete")
+            compact(t, conf=t.opts)
+            t.write(R([6, 22], "last2", 502))
+    t.opts = {k: v for k, v in t.opts.items() if k != PAYLOAD}
+    std(t, asof=9)
+
+
 for _to in ("ZERO", "THREE"):
     @case(f"sl_downgraded_{_to.lower()}", "MOR", ("0.15.0:6",), ["downgrade", "compaction", "deletes"],
           f"version 6: insert, upserts, a delete, a compaction, more logs, `downgrade_table` to {_to}; time travel to every commit")
