@@ -45,12 +45,11 @@ from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import ScanTask
+from hudi_pyspark.tasks import CommitRange, ReadSettings, ReadTask, ScanTask
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.file_group import LogFile
     from hudi_pyspark.table.live_blocks import LogScan
-    from hudi_pyspark.tasks import CommitRange, ReadSettings, ReadTask
 
 
 _log = logging.getLogger(__name__)
