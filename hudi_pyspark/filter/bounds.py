@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,10 +25,8 @@ from hudi_pyspark.filter.predicate import (
     conjuncts,
     fold,
 )
+from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.config import TableConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +15,7 @@ from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, Missing
 from hudi_pyspark.format.avro.schema import parse_schema
 from hudi_pyspark.format.bytes_source import FileSource
 from hudi_pyspark.format.hfile import HFileError
+from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader
 from hudi_pyspark.format.log.data_block import decode_hfile_records, native_deletes
 from hudi_pyspark.format.log.delete_block import decode_deletes
@@ -25,10 +25,7 @@ from hudi_pyspark.storage.remote_file import fetch_end
 from hudi_pyspark.table.file_group import FileSlice, OnDamage
 from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.hfile.entries import HFile
-    from hudi_pyspark.table.timeline import CommittedTimes
+from hudi_pyspark.table.timeline import CommittedTimes
 
 _MOST_BYTES = 1 << 62  # of log files: all are read into memory
 

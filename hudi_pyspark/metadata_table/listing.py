@@ -6,16 +6,14 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
 from hudi_pyspark.metadata_table.records import UNPARTITIONED
 from hudi_pyspark.metadata_table.table import MetadataTable
 from hudi_pyspark.storage.protocol import FileInfo
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.listing import FileListing, PartitionChoice
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.listing import FileListing, PartitionChoice
+from hudi_pyspark.table.view import TableView
 
 Answer = TypeVar("Answer")
 

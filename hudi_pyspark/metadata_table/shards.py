@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,7 @@ import pyarrow as pa
 
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.format.hashes import java_hash_codes
-
-if TYPE_CHECKING:
-    from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
+from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 
 _MOST_KEYS = 1_000  # of one block: few of them settle how many file groups there are
 _MOST_SLICES = 16  # that are read for their keys alone

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -24,14 +24,12 @@ from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
 from hudi_pyspark.metadata_table.shards import Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
+from hudi_pyspark.table.file_group import FileSlice
+from hudi_pyspark.table.file_groups import CommittedFile
 from hudi_pyspark.table.listing import DirectoryListing, path_in
 from hudi_pyspark.table.table_services import known_restores, known_rollbacks
 from hudi_pyspark.table.timeline import CommittedTimes
 from hudi_pyspark.table.view import TableView, open_table
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.file_groups import CommittedFile
 
 FileGroupId = tuple[str, str]  # partition path and file id
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import numpy as np
@@ -22,9 +21,7 @@ from hudi_pyspark.planning.partition_values import (
     partition_folders,
     path_type,
 )
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.config import TableConfig
+from hudi_pyspark.table.config import TableConfig
 
 _AFTER_SLASH = "0"  # the character that follows the slash
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from hudi_pyspark.errors import TimeTravelError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option import CdcFormat, QueryType
+from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
 from hudi_pyspark.planning.commit_range import (
     last_commit,
@@ -24,13 +25,10 @@ from hudi_pyspark.planning.commit_range import (
 )
 from hudi_pyspark.planning.read_end import end_of_range, end_of_state
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan, read_settings
+from hudi_pyspark.table.file_group import FileSlice
+from hudi_pyspark.table.listing import PartitionChoice
+from hudi_pyspark.table.view import TableView
 from hudi_pyspark.tasks import CommitRange, ReadTask, ScanTask, cdc_schema
-
-if TYPE_CHECKING:
-    from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
-    from hudi_pyspark.table.file_group import FileSlice
-    from hudi_pyspark.table.listing import PartitionChoice
-    from hudi_pyspark.table.view import TableView
 
 
 @dataclass(frozen=True, slots=True)

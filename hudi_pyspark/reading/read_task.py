@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +22,7 @@ from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
 from hudi_pyspark.filter.predicate import matching
 from hudi_pyspark.format.log.data_block import decode_data_block
 from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.reading.merge.outcome import OutcomeStore
 from hudi_pyspark.reading.slice_reader import changes_of_log, read, slice_blocks, slice_tables
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.second_read import may_be_whole
@@ -30,9 +30,6 @@ from hudi_pyspark.table.file_group import OnDamage
 from hudi_pyspark.table.log_files import LogFiles
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CdcTask, ChangeSource, ReadSettings, ReadTask, ScanTask, cdc_schema
-
-if TYPE_CHECKING:
-    from hudi_pyspark.reading.merge.outcome import OutcomeStore
 
 
 def read_task(

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,15 +41,12 @@ from hudi_pyspark.reading.merge.outcome_files import OutcomesOnDisk
 from hudi_pyspark.reading.merge.spill_file import MemoryLimits
 from hudi_pyspark.reading.merge.spilled_merge import LoadedLog, LogInMemory, load_log
 from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.table.file_group import LogFile
+from hudi_pyspark.table.live_blocks import LogScan
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 from hudi_pyspark.table.merge_mode import MergeCache
 from hudi_pyspark.table.meta_columns import COMMIT_TIME_COLUMN, RECORD_KEY_COLUMN
 from hudi_pyspark.tasks import CommitRange, ReadSettings, ReadTask, ScanTask
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.file_group import LogFile
-    from hudi_pyspark.table.live_blocks import LogScan
-
 
 _log = logging.getLogger(__name__)
 # A column that no file has, where a merge needs none: pyarrow's `take` and `concat_tables` lose the

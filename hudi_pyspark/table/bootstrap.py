@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import (
     CorruptTableError,
@@ -19,9 +18,7 @@ from hudi_pyspark.format.hfile.reader import read_hfile
 from hudi_pyspark.format.timeline import instant_body
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.config import METADATA_FOLDER, TableConfig
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.file_group import FileSlice
+from hudi_pyspark.table.file_group import FileSlice
 
 # The base files of this instant hold meta columns only. Those of a full-record bootstrap, which
 # has the instant 00000000000002, are ordinary.

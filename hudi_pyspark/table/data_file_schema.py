@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import orc
@@ -18,12 +18,10 @@ from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import DATA_BLOCKS
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.format.parquet.checked_file import open_parquet
+from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import failures_of
 from hudi_pyspark.table.log_files import LogFiles
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
 
 _AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"orc.avro.schema")
 _FOOTER_READERS: Mapping[str, Callable[[Any], pa.Schema]] = {

@@ -6,18 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import MissingFileError
 from hudi_pyspark.storage.protocol import Storage
+from hudi_pyspark.table.commit_history import CommitHistory
+from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import FileGroup, FileSlice, LogFile
 from hudi_pyspark.table.file_groups import FileGroups, as_recorded, committed_files
+from hudi_pyspark.table.listing import PartitionChoice
 from hudi_pyspark.table.timeline import CommittedTimes
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.commit_history import CommitHistory
-    from hudi_pyspark.table.config import TableConfig
-    from hudi_pyspark.table.listing import PartitionChoice
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hudi_pyspark.errors import CorruptLogBlockError
 from hudi_pyspark.format.log.log_block import RECORD_BLOCKS, LogBlock, LogBlockType
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.timeline import CommittedTimes
+from hudi_pyspark.table.timeline import CommittedTimes
 
 
 @dataclass(frozen=True, slots=True)

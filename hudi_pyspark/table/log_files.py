@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import pyarrow as pa
 
@@ -16,10 +16,8 @@ from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.remote_file import read_files
+from hudi_pyspark.table.file_group import LogFile, OnDamage
 from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.file_group import LogFile, OnDamage
 
 _NATIVE_IN_MEMORY = 1 << 20  # bytes: larger native logs are read by columns
 _PIECE = 4 << 20  # bytes: few enough to hold, enough for one request to an object store

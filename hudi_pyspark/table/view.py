@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import PathInsideTableError, PathNotFoundError, TableNotFoundError
+from hudi_pyspark.format.timeline.instant import Instant
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.second_read import read_twice
 from hudi_pyspark.table.commit_history import CommitHistory, LazyMetadata
@@ -19,9 +19,6 @@ from hudi_pyspark.table.file_groups import FileGroups
 from hudi_pyspark.table.file_slices import FileSlices
 from hudi_pyspark.table.listing import DirectoryListing, FileListing
 from hudi_pyspark.table.timeline import Timeline, load_timeline
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.timeline.instant import Instant
 
 
 @dataclass(frozen=True)

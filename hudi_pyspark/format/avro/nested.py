@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +20,7 @@ from hudi_pyspark.format.avro.cursor import (
     walk_bytes,
     walk_varint,
 )
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
+from hudi_pyspark.format.avro.schema import AvroType, AvroUnion
 
 # Per item: its row, its ordinal among the row's items, the position where it begins.
 _Places: TypeAlias = tuple[Int64s, Int64s, Int64s]

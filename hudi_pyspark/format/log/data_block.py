@@ -6,7 +6,6 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +16,11 @@ from hudi_pyspark.errors import CorruptAvroError, CorruptLogBlockError, Unsuppor
 from hudi_pyspark.format.avro.decoder import decode_records, record_spans
 from hudi_pyspark.format.avro.schema import AvroRecord, parse_schema
 from hudi_pyspark.format.hfile import HFileError
+from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, read_hfile
 from hudi_pyspark.format.log.log_block import AVRO_BLOCKS, LogBlock, LogBlockType
 from hudi_pyspark.format.parquet.checked_file import open_parquet, read_columns
 from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar, with_instants
-
-if TYPE_CHECKING:
-    from hudi_pyspark.format.hfile.entries import HFile
 
 _VERSION_AND_COUNT = struct.Struct(">ii")
 _MOST_SEARCHED = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,8 @@ import pyarrow as pa
 
 from hudi_pyspark.columns.arrays import Mask, Rows, as_one_array
 from hudi_pyspark.reading.log_records.ordering import OrderingValues, comparable_ordering
+from hudi_pyspark.table.merge_mode import MergeRule
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.merge_mode import MergeRule
 
 SetNumbers = npt.NDArray[np.int32]
 

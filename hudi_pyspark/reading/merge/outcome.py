@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,8 @@ import pyarrow as pa
 from hudi_pyspark.columns.arrays import Mask, repeat
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.file_group import PARQUET, OnDamage
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.live_blocks import BlockFilter
-    from hudi_pyspark.tasks import ScanTask
+from hudi_pyspark.table.live_blocks import BlockFilter
+from hudi_pyspark.tasks import ScanTask
 
 MOST_BYTES = 128 << 20  # of one outcome, and of the log records that were merged
 IN_MEMORY = 512 << 20  # of all outcomes of a table
