@@ -34,7 +34,6 @@ FOREIGN_NAME_ADVICE = (
 class FileGroups:
     """Every file group of a table with all its slices; those that `find` has listed are kept."""
 
-    config: TableConfig
     history: CommitHistory
     listing: FileListing
 
@@ -57,7 +56,7 @@ class FileGroups:
         recorded = self._recorded_commits(until)
         times = [time for time in metadata if time <= until and time not in recorded]
         times = times[-CHECKED_COMMITS:]
-        if not self.config.has_completion_times or len(times) == len(metadata):
+        if not self.history.config.has_completion_times or len(times) == len(metadata):
             return self.committed_files
         return committed_files(metadata.of(times))
 
@@ -67,7 +66,7 @@ class FileGroups:
         An earlier state may need files that a clean has removed from the listing since then.
         """
         is_latest = until >= max(self.history.commit_metadata, default="")
-        if not is_latest or not self.config.has_completion_times:
+        if not is_latest or not self.history.config.has_completion_times:
             return frozenset()
         return self.listing.recorded_commits()
 
@@ -110,30 +109,25 @@ class FileGroups:
 
         The listing has every file of the commits in ``recorded``, with its size.
         """
+        history, config = self.history, self.history.config
         may_count = cache(self._may_count)  # very many files have the same instants
         for partition, files in self._listed(partitions):
             listed = files
             if only is not None:
                 listed = [file for file in files if file.name in only[partition]]
             known = committed.get(partition, {})
-            base_files, log_files, others = data_files(
-                partition, listed, known, self.config, recorded
-            )
+            base_files, log_files, others = data_files(partition, listed, known, config, recorded)
             self._check_others(partition, others, known, files)
             if repeated := _repeated_instants(base_files):
                 known = {**self._recorded(repeated, partition, listed), **known}
-                base_files, log_files, _ = data_files(
-                    partition, listed, known, self.config, recorded
-                )
+                base_files, log_files, _ = data_files(partition, listed, known, config, recorded)
             yield from group_files(
                 partition,
                 [base for base in base_files if may_count(base.instant_time)],
                 [log for log in log_files if may_count(log.instant_time)],
-                pending_compactions=self.history.planned_compactions.get(partition, {}),
-                completion_time=(
-                    self.history.completion_time if self.config.has_completion_times else None
-                ),
-                compacted_logs=self.history.compacted_logs,
+                pending_compactions=history.planned_compactions.get(partition, {}),
+                completion_time=(history.completion_time if config.has_completion_times else None),
+                compacted_logs=history.compacted_logs,
             )
 
     def _check_others(
@@ -145,7 +139,7 @@ class FileGroups:
     ) -> None:
         """Refuse files that belong to no slice, although a commit wrote rows into them."""
         for name in names:
-            if problem := problem_of_name(name, self.config):
+            if problem := problem_of_name(name, self.history.config):
                 file = committed.get(name)
                 # What a listing has recorded itself is not in ``committed``. No writer hides files.
                 if file is None and name[0] not in "._":
@@ -197,7 +191,7 @@ class FileGroups:
         # falls block by block, when the file is read; its name says which slice it belongs to.
         # Later an uncommitted file is left out before it can start a slice, which would hide the
         # committed log files that follow it: those of a writer with which another one conflicts.
-        one_commit = self.config.has_completion_times
+        one_commit = self.history.config.has_completion_times
         return not one_commit or time in self.history.committed
 
     def pending_compaction(self, group: FileGroup) -> str | None:

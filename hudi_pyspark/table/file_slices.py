@@ -8,9 +8,7 @@ from functools import cache, cached_property
 from itertools import islice
 
 from hudi_pyspark.errors import MissingFileError
-from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.commit_history import CommitHistory
-from hudi_pyspark.table.config import TableConfig
 from hudi_pyspark.table.file_group import FileGroup, FileSlice, LogFile
 from hudi_pyspark.table.file_groups import FileGroups, as_recorded, committed_files
 from hudi_pyspark.table.listing import PartitionChoice
@@ -21,8 +19,6 @@ from hudi_pyspark.table.timeline import CommittedTimes
 class FileSlices:
     """The file slices of a table: the latest ones, and those of earlier instants."""
 
-    storage: Storage
-    config: TableConfig
     history: CommitHistory
     groups: FileGroups
 
@@ -33,7 +29,7 @@ class FileSlices:
         Writers attach log files to a planned compaction's slice from the moment it is planned.
         """
         timeline = self.history.timeline
-        planned = timeline.pending_compactions if self.config.is_merge_on_read else ()
+        planned = timeline.pending_compactions if self.history.config.is_merge_on_read else ()
         return CommittedTimes.of(
             (*self.history.commits, *planned), timeline.savepoint_times, timeline.pending_writes
         )
@@ -77,7 +73,7 @@ class FileSlices:
 
     def _with_sizes(self, slices: list[FileSlice]) -> list[FileSlice]:
         """Return the slices with what commits beyond the checked ones record of their log files."""
-        if not self.config.has_completion_times:
+        if not self.history.config.has_completion_times:
             return slices
         metadata = self.history.commit_metadata
         unknown = {log.instant_time for s in slices for log in s.log_files if not log.committed_by}
@@ -143,7 +139,7 @@ class FileSlices:
         return next(iter(self.checked(slices)), None)
 
     def _is_later(self, log: LogFile, time: str) -> bool:
-        if self.config.has_completion_times:
+        if self.history.config.has_completion_times:
             return log.instant_time >= time
         return not log.is_listed and log.committed_by >= time
 
@@ -209,7 +205,7 @@ class FileSlices:
             MissingFileError: names the first of them, and the commit that wrote it.
         """
         for path, instant_time in self.missing_files(file_slice):
-            raise MissingFileError.since_commit(self.storage.describe(path), instant_time)
+            raise MissingFileError.since_commit(self.history.storage.describe(path), instant_time)
 
     def missing_files(self, file_slice: FileSlice) -> Iterator[tuple[str, str]]:
         """Yield path and instant of each file of a slice that is not on the storage."""
@@ -218,7 +214,7 @@ class FileSlices:
             yield base.path, base.instant_time
         # Where a log file may hold several commits, the blocks may be in another log file of the
         # slice (appended): the reader looks for them there, if there is any.
-        may_be_appended = not self.config.has_completion_times and any(
+        may_be_appended = not self.history.config.has_completion_times and any(
             f.is_listed for f in file_slice.log_files
         )
         for log in file_slice.log_files:

@@ -48,11 +48,11 @@ class TableView:
 
     @cached_property
     def groups(self) -> FileGroups:
-        return FileGroups(self.config, self.history, self.listing)
+        return FileGroups(self.history, self.listing)
 
     @cached_property
     def slices(self) -> FileSlices:
-        return FileSlices(self.storage, self.config, self.history, self.groups)
+        return FileSlices(self.history, self.groups)
 
     def with_listing(self, listing: FileListing) -> TableView:
         """Return the same state of the table with another source of its files."""
