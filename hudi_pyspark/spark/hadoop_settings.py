@@ -39,6 +39,13 @@ _OTHERS = (
 _DEFAULTS = "core-default.xml"
 
 
+def is_hadoop_setting(name: str) -> bool:
+    """Return whether `storage_options_from_spark` looks for a setting; Spark sets others itself."""
+    return name.startswith(("fs.s3a.bucket.", *_AZURE, *_OTHERS)) or name in {
+        f"fs.s3a.{setting}" for setting in _S3
+    }
+
+
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:
     """Return the storage options of a path; see `hudi_pyspark.storage_options_from_spark`."""
     if ".connect." in type(spark).__module__:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
@@ -14,9 +15,10 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 from hudi_pyspark.custom_mergers import registered_payloads
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.options.option import as_text
-from hudi_pyspark.options.read_options import GivenOptions
+from hudi_pyspark.options.read_options import BY_NAME, GivenOptions
 from hudi_pyspark.short_name import SHORT_NAME
 from hudi_pyspark.spark.datasource import HudiDataSource
+from hudi_pyspark.spark.hadoop_settings import is_hadoop_setting
 from hudi_pyspark.spark.hints import OPTION, ClientHints, read_hints
 from hudi_pyspark.spark.optimizer import ENABLED, READS_MORE, install_optimizer, log_once
 
@@ -38,8 +40,12 @@ def register(spark: SparkSession) -> None:
 
     Where Spark's optimizer can have a rule, it passes on the columns, conditions and limits of
     queries. The workers of a local session run this Python, unless a setting names another one.
+
+    Settings of the session for reads (``hoodie.datasource.query.type``) and storages
+    (``fs.s3a.access.key``) do not reach a Python data source: a warning names them.
     """
     _use_this_python(spark)
+    _warn_of_settings(spark)
     narrow_scans(spark)
     mergers = registered_payloads()
     if not mergers:
@@ -57,6 +63,20 @@ def register(spark: SparkSession) -> None:
             "this version of Spark does not replace the source that it loaded by itself, which "
             "does not have the registered mergers. Use a newer Spark, or give each read the "
             "option payload_merger=module:function"
+        )
+
+
+def _warn_of_settings(spark: SparkSession) -> None:
+    """Warn of settings of the session that would change a read if the source saw them."""
+    names = {name.removeprefix("spark.hadoop.") for name in getattr(spark.conf, "getAll", ())}
+    ignored = sorted(n for n in names if n.lower() in BY_NAME or is_hadoop_setting(n))
+    if ignored:
+        warnings.warn(
+            f"a Python data source does not see settings of the session such as "
+            f"{', '.join(ignored[:3])}: give them to each read as options; "
+            "hudi_pyspark.storage_options_from_spark(spark, path) has those of Hadoop",
+            UserWarning,
+            stacklevel=3,
         )
 
 
