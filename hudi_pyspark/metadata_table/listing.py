@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from functools import cache
+from functools import cached_property
 from typing import TypeVar
 
 from hudi_pyspark.errors import CorruptTableError, HudiError
@@ -28,7 +28,7 @@ class MetadataListing:
     """
 
     def __init__(self, table: TableView) -> None:
-        self._opened = cache(lambda: _open_current(table))
+        self._current = _Current(table)
         self._folders: FileListing = table.listing
         self._relisted: dict[str, list[FileInfo]] = {}
         self._problem = ""  # why the metadata table is not used
@@ -68,14 +68,14 @@ class MetadataListing:
         if self._relisted:
             return ()
         return self._ask(
-            lambda _: self._opened().recorded_commits,
+            lambda _: self._current.opened.recorded_commits,
             lambda folders: folders.recorded_commits(),
         )
 
     def summary(self) -> str:
         if self._problem:
             return f"{self._folders.summary()}; not the metadata table: {self._problem}"
-        summary = f"metadata table, {len(self._opened().partition_paths)} partitions"
+        summary = f"metadata table, {len(self._current.opened.partition_paths)} partitions"
         if not self._relisted:
             return summary
         return f"{summary}; it lacks committed files: {self._folders.summary()}"
@@ -87,7 +87,7 @@ class MetadataListing:
     ) -> Answer:
         if not self._problem:
             try:
-                return metadata_table(self._opened().partition_paths)
+                return metadata_table(self._current.opened.partition_paths)
             except HudiError as error:
                 self._problem = error.reason()
                 _log.warning("files are found by listing folders: %s", self._problem)
@@ -104,11 +104,11 @@ class MetadataListing:
             raise CorruptTableError("the metadata table lacks committed files")
         if self._problem:
             raise CorruptTableError(self._problem)
-        return self._opened()
+        return self._current.opened
 
     def _recorded_files(self, partition_paths: Sequence[str]) -> dict[str, list[FileInfo]]:
         names = {path: path or UNPARTITIONED for path in partition_paths}
-        found = self._opened().file_sizes(names.values())
+        found = self._current.opened.file_sizes(names.values())
         if unknown := [name for name in names.values() if name not in found]:
             raise CorruptTableError(f"the metadata table has no files of partition {unknown[0]}")
         return {
@@ -120,9 +120,16 @@ class MetadataListing:
         }
 
 
-def _open_current(table: TableView) -> MetadataTable:
-    """Open the metadata table; CorruptTableError if it lags behind the table."""
-    metadata = MetadataTable.open(table)
-    if missing := metadata.missing_commits:
-        raise CorruptTableError(f"the metadata table lacks commit {missing[0]} of the table")
-    return metadata
+class _Current:
+    """The metadata table, opened when it is asked for, once for all copies; picklable."""
+
+    def __init__(self, table: TableView) -> None:
+        self._table = table
+
+    @cached_property
+    def opened(self) -> MetadataTable:
+        """Open the metadata table; CorruptTableError if it lags behind the table."""
+        metadata = MetadataTable.open(self._table)
+        if missing := metadata.missing_commits:
+            raise CorruptTableError(f"the metadata table lacks commit {missing[0]} of the table")
+        return metadata
