@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -281,12 +282,21 @@ def test_file_with_other_rows_is_merged_anew(storage, store):
     assert read_files(storage)[1] == 2 * list(LOG_PATHS)  # at first, and anew once
 
 
-def test_local_files_that_cannot_be_read_have_no_outcome(tmp_path, monkeypatch):
+def test_local_files_are_known_by_their_states_and_must_be_readable(tmp_path, monkeypatch):
     for path, content in FILES.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_bytes(content)
     files, memory = ArrowStorage.parse(str(tmp_path)), OutcomesInMemory()
-    assert SliceOutcome.of(task(), files, memory) is not None
+    known = SliceOutcome.of(task(), files, memory)
+    assert known is not None
+    # Written in place with as many bytes, and the times of the original.
+    state = (tmp_path / BASE_PATH).stat()
+    with (tmp_path / BASE_PATH).open("r+b") as same:
+        same.write(b"PAR0")
+    os.utime(tmp_path / BASE_PATH, ns=(state.st_atime_ns, state.st_mtime_ns))
+    other = SliceOutcome.of(task(), files, memory)
+    assert other is not None
+    assert other.key != known.key
     monkeypatch.setattr("os.access", lambda path, _mode: not path.endswith(LOG_PATHS[1]))
     assert SliceOutcome.of(task(), files, memory) is None
 
