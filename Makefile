@@ -168,10 +168,13 @@ fuzz: $(VENV)/.group-test $(VENV)/.group-fuzz ## fuzz the parsers of table conte
 	@$(PYTHON) -m verification.fuzz --seconds $(SECONDS) $(TARGET)
 
 STEP ?= 50
-TABLES ?=
 
-damage: $(VENV)/.group-test ## damage golden tables in every way and read them (STEP=50 TABLES=names)
-	@$(PYTHON) -m verification.damaged_tables --step $(STEP) $(TABLES)
+DAMAGE_ARGS ?=
+
+damage: $(VENV)/.group-test ## damage golden tables in every way and read them (STEP=50 TABLES=names DAMAGE_ARGS=--metadata)
+	@$(PYTHON) -m verification.damaged_tables --step $(STEP) $(DAMAGE_ARGS) $(TABLES)
+
+damage: TABLES =
 
 MUTANTS_ARGS ?=
 

@@ -108,7 +108,7 @@ class MetadataTable:
         merged = (self.view.slices.latest(group, until) for group in groups)
         slices = [s for s in merged if s is not None and not s.is_empty]
         for file_slice in slices if check_files else ():
-            self._check_files(file_slice)
+            self._check_files(file_slice, committed[partition])
         return [MetadataSlice(self.view.storage, s, self._valid_among) for s in slices]
 
     @cached_property
@@ -229,8 +229,8 @@ class MetadataTable:
             )
         return self._indexes[partition]
 
-    def _check_files(self, file_slice: FileSlice) -> None:
-        """Refuse a slice that lacks a file, or the end of one.
+    def _check_files(self, file_slice: FileSlice, committed: Mapping[str, CommittedFile]) -> None:
+        """Refuse a slice that lacks a file, or the end of one, or has another base file.
 
         Up to table version 7 a missing log file may have been appended to another one. A slice
         without a base file begins with the empty log file with which its group was created.
@@ -247,6 +247,12 @@ class MetadataTable:
             )
         for path, time in missing:
             raise MissingFileError.since_commit(self.view.storage.describe(path), time)
+        known = committed.get(base.path.rpartition("/")[2]) if base is not None else None
+        if base is not None and known is not None and known.size not in (0, base.size):
+            location = self.view.storage.describe(base.path)
+            raise CorruptTableError(
+                f"{location} has {base.size} bytes, but its commit says {known.size}"
+            )
 
     def _built_at(self, partition: str) -> str:
         """Return the completion time of the commit that last built a partition; "" if unknown."""

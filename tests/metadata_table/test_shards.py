@@ -128,6 +128,23 @@ def test_lost_base_file_of_the_record_index_loses_no_row(tmp_path, caplog):
     assert "has neither a base file below it nor" in caplog.text
 
 
+def test_base_file_of_another_state_loses_no_row(golden_table, tmp_path, caplog):
+    """It is an HFile of a record index, but not the one that the commit wrote."""
+    path = shutil.copytree(golden_table("v9_mor_mdt_indexes"), tmp_path / "table")
+    other = golden_table("v10_mor_mdt_indexes") / ".hoodie/metadata/record_index"
+    (base,) = (path / ".hoodie/metadata/record_index").glob("record-index-*.hfile")
+    (from_another,) = (
+        f
+        for f in other.glob("record-index-*.hfile")
+        if ".log." not in f.name and ".deletes." not in f.name
+    )
+    rows = HudiTable(str(path)).scan(use_metadata_table=False).to_arrow().to_pylist()
+    base.write_bytes(from_another.read_bytes())
+    expected = {row["_hoodie_record_key"]: row["_hoodie_commit_time"] for row in rows}
+    assert values_by_key(path, expected, "_hoodie_commit_time") == expected
+    assert "bytes, but its commit says" in caplog.text
+
+
 def test_partitioned_record_index_is_used_by_partition(tmp_path, caplog):
     path = unpacked(PARTITIONED, tmp_path)
     assert values_by_key(path, WRITTEN, "v") == WRITTEN

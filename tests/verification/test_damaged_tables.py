@@ -16,6 +16,7 @@ from verification.damaged_tables import (
     StorageGone,
     damages_of,
     files_of,
+    metadata_damages_of,
     outcome_of,
     read,
 )  # fmt: skip
@@ -43,6 +44,27 @@ def test_damaged_table_gives_its_rows_or_a_named_error(case):
     assert {what for outcome, what in found.values() if outcome == BARE} == set()
     assert {what for outcome, what in found.values() if outcome == OTHER} <= MAY_DIFFER
     assert outcomes >= {SAME, NAMED}
+
+
+# Not noticed: an older HFile under the name of a newer one. Its commit would have to be read, which
+# is a request more for each table; no writer uses a name twice.
+UNNOTICED = {"older file of the metadata table's files"}
+
+
+@pytest.mark.parametrize(
+    "case", ["v6_mor_mdt_indexes", "v9_mor_mdt_indexes", "x_v8_mor_ix_secondary"]
+)
+def test_damaged_metadata_table_loses_no_row(case):
+    every = [
+        d
+        for d in metadata_damages_of(case, step=10**9)
+        if d.kind not in ("remove", "empty", "flip")
+    ]
+    some = [d for n, d in enumerate(every) if d.kind == "back" or n % 9 == 0][::2]
+    found = {damage: outcome_of(case, damage) for damage in some}
+    assert {damage.kind for damage in some} >= {"cut", "back", "lose"}
+    assert {o for o in found.values() if o[0] == BARE} == set()
+    assert {what for outcome, what in found.values() if outcome == OTHER} <= UNNOTICED
 
 
 @pytest.mark.parametrize(
