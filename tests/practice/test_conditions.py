@@ -64,6 +64,7 @@ from decimal import Decimal
 from datetime import date, datetime
 from pyspark.sql import functions as F
 
+TERMS = 220
 FLOATS = [546740.69, 319390.72, 839827.58, 0.5]
 CONDITIONS = """
 F.col("amount") == 546740.69
@@ -87,7 +88,8 @@ F.expr("n = 9007199254740993e0")
 F.expr("d18 IN (1.00000000000000000001, 1234567890123456789012345.0)")
 F.expr("d18 = 1.000001e0")
 F.expr("q IN ('5', 3)")
-reduce(lambda a, b: a | b, [(F.col("ts") == i) & (F.col("q") < 5) for i in range(220)])
+reduce(lambda a, b: a | b, [(F.col("ts") == i) & (F.col("q") < 5) for i in range(TERMS)])
+F.expr(" OR ".join(f"(ts = {i} AND q < 5)" for i in range(220)))
 """.strip().splitlines()
 WITHOUT_ANSI = """
 F.expr("dt <=> '20240105'")
@@ -163,6 +165,7 @@ CLIENT = f"""
 import json, sys
 from pyspark.sql import SparkSession
 {SCRIPT}
+TERMS = 40  # PySpark's own client calls itself for each
 port, is_registered, path, copied = sys.argv[1:]
 spark = SparkSession.builder.remote(f"sc://127.0.0.1:{{port}}").getOrCreate()
 spark.conf.set("spark.sql.session.timeZone", "UTC")
