@@ -146,7 +146,7 @@ def test_nothing_is_read_past_the_limit(tmp_path):
 def test_scan_narrowed_by_a_predicate_is_not_handed_to_spark_without_it(table):
     schema = table.schema
     narrowed = table.scan().where(parse_filter("region = 'emea'", schema))
-    with pytest.raises(UnsupportedQueryError, match="predicate of where"):
+    with pytest.raises(UnsupportedQueryError, match="filter that is not text"):
         narrowed.to_spark(None)
 
 

@@ -41,7 +41,7 @@ class FailingStorage(MemoryStorage):
             raise StorageError(path, "503 Slow Down", 3)
 
         size = len(self.files[path])
-        opened = SimpleNamespace(size=lambda: size, close=int)
+        opened = SimpleNamespace(size=lambda: size, close=int, metadata=dict)
         return RemoteFile(fail, filesystem=Mock(), opened=opened, path=path)
 
 

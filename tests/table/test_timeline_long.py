@@ -43,7 +43,7 @@ def test_only_the_newest_commits_are_read(monkeypatch):
 
 
 def test_time_travel_reads_the_commits_before_its_instant(monkeypatch):
-    assert commits_read(table_of().open(), monkeypatch, as_of="030") == ["020", "030"]
+    assert commits_read(table_of().open(), monkeypatch, instant="030") == ["020", "030"]
 
 
 def test_all_commits_are_read_where_log_files_may_have_several(monkeypatch):
