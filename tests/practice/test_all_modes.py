@@ -209,7 +209,10 @@ def answered(spark, tables, refused):
         "counts": asked(
             frames[n].where(c).select(F.lit(f"{n}: {c}"), F.count("*")) for n, c in conditions
         ),
-        "ids": asked(frames[n].where(c).select(F.lit(f"{n}: {c}"), "id") for n, c in conditions),
+        "ids": asked(
+            frames[n].where(c).select(F.lit(f"{n}: {c}"), F.col("id").cast("string"))
+            for n, c in conditions
+        ),
     }
     errors = {}
     for n, (path, options) in refused.items():

@@ -111,15 +111,6 @@ F.expr("name = 'N3' COLLATE UTF8_BINARY")
 """.strip().splitlines()
 
 
-OF_A_LENGTH = """
-F.col("id") == "k05"
-F.col("id") == "k05 "
-F.col("id").isin(["k05", "k06   ", "x"])
-F.col("name") == "N3"
-F.expr("name LIKE 'N1%' AND id > 'k50'")
-""".strip().splitlines()
-
-
 def asked(frame, conditions):
     """Ask each condition by a scan of its own, all in one query."""
     made = [frame.where(eval(c)).select(F.lit(n).alias("n")) for n, c in enumerate(conditions)]
@@ -148,10 +139,6 @@ def compared(spark, path, copied):
         frame = spark.read.format("hudi-py").schema(schema).load(path)
         copy = spark.read.schema(schema).parquet(copied)
         answers.append([asked(frame, COLLATED), wanted(copy, COLLATED)])
-        schema = "id CHAR(5), name VARCHAR(20)"
-        of_length = spark.read.format("hudi-py").schema(schema).load(path)
-        of_copy = wanted(spark.read.schema(schema).parquet(copied), OF_A_LENGTH)
-        answers.append([asked(of_length, OF_A_LENGTH), of_copy])
         other = F.broadcast(copy.where("name = 'N1'").select("name"))
         answers.append([
             [each.groupBy("name").count().count(), each.join(other, "name").count()]

@@ -41,8 +41,6 @@ BATCH = 20  # plans that are asked in one query
 _COLUMNS = [name for name in SCHEMA.names if name != "m"]  # keys of a map have no order
 _SPELLED = (
     "s STRING COLLATE UTF8_LCASE",
-    "s VARCHAR(20000)",
-    "k CHAR(6)",
     "part STRING COLLATE UNICODE_CI",
 )
 _TEXTS = """
@@ -99,10 +97,6 @@ class SparkSide:
         types = dict(self.load(table).dtypes)
         given = {field.split(maxsplit=1)[0]: field}
         fields = ", ".join(given.get(name, f"{name} {types[name]}") for name in SCHEMA.names)
-        if "CHAR(" in field:  # PySpark's sources have no such columns in a view of SQL
-            frame = self.spark.read.format(source).schema(fields).load(path)
-            frame.createOrReplaceTempView(view)
-            return
         self.spark.sql(
             f"CREATE OR REPLACE TEMPORARY VIEW {view} ({fields}) USING `{source}` "
             f"OPTIONS (path '{path}')"
