@@ -220,7 +220,7 @@ def test_log_blocks_are_decoded_only_in_the_columns_that_count(make_reader, monk
         decoded.append(set(columns))
         return decode_data_block(block, columns, only)
 
-    monkeypatch.setattr("hudi_pyspark.reading.log_records.decoder.decode_data_block", spy)
+    monkeypatch.setattr("hudi_pyspark.format.log.data_block.decode_data_block", spy)
     reader = make_reader(ALL_TYPES, StructType([StructField("c_str", StringType())]))
     for partition in reader.partitions():
         list(reader.read(partition))
