@@ -17,6 +17,7 @@ from hudi_pyspark.errors import (
     MissingFileError,
     TableNotFoundError,
 )
+from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import KnownBounds
@@ -41,6 +42,7 @@ _INITIAL_WRITE_TOKEN = "0-0-0"  # of the log file with which a file group is cre
 # Of the record index: the encoding of a file id that is not a UUID, and a UUID without a number.
 _AS_TEXT = 1
 _NO_FILE_INDEX = -1
+_MOST_BYTES_AS_A_WHOLE = 512 << 10  # of a base file of the listing, which one request reads
 
 
 @dataclass(eq=False)
@@ -87,7 +89,9 @@ class MetadataTable:
 
         It has files of other commits by a listing of the storage, made when it was created, which
         may have missed some. Where it is ahead of the table's timeline, a clean may have removed
-        files from it that the state of that timeline needs: then there are none.
+        files from it that the state of that timeline needs: then there are none. A commit without
+        a log block counts up to the newest one of which the listing has files, since a base file
+        may be an older one under the name of a newer one, which lacks all of the last commits.
         """
         own = {
             i.requested_time
@@ -98,7 +102,27 @@ class MetadataTable:
         newest = max((i.requested_time for i in self.table.timeline.completed), default="")
         if max(own, default="") > newest:
             return frozenset()
-        return frozenset(own.intersection(c.requested_time for c in self.table.commits))
+        recorded = own.intersection(c.requested_time for c in self.table.commits)
+        by_blocks = frozenset[str]().union(*(s.instants for s in self.file_listing))
+        newest = self._newest_without(by_blocks)
+        return frozenset(time for time in recorded if time <= newest or time in by_blocks)
+
+    def _newest_without(self, times: Collection[str]) -> str:
+        """Return the newest instant but some of which the listing has files.
+
+        Base files that are too large for it count as what their names say.
+        """
+        base_files = [s.file_slice.base_file for s in self.file_listing]
+        if any(b is not None and b.size > _MOST_BYTES_AS_A_WHOLE for b in base_files):
+            return max(b.instant_time for b in base_files if b is not None)
+        listed = (
+            parse_data_file_name(name)
+            for of_files in self.file_listing
+            for _, _, files in records.merged_values(of_files.all(), records.LISTINGS)
+            for name in files
+        )
+        found = {name.instant for name in listed if name is not None and name.instant is not None}
+        return max(found.difference(times), default="")
 
     def slices(self, partition: str, *, check_files: bool) -> list[MetadataSlice]:
         """Return a partition's slices, by file id; ``check_files`` refuses missing or cut ones."""

@@ -39,6 +39,12 @@ _TEXTS = {
 # What Spark's parser reads in different ways, by its settings.
 _AMBIGUOUS = ("\\", '"', "''", "\n")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# The server makes java.sql.Date and Timestamp of literals, in the zone of its JVM. Before 1900 they
+# differ from Spark's by calendar and local mean time; a day that a zone left out becomes another.
+_FIRST_YEAR = 1900
+_DAYS_LEFT_OUT = frozenset(
+    {date(1993, 8, 20), date(1993, 8, 21), date(1994, 12, 31), date(1995, 1, 1), date(2011, 12, 30)}
+)
 _DECIMAL = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -205,11 +211,12 @@ def _double(value: float) -> str:
 
 
 def _in_calendar(kind: str, make: Callable[[], date]) -> str:
-    """Return a date or a time as a literal; "" outside of the years 1 to 9999."""
+    """Return a date or a time as a literal; "" if the server may understand another one by it."""
     try:
-        return f"{kind} '{make()}'"
+        value = make()
     except OverflowError:
-        return ""
+        return ""  # beyond the year 9999
+    return f"{kind} '{value}'" if value.year >= _FIRST_YEAR and value not in _DAYS_LEFT_OUT else ""
 
 
 def _string(value: str) -> str:
