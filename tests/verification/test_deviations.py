@@ -49,12 +49,15 @@ def test_other_rows_and_ranges_are_not_d31(path, other):
     assert not deviations._travel_before_plan(comparison(path, **other))
 
 
-def test_metadata_table_without_the_newest_commit_is_noticed(path):
+def test_metadata_table_without_a_commit_is_noticed(path):
     found = comparison(path)
-    assert not deviations._metadata_table_ends_early(found)  # there is none
+    assert not deviations._metadata_table_lacks_commit(found)  # there is none
     timeline = path / ".hoodie" / "metadata" / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)
+    (timeline / "00000000000000000_005.deltacommit").touch()
     (timeline / "010_015.deltacommit").touch()
-    assert deviations._metadata_table_ends_early(found)
+    assert deviations._metadata_table_lacks_commit(found)
+    (timeline / "030_045.deltacommit").touch()
+    assert deviations._metadata_table_lacks_commit(found)
     (timeline / "020_041.deltacommit").touch()
-    assert not deviations._metadata_table_ends_early(found)
+    assert not deviations._metadata_table_lacks_commit(found)

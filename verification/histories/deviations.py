@@ -292,8 +292,8 @@ def _metadata_table_lacks_files(c: Comparison) -> bool:
     if is_upgraded and c.query.options.get(METADATA) != "true":
         return False
     lags = any(step.text == LAGS for step in c.history.steps)
-    ends_early = _metadata_table_ends_early(c)
-    if not is_upgraded and not lags and not ends_early and not flink_served_offline(c):
+    lacks = _metadata_table_lacks_commit(c)
+    if not is_upgraded and not lags and not lacks and not flink_served_offline(c):
         return False
     without = {METADATA: "false"}
     other = c.ask_hudi(c.query.with_options(**without))
@@ -308,10 +308,12 @@ def _metadata_table_lacks_files(c: Comparison) -> bool:
     )
 
 
-def _metadata_table_ends_early(c: Comparison) -> bool:
-    """Whether the last commit of the table comes after all those of its metadata table."""
-    recorded = completed_commits(c.path / ".hoodie" / "metadata")
-    return bool(recorded and c.instants) and c.instants[-1].requested > recorded[-1].requested
+def _metadata_table_lacks_commit(c: Comparison) -> bool:
+    """Whether a commit of the table is not among those of its metadata table since its first."""
+    recorded = {i.requested for i in completed_commits(c.path / ".hoodie" / "metadata")}
+    first = min((time for time in recorded if not time.startswith("00000000000000")), default="")
+    times = (i.requested for i in c.instants)
+    return any(time >= first and time not in recorded for time in times) if recorded else False
 
 
 def _rows_since(begin: str, answer: Answer | Failure) -> Answer | Failure:
