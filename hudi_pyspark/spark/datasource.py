@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSource
 
 from hudi_pyspark.errors import MissingModuleError, UnsupportedQueryError
 from hudi_pyspark.short_name import SHORT_NAME
+from hudi_pyspark.spark.worker_errors import only_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,13 +40,16 @@ class HudiDataSource(DataSource):
     def name(cls) -> str:
         return SHORT_NAME
 
+    @only_message()
     def schema(self) -> StructType:
         return self._get_planner().schema()
 
+    @only_message()
     def reader(self, schema: StructType) -> DataSourceReader:
         planner = self._get_planner()
         return planner.state_reader(self, schema) or planner.reader(schema, self.payload_mergers)
 
+    @only_message()
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
         return self._get_planner().stream_reader(schema, self.payload_mergers)
 

@@ -22,6 +22,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.reading.read_task import read_task
+from hudi_pyspark.spark.worker_errors import only_message
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask, SharedPlan
 
 if TYPE_CHECKING:
@@ -112,9 +113,10 @@ def read_partition(
     if columns is not None:
         wanted = pa.schema([schema.field(name) for name in columns])
         tasks = tuple(t.narrowed(wanted) if isinstance(t, ScanTask) else t for t in tasks)
-    for batch in _batches(tasks, storage, schema, limit):
-        rows += batch.num_rows
-        yield batch
+    with only_message():
+        for batch in _batches(tasks, storage, schema, limit):
+            rows += batch.num_rows
+            yield batch
     milliseconds = (time.perf_counter() - begin) * 1000
     _log.info("read %d rows of %d tasks in %.0f ms", rows, len(tasks), milliseconds)
 
@@ -205,6 +207,7 @@ class HudiReader(DataSourceReader):
         self._schema = pa.schema([self._schema.field(name) for name in names])
         self._planned = None
 
+    @only_message()
     def partitions(self) -> list[InputPartition]:
         if self._scan is None:
             raise RuntimeError("partitions are planned on the driver only")

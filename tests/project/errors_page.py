@@ -29,6 +29,11 @@ except TableNotFoundError as error:
     assert str(error).startswith("[HUDI_PATH_NOT_FOUND]")
 ```
 
+In Spark the message stands in the first line of an error while a query is planned, and in the line
+after Spark's own for an error of a task; the traceback of the worker is left out. Over Spark
+Connect a stack trace of the server follows, which
+`spark.conf.set("spark.sql.connect.serverStacktrace.enabled", "false")` leaves out.
+
 """
 BEFORE = Path(__file__).with_name("before_the_package_loads.md")
 
