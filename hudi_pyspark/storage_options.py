@@ -76,8 +76,12 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     },
 }
 _NUMBERS = {
-    *("connect_timeout", "request_timeout", "credential_token_expiration", "retry_time_limit"),
-    *("port", "attempts"),
+    "connect_timeout",
+    "request_timeout",
+    "credential_token_expiration",
+    "retry_time_limit",
+    "port",
+    "attempts",
 }
 _LARGEST_NUMBER = 10_000_000_000  # a time in seconds of the next three centuries
 _LARGEST = {"port": 65_535}

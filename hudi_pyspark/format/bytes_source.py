@@ -16,6 +16,14 @@ class BytesSource(Protocol):
         """Return the bytes from one place up to another; fewer at the end of the file."""
 
 
+class StoredBytes(BytesSource):
+    """The bytes of a file on a storage, of which a reader of its format reads what it needs."""
+
+    def open(self) -> pa.NativeFile | IO[bytes]:
+        """Open the whole file; the caller closes it."""
+        raise NotImplementedError
+
+
 class FileSource(BytesSource):
     """A file that a storage opened for random access; the caller closes it."""
 

@@ -408,21 +408,33 @@ _REFUSED = {
 # Switches of the JVM reader and of hudi-rs that change their speed or code path, never the rows.
 HUDI_RS_IGNORED: Final = frozenset(
     {
-        *("hoodie.plan.listing.parallelism", "hoodie.read.listing.parallelism"),
-        *("hoodie.read.file.group.reader.version", "hoodie.read.file.slice.read.concurrency"),
-        *("hoodie.read.input.partitions", "hoodie.read.scan.max.memory.size"),
+        "hoodie.plan.listing.parallelism",
+        "hoodie.read.listing.parallelism",
+        "hoodie.read.file.group.reader.version",
+        "hoodie.read.file.slice.read.concurrency",
+        "hoodie.read.input.partitions",
+        "hoodie.read.scan.max.memory.size",
     }
 )
 # Options that Spark itself hands to every source.
 SPARK_OPTIONS: Final = frozenset({"path", "paths", "inferschema", "header", "mergeschema"})
 _IGNORED = HUDI_RS_IGNORED | SPARK_OPTIONS
 _IGNORED_PREFIXES = (
-    *("hoodie.common.diskmap.", "hoodie.common.spillable.", "hoodie.compaction.lazy.block.read"),
-    *("hoodie.compaction.reverse.log.read", "hoodie.datasource.read.file.index.listing."),
+    "hoodie.common.diskmap.",
+    "hoodie.common.spillable.",
+    "hoodie.compaction.lazy.block.read",
+    "hoodie.compaction.reverse.log.read",
+    "hoodie.datasource.read.file.index.listing.",
     "hoodie.datasource.read.streaming.table.version",
-    *("hoodie.datasource.read.use.new.parquet.file.format", "hoodie.file.group.reader.enabled"),
-    *("hoodie.file.index.enable", "hoodie.filesystem.view.", "hoodie.hfile.block.cache."),
-    *("hoodie.memory.", "hoodie.metadata.", "hoodie.optimized.log.blocks.scan.enable", "spark."),
+    "hoodie.datasource.read.use.new.parquet.file.format",
+    "hoodie.file.group.reader.enabled",
+    "hoodie.file.index.enable",
+    "hoodie.filesystem.view.",
+    "hoodie.hfile.block.cache.",
+    "hoodie.memory.",
+    "hoodie.metadata.",
+    "hoodie.optimized.log.blocks.scan.enable",
+    "spark.",
 )
 
 

@@ -43,8 +43,11 @@ _TIMELINE = pa.schema(
 )
 _OF_SLICE = ("File_ID", "Partition_Path", "Base_Instant_Time", "Base_File_Path")
 _SIZES = (
-    *("Base_File_Size", "Log_File_Count", "Log_File_Size"),
-    *("Log_File_Scheduled", "Log_File_Unscheduled"),
+    "Base_File_Size",
+    "Log_File_Count",
+    "Log_File_Size",
+    "Log_File_Scheduled",
+    "Log_File_Unscheduled",
 )
 _FILE_SYSTEM_VIEW = pa.schema(
     dict.fromkeys(_OF_SLICE, pa.string()) | dict.fromkeys(_SIZES, pa.int64())
@@ -87,12 +90,18 @@ def filesystem_view(path: str, partition: str = "") -> pa.Table:
         names = {log: LogFileName.parse(log.rpartition("/")[2]) for log in logs}
         early = [log for log, n in names.items() if n and n.instant == found["base_instant_time"]]
         planned = sum(logs[log] for log in early)
-        values = (
-            *(found["file_id"], folder, found["base_instant_time"]),
-            *((f"{path.rstrip('/')}/{base}", found["base_bytes"]) if base else ("", -1)),
-            *(len(logs), sum(logs.values()), planned, sum(logs.values()) - planned),
-        )
-        rows.append(dict(zip(_FILE_SYSTEM_VIEW.names, values, strict=True)))
+        row = {
+            "File_ID": found["file_id"],
+            "Partition_Path": folder,
+            "Base_Instant_Time": found["base_instant_time"],
+            "Base_File_Path": f"{path.rstrip('/')}/{base}" if base else "",
+            "Base_File_Size": found["base_bytes"] if base else -1,
+            "Log_File_Count": len(logs),
+            "Log_File_Size": sum(logs.values()),
+            "Log_File_Scheduled": planned,
+            "Log_File_Unscheduled": sum(logs.values()) - planned,
+        }
+        rows.append(row)
     return pa.Table.from_pylist(rows, schema=_FILE_SYSTEM_VIEW)
 
 

@@ -11,7 +11,7 @@ from typing import IO
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptLogBlockError, MissingFileError
-from hudi_pyspark.format.bytes_source import BytesSource
+from hudi_pyspark.format.bytes_source import BytesSource, StoredBytes
 from hudi_pyspark.format.log.log_block import LogBlock, LogBlockType
 from hudi_pyspark.format.log.log_file import frame_log_file
 from hudi_pyspark.storage.protocol import Storage
@@ -153,7 +153,7 @@ class LogFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class _StoredFile:
+class _StoredFile(StoredBytes):
     """A log file whose bytes are read when needed."""
 
     files: LogFiles

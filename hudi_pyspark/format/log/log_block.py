@@ -7,12 +7,12 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import IO, Protocol, runtime_checkable
+from typing import IO
 
 import pyarrow as pa
 
 from hudi_pyspark.errors import CorruptLogBlockError
-from hudi_pyspark.format.bytes_source import BytesSource
+from hudi_pyspark.format.bytes_source import BytesSource, StoredBytes
 
 MAGIC = b"#HUDI#"
 
@@ -63,17 +63,9 @@ _HEADER_KEYS = {key.value: key for key in HeaderKey}
 _BLOCK_TYPES = {kind.value: kind for kind in LogBlockType if kind is not LogBlockType.CORRUPT_BLOCK}
 
 
-@runtime_checkable
-class RandomAccess(Protocol):
-    """A log file on a storage, of which a reader of its format reads what it needs."""
-
-    def open(self) -> pa.NativeFile | IO[bytes]:
-        """Open the whole file; the caller closes it."""
-
-
 def open_span(file: BytesSource, start: int, stop: int) -> pa.NativeFile | IO[bytes]:
     """Open bytes of a log file as a file; only the whole is not read into memory first."""
-    if start == 0 and stop == len(file) and isinstance(file, RandomAccess):
+    if start == 0 and stop == len(file) and isinstance(file, StoredBytes):
         return file.open()
     return pa.BufferReader(pa.py_buffer(file[start:stop]))
 
