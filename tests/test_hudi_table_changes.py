@@ -297,8 +297,8 @@ def test_changes_are_counted_without_their_images(case, opened, monkeypatch):
     def fail(_):
         raise AssertionError("an image was made")
 
-    monkeypatch.setattr("hudi_pyspark.reading.read_task.json_text", fail)
-    monkeypatch.setattr("hudi_pyspark.reading.read_task._as_structs", fail)
+    monkeypatch.setattr("hudi_pyspark.reading.changes.json_text", fail)
+    monkeypatch.setattr("hudi_pyspark.reading.changes._as_structs", fail)
     assert opened(case.name).scan_with(options).count() == whole.num_rows
     few = opened(case.name).scan_with({**options, "columns": "ts_ms,op"}).to_arrow()
     assert few.equals(whole.select(["ts_ms", "op"]))

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import typer
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.cli.arguments import ExitCode, OutputOption, WideOption, storage_at
 from hudi_pyspark.cli.printing import show
 from hudi_pyspark.errors import TableNotFoundError
-from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.table.config import PROPERTIES_FILE
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 

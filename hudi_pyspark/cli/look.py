@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import typer
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments
 from hudi_pyspark.cli.printing import say, say_aside, show, show_pairs
 from hudi_pyspark.columns.type_text import type_text
 from hudi_pyspark.description import duration_text
 from hudi_pyspark.format.timeline.instant import moment_of
-from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.options.instant_text import local_now
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 

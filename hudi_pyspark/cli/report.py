@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.cli.arguments import ExitCode, key_and_value, storage_at
 from hudi_pyspark.cli.printing import emit, say_aside
 from hudi_pyspark.doctor.finding import Severity, worst
 from hudi_pyspark.errors import HudiError, TableNotFoundError
-from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.report.index import IndexEntry, ReportIndex, find_tables
 
 if TYPE_CHECKING:

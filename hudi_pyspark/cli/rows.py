@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import typer
 from pyarrow.fs import FileType
 
+from hudi_pyspark import HudiTable
 from hudi_pyspark.cli import arguments, printing
 from hudi_pyspark.columns.text import json_text
-from hudi_pyspark.hudi_table import HudiTable
 from hudi_pyspark.scan import Scan
 from hudi_pyspark.table.meta_columns import META_COLUMNS
 

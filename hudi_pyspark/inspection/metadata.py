@@ -17,7 +17,6 @@ from hudi_pyspark.metadata_table.records import FILES, RECORD_INDEX
 from hudi_pyspark.metadata_table.table import MetadataTable, listed_files, load_metadata
 from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan
-from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
 
 if TYPE_CHECKING:
@@ -133,6 +132,8 @@ def _sampled_keys(view: TableView, sample: int) -> dict[str, FileGroupId]:
     There are none where files hold no keys, or where records cannot be merged here; slices that
     lack a file are left out.
     """
+    from hudi_pyspark.reading.read_task import read_task  # noqa: PLC0415  (nothing else reads rows)
+
     if not view.config.populate_meta_fields:
         return {}
     planner = SlicePlanner(view, ReadOptions(), {})

@@ -209,7 +209,7 @@ class ReadOptions:
     use_record_positions: bool = option(SWITCH, "hoodie.merge.use.record.positions")
     """merge by row position where log blocks carry usable positions"""
     verify_checksums: bool = option(SWITCH)
-    """compare the pages of Parquet base files with their checksums; GZIP always does"""
+    """compare the pages of Parquet base files with their checksums"""
     partition_values_from_path: bool = option(
         BOOLEAN, "hoodie.datasource.read.extract.partition.values.from.path"
     )

@@ -1,35 +1,20 @@
-"""Reading of a task: the rows of a file slice, or the changes of a commit and file group (CDC).
-
-A commit records its changes in one of several ways: a CDC log file that the writer added, a base
-file that is all inserts or all deletes, a log file whose records are compared with the slice below,
-or a list of replaced file groups.
-"""
+"""Reading of a task: the rows of a file slice, or the changes of a commit and file group."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from hudi_pyspark.columns.arrays import as_one_array
-from hudi_pyspark.columns.schema_evolution import conform
-from hudi_pyspark.columns.text import json_text
-from hudi_pyspark.columns.timestamp_repair import repair_timestamps
 from hudi_pyspark.errors import CorruptTableError, HudiError, MissingFileError
-from hudi_pyspark.filter.predicate import matching
-from hudi_pyspark.format.log.data_block import decode_data_block
-from hudi_pyspark.format.log.log_block import LogBlockType
+from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.reading.merge.outcome import OutcomeStore
-from hudi_pyspark.reading.slice_reader import changes_of_log, read, slice_blocks, slice_tables
+from hudi_pyspark.reading.slice_reader import read
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.storage.second_read import may_be_whole
 from hudi_pyspark.table.file_group import OnDamage
-from hudi_pyspark.table.log_files import LogFiles
-from hudi_pyspark.table.meta_columns import RECORD_KEY_COLUMN
-from hudi_pyspark.tasks import CdcTask, ChangeSource, ReadSettings, ReadTask, ScanTask, cdc_schema
+from hudi_pyspark.tasks import CdcTask, ReadSettings, ReadTask, ScanTask
 
 
 def read_task(
@@ -127,141 +112,3 @@ class _Partitions:
 
     def containing(self, folders: Sequence[str]) -> list[str]:
         return [f for f in folders if any(f"{path}/".startswith(f"{f}/") for path in self.paths)]
-
-
-def read_changes(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
-    """Yield the change rows of a task, in the schema of `cdc_schema`.
-
-    Raises:
-        MissingFileError: a file of the commit, or of the slice before it, is gone.
-        CorruptTableError: a file cannot be decoded, or lacks a row that the log of changes names.
-    """
-    changes: Iterable[pa.Table]
-    match task.source:
-        case ChangeSource.CDC_LOG:
-            changes = _read_cdc_log(task, storage)
-        case ChangeSource.BASE_FILE_INSERT:
-            inserted = _slice_rows(task.after, storage, is_counted=not task.shown)
-            changes = (_changes(task, "i", None, table) for table in inserted)
-        case ChangeSource.BASE_FILE_DELETE | ChangeSource.REPLACED:
-            deleted = _slice_rows(task.before, storage, is_counted=not task.shown)
-            changes = (_changes(task, "d", table, None) for table in deleted)
-        case ChangeSource.LOG_FILE:
-            # The log records are merged with the slice as it was.
-            assert task.after is not None  # a log file was written
-            merged = changes_of_log(task.after, storage, _slice_rows(task.before, storage))
-            changes = (_changes(task, *change) for change in merged)
-    for table in changes:
-        yield matching(task.predicate, table)
-
-
-def _read_cdc_log(task: CdcTask, storage: Storage) -> Iterator[pa.Table]:
-    before, after = _Images(task.before, storage), _Images(task.after, storage)
-    with closing(LogFiles(storage)) as files:
-        for block in slice_blocks(task.cdc_files, task.settings).framed(storage, files):
-            if block.block_type is not LogBlockType.CDC_DATA_BLOCK:
-                continue
-            logged = decode_data_block(block, None)
-            if logged.num_rows:
-                yield _logged_changes(task, logged, before, after, source=block.path)
-
-
-def _logged_changes(
-    task: CdcTask, logged: pa.Table, before: _Images, after: _Images, *, source: str
-) -> pa.Table:
-    operations = as_one_array(logged.column("op"))
-    if not task.shown:
-        return _result(task, operations, None, None)
-    names = logged.schema.names
-    old = _logged_image(logged, "before", task.images, source) if "before" in names else None
-    new = _logged_image(logged, "after", task.images, source) if "after" in names else None
-    if "record_key" in names:
-        keys = as_one_array(logged.column("record_key"))
-        if old is None:
-            old = before.of(keys, pc.not_equal(operations, "i"), task.images, source)
-        if new is None:
-            new = after.of(keys, pc.not_equal(operations, "d"), task.images, source)
-    assert old is not None  # a log without images has keys
-    assert new is not None
-    return _result(task, operations, old, new)
-
-
-def _logged_image(logged: pa.Table, name: str, images: pa.Schema, source: str) -> pa.Array:
-    """Return an image of a CDC log, in the table's present columns."""
-    stored = as_one_array(logged.column(name))
-    target = pa.schema([pa.field("image", pa.struct(list(images)))])
-    rows = repair_timestamps(pa.table({"image": stored}), target, in_avro=True)
-    rows = conform(rows, target, {}, source=source, casts=True)
-    return as_one_array(rows.column("image"))
-
-
-class _Images:
-    """Rows of a slice by record key."""
-
-    def __init__(self, task: ScanTask | None, storage: Storage) -> None:
-        self._task, self._storage = task, storage
-        self._rows: pa.Table | None = None
-
-    def of(self, keys: pa.Array, wanted: pa.Array, images: pa.Schema, source: str) -> pa.Array:
-        """Return the rows of some keys as structs; null if not wanted."""
-        rows = self._load(images)
-        places = pc.index_in(keys, value_set=as_one_array(rows.column(RECORD_KEY_COLUMN)))
-        missing = keys.filter(pc.and_(wanted, pc.is_null(places)))
-        if len(missing):
-            raise CorruptTableError(
-                f"{source}: the CDC log has a change for record key {missing[0].as_py()!r}, but "
-                "the commit's base files do not contain that row"
-            )
-        places = pc.if_else(wanted, places, pa.scalar(None, pa.int32()))
-        return _as_structs(rows, images).take(places)
-
-    def _load(self, images: pa.Schema) -> pa.Table:
-        if self._task is None:
-            return pa.schema([*images, pa.field(RECORD_KEY_COLUMN, pa.string())]).empty_table()
-        if self._rows is None:
-            tables = list(slice_tables(self._task, self._storage))
-            self._rows = pa.concat_tables(tables or [self._task.working.empty_table()])
-        return self._rows
-
-
-def _slice_rows(
-    task: ScanTask | None, storage: Storage, *, is_counted: bool = False
-) -> Iterator[pa.Table]:
-    """Yield the rows of a slice; where they are only counted, without columns."""
-    if task is not None:
-        yield from slice_tables(task.narrowed(pa.schema([])) if is_counted else task, storage)
-
-
-def _changes(task: CdcTask, operation: str, old: pa.Table | None, new: pa.Table | None) -> pa.Table:
-    length = max(t.num_rows for t in (old, new) if t is not None)
-    return _result(
-        task,
-        pa.array([operation] * length, pa.string()),
-        _as_structs(old, task.images) if old is not None and "before" in task.shown else None,
-        _as_structs(new, task.images) if new is not None and "after" in task.shown else None,
-    )
-
-
-def _result(
-    task: CdcTask, operations: pa.Array, old: pa.Array | None, new: pa.Array | None
-) -> pa.Table:
-    schema = cdc_schema(task.images, as_struct=task.as_struct)
-    columns = [operations, pa.array([task.instant] * len(operations), pa.string())]
-    for name, image in (("before", old), ("after", new)):
-        if image is None or name not in task.shown:
-            columns.append(pa.nulls(len(operations), schema.field(name).type))
-        else:
-            columns.append(image if task.as_struct else _json_image(image))
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _json_image(images: pa.Array) -> pa.Array:
-    # A missing image is null, not the JSON text null.
-    return pc.if_else(pc.is_null(images), pa.scalar(None, pa.string()), json_text(images))
-
-
-def _as_structs(rows: pa.Table, images: pa.Schema) -> pa.Array:
-    columns = [as_one_array(rows.column(name)) for name in images.names]
-    if not columns:
-        return pa.nulls(rows.num_rows, pa.struct([])).fill_null({})
-    return pa.StructArray.from_arrays(columns, fields=list(images))

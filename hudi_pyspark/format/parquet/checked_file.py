@@ -26,16 +26,12 @@ _TYPE_OPTIONS = (
     if "arrow_extensions_enabled" in signature(pq.ParquetFile).parameters
     else {}
 )
-# What follows the path of a column in Thrift's compact protocol: an int32, GZIP, then an int64.
-_GZIP_CODEC = b"\x15\x04\x16"
 
 
 def open_parquet(
     source: pa.NativeFile | IO[bytes], *, verify_checksums: bool = True, **options: object
 ) -> pq.ParquetFile:
     """Open a file so that a changed byte in a page or a name is an error.
-
-    Pages of GZIP are not compared with Parquet's checksums: decompression has its own.
 
     Raises:
         pyarrow.ArrowInvalid, OSError, UnicodeDecodeError: the footer contradicts itself. Pages are
@@ -56,7 +52,7 @@ def open_parquet(
             if name != stored:
                 raise pa.ArrowInvalid(f"column {name!r} of the schema is stored as {stored!r}")
     check_row_count(file.metadata, range(file.num_row_groups), file.metadata.num_rows)
-    if not verify_checksums or _is_gzip(file.metadata):
+    if not verify_checksums:
         return file
     return pq.ParquetFile(
         source, metadata=file.metadata, page_checksum_verification=True, **options
@@ -141,18 +137,3 @@ def _time_type(statistics: pq.Statistics) -> pa.DataType | None:
         unit = {"milliseconds": "ms", "microseconds": "us"}.get(logical["timeUnit"], "ns")
         return pa.timestamp(unit, "UTC" if logical["isAdjustedToUTC"] else None)
     return pa.date32() if logical["Type"] == "Date" else None
-
-
-def _is_gzip(metadata: pq.FileMetaData) -> bool:
-    """Decide whether all column chunks are compressed with GZIP.
-
-    pyarrow 26 ends the process where its property of the codec finds an unknown one. So the codecs
-    are looked up in the bytes of the footer: each follows the path of its column.
-    """
-    footer, position = _serialized(metadata), 0
-    names = [metadata.schema.column(leaf).name.encode() for leaf in range(metadata.num_columns)]
-    for name in names * metadata.num_row_groups:
-        position = footer.find(name + _GZIP_CODEC, position) + 1
-        if not position:
-            return False
-    return True

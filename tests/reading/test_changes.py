@@ -22,7 +22,7 @@ from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.options.option import HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
-from hudi_pyspark.reading.read_task import read_changes
+from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block
 from tests.planning.test_commit_range import archive
