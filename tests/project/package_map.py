@@ -17,7 +17,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from tests.project.package_source import Module, import_graph, load_modules
+from hudi_pyspark import _LOADED_WHEN_NAMED
+from tests.project.package_source import Module, bindings, load_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Set
@@ -109,8 +110,11 @@ def room_graph() -> dict[str, set[str]]:
     """Folder or file below the package to those that its modules import."""
     modules = load_modules()
     graph: dict[str, set[str]] = defaultdict(set)
-    for name, imported in import_graph(modules).items():
-        graph[_room(modules[name])] |= {_room(modules[each]) for each in imported}
+    for module in modules.values():
+        for _, source, name in bindings(module, modules):
+            # The package loads what it names from the module that has it.
+            owner = _LOADED_WHEN_NAMED.get(name, source) if source == "hudi_pyspark" else source
+            graph[_room(module)].add(_room(modules[owner]))
     return {
         room: rooms - NOT_DRAWN - {room} for room, rooms in graph.items() if room not in NOT_DRAWN
     }
