@@ -6,12 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.merge_switch import OFF, SWITCH
 from benchmarks.queries import Kind
 
 if TYPE_CHECKING:
@@ -84,7 +85,11 @@ class Workshop:
             "base-files-duckdb": self._base_files_duckdb,
             "hudi-rs-datafusion": self._hudi_rs_datafusion,
         }
-        return make[name]()
+        peer = make[name.removesuffix(OFF)]()
+        if not name.endswith(OFF):
+            return peer
+        title = f"{peer.title}, merging each time"
+        return replace(peer, name=name, title=title, env=peer.env | {SWITCH: "off"})
 
     def _hudi_jvm(self) -> Peer:
         title = f"Apache Hudi {HUDI_VERSION}, Spark 3.5"

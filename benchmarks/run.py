@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 ENGINES = (
     "hudi-jvm", "hudi-py-spark", "hudi-py-user", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow",
     "hudi-py-connect", "hudi-py-duckdb", "hudi-py-polars", "hudi-rs-datafusion",
-    "base-files-duckdb", "spark35-parquet",
+    "base-files-duckdb", "spark35-parquet", "hudi-py-user-off", "hudi-py-duckdb-off",
+    "hudi-py-polars-off",
 )  # fmt: skip
 OURS = {
     "hudi-py-spark", "hudi-py-user", "hudi-py-connect", "hudi-py", "hudi-py-duckdb",
-    "hudi-py-polars",
+    "hudi-py-polars", "hudi-py-user-off", "hudi-py-duckdb-off", "hudi-py-polars-off",
 }  # fmt: skip
 FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)
 

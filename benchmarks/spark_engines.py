@@ -11,6 +11,7 @@ import pyspark
 from pyspark.sql import functions as f
 
 from benchmarks.filter_switch import FILTER_OPTION
+from benchmarks.merge_switch import OPTIONS
 from benchmarks.object_store import located
 from benchmarks.queries import CHECKED, GROUPED, JOINED, SUMMED, THREE, Kind, Query
 from benchmarks.spark_session import HUDI_PY, hudi_session, plain_session
@@ -107,7 +108,7 @@ class HudiPyUser(SparkEngine):
     def frame(self, path: str, query: Query, columns: tuple[str, ...] | None) -> DataFrame:  # noqa: ARG002
         given = {"begin": query.begin} if query.begin else {}
         frame: DataFrame = self._read(
-            self.session, located(path), query_type=query.query_type, **given
+            self.session, located(path), query_type=query.query_type, **given, **OPTIONS
         )
         return frame.filter(query.condition.sql) if query.condition else frame
 
