@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.errors import CorruptLogBlockError, CorruptTableError, MissingFileError
 from hudi_pyspark.format.avro.schema import parse_schema
-from hudi_pyspark.format.bytes_source import FileSource
+from hudi_pyspark.format.bytes_source import BytesSource, FileSource
 from hudi_pyspark.format.hfile import HFileError
 from hudi_pyspark.format.hfile.entries import HFile
 from hudi_pyspark.format.hfile.reader import SCHEMA_INFO, HFileReader
@@ -27,6 +27,7 @@ from hudi_pyspark.table.live_blocks import BlockFilter, LogScan, scan_blocks
 from hudi_pyspark.table.log_files import LogFiles, SliceBlocks
 from hudi_pyspark.table.timeline import CommittedTimes
 
+MOST_BYTES_AS_A_WHOLE = 512 << 10  # of a base file, which one request reads
 _MOST_BYTES = 1 << 62  # of log files: all are read into memory
 
 
@@ -106,8 +107,12 @@ class MetadataSlice:
             errors = partial(_errors, self.storage.describe(base.path))
             with errors():
                 opened = self.storage.open_input(base.path)
-                fetch_end(opened)
-                reader = HFileReader.open(FileSource(opened), path=base.path)
+                if base.size <= MOST_BYTES_AS_A_WHOLE:
+                    source: BytesSource = memoryview(opened.read())
+                else:
+                    fetch_end(opened)
+                    source = FileSource(opened)
+                reader = HFileReader.open(source, path=base.path)
             layers.append(_Layer(reader, errors))
         return layers + [_layer_of(block) for block in self._scan.blocks]
 

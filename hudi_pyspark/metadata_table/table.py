@@ -21,7 +21,11 @@ from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.format.timeline.instant import Action
 from hudi_pyspark.metadata_table import records
 from hudi_pyspark.metadata_table.column_stats import KnownBounds
-from hudi_pyspark.metadata_table.entries import Entries, MetadataSlice
+from hudi_pyspark.metadata_table.entries import (
+    MOST_BYTES_AS_A_WHOLE,
+    Entries,
+    MetadataSlice,
+)
 from hudi_pyspark.metadata_table.shards import Shards, shards_of
 from hudi_pyspark.options.option import Index
 from hudi_pyspark.table.config import METADATA_FOLDER
@@ -42,7 +46,6 @@ _INITIAL_WRITE_TOKEN = "0-0-0"  # of the log file with which a file group is cre
 # Of the record index: the encoding of a file id that is not a UUID, and a UUID without a number.
 _AS_TEXT = 1
 _NO_FILE_INDEX = -1
-_MOST_BYTES_AS_A_WHOLE = 512 << 10  # of a base file of the listing, which one request reads
 
 
 @dataclass(eq=False)
@@ -104,8 +107,9 @@ class MetadataTable:
             return frozenset()
         recorded = own.intersection(c.requested_time for c in self.table.commits)
         by_blocks = frozenset[str]().union(*(s.instants for s in self.file_listing))
-        newest = self._newest_without(by_blocks)
-        return frozenset(time for time in recorded if time <= newest or time in by_blocks)
+        others = recorded - by_blocks
+        newest = self._newest_without(by_blocks) if others else ""
+        return frozenset(recorded - {time for time in others if time > newest})
 
     def _newest_without(self, times: Collection[str]) -> str:
         """Return the newest instant but some of which the listing has files.
@@ -113,7 +117,7 @@ class MetadataTable:
         Base files that are too large for it count as what their names say.
         """
         base_files = [s.file_slice.base_file for s in self.file_listing]
-        if any(b is not None and b.size > _MOST_BYTES_AS_A_WHOLE for b in base_files):
+        if any(b is not None and b.size > MOST_BYTES_AS_A_WHOLE for b in base_files):
             return max(b.instant_time for b in base_files if b is not None)
         listed = (
             parse_data_file_name(name)
