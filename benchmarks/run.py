@@ -38,10 +38,7 @@ ENGINES = (
     "base-files-duckdb", "spark35-parquet", "hudi-py-user-off", "hudi-py-duckdb-off",
     "hudi-py-polars-off",
 )  # fmt: skip
-OURS = {
-    "hudi-py-spark", "hudi-py-user", "hudi-py-connect", "hudi-py", "hudi-py-duckdb",
-    "hudi-py-polars", "hudi-py-user-off", "hudi-py-duckdb-off", "hudi-py-polars-off",
-}  # fmt: skip
+OURS = {name for name in ENGINES if name.startswith("hudi-py")}
 FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +17,7 @@ from hudi_pyspark.inspection.commits import known_commits
 from hudi_pyspark.inspection.definition import with_columns
 from hudi_pyspark.inspection.timeline import instant_row
 from hudi_pyspark.table import meta_columns
-
-if TYPE_CHECKING:
-    from hudi_pyspark.table.view import TableView
+from hudi_pyspark.table.view import TableView
 
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 _KEYS = (meta_columns.PARTITION_PATH_COLUMN, meta_columns.RECORD_KEY_COLUMN)

@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from hudi_pyspark.filter.predicate import Predicate
+from hudi_pyspark.planning.query import Query
+from hudi_pyspark.planning.slice_tasks import SlicePlanner
+from hudi_pyspark.table.file_group import FileSlice
 from hudi_pyspark.tasks import CdcTask, ReadTask, ScanTask
-
-if TYPE_CHECKING:
-    from hudi_pyspark.filter.predicate import Predicate
-    from hudi_pyspark.planning.query import Query
-    from hudi_pyspark.planning.slice_tasks import SlicePlanner
-    from hudi_pyspark.table.file_group import FileSlice
 
 # Apache Hudi's hoodie.logfile.to.parquet.compression.ratio
 _LOGS_AS_PARQUET = 0.35

@@ -1,6 +1,7 @@
 """What Spark shows of an error: the message of this package in the first line, no traceback."""
 
 import os
+import shutil
 
 import pytest
 from pyspark.errors import AnalysisException, PythonException
@@ -52,8 +53,6 @@ def test_message_stands_in_the_first_line(spark):
 
 @pytest.mark.spark
 def test_message_of_a_task_stands_in_the_second_line(spark, golden_table, tmp_path):
-    import shutil
-
     path = shutil.copytree(golden_table("v9_mor_compaction_inline"), tmp_path / "table")
     for log in path.glob("*/.*.log.*"):
         if not log.name.endswith(".crc"):

@@ -313,7 +313,7 @@ def _metadata_table_lacks_commit(c: Comparison) -> bool:
     recorded = {i.requested for i in completed_commits(c.path / ".hoodie" / "metadata")}
     first = min((time for time in recorded if not time.startswith("00000000000000")), default="")
     times = (i.requested for i in c.instants)
-    return any(time >= first and time not in recorded for time in times) if recorded else False
+    return bool(recorded) and any(time >= first and time not in recorded for time in times)
 
 
 def _rows_since(begin: str, answer: Answer | Failure) -> Answer | Failure:

@@ -14,23 +14,19 @@ import os
 import struct
 import tempfile
 import zlib
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, ClassVar
+from typing import IO, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from hudi_pyspark.columns.arrays import Mask
 from hudi_pyspark.reading.merge.outcome import MergeOutcome
-from hudi_pyspark.tasks import OUTCOME_FORMAT
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from hudi_pyspark.columns.arrays import Mask
-    from hudi_pyspark.tasks import ReadSettings
+from hudi_pyspark.tasks import OUTCOME_FORMAT, ReadSettings
 
 _ON_DISK = 4 << 30
 _TAIL = struct.Struct("<II8s")  # length of the header, its checksum, magic

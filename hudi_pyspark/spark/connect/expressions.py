@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta, timezone
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hudi_pyspark.spark.connect.names_in_sql import UnclearError, scan_sql, unquoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from hudi_pyspark.spark.hints import Path
+from hudi_pyspark.spark.hints import Path
 
 _PART = r"(?:`(?:[^`]|``)+`|[^.`]+)"
 _ATTRIBUTE = re.compile(rf"{_PART}(?:\.{_PART})*")

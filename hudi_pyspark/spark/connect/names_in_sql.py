@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from hudi_pyspark.spark.hints import Path
+from hudi_pyspark.spark.hints import Path
 
 _TOKEN = re.compile(
     r"""(?P<comment>--[^\r\n]*(?<!\\)(?=[\r\n]|\Z) | /\*(?:(?!/\*).)*?\*/)
