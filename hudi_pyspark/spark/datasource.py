@@ -49,7 +49,8 @@ class HudiDataSource(DataSource):
         planner = self._get_planner()
         return planner.state_reader(self, schema) or planner.reader(schema, self.payload_mergers)
 
-    @only_message()
+    # Not with only_message: Spark's process of a stream ends with an error of Spark's own, whose
+    # cause the traceback alone shows.
     def streamReader(self, schema: StructType) -> HudiStreamReader:  # noqa: N802  (Spark's name)
         return self._get_planner().stream_reader(schema, self.payload_mergers)
 
