@@ -1,7 +1,5 @@
 """Functions of users that merge the records of payload classes: their registry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Functions of users that options name as ``module:function``."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

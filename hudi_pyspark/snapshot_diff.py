@@ -1,7 +1,5 @@
 """Comparison of snapshots: of two, row by row, and of those of a record, commit by commit."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

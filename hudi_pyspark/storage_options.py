@@ -1,7 +1,5 @@
 """Common names for the settings of a storage, as arguments of pyarrow's file systems."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Catalogs: the path of a table by its name, and credentials for it where the catalog has some."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from hudi_pyspark.catalogs import rest

@@ -1,7 +1,5 @@
 """Tables of the AWS Glue Data Catalog (extra ``glue``)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

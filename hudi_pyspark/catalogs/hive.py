@@ -1,7 +1,5 @@
 """Tables of a Hive Metastore, by its Thrift protocol (extra ``hive``)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit

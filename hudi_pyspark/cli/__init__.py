@@ -1,7 +1,5 @@
 """The command `hudi-py`: the public calls of this package, printed."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

@@ -1,7 +1,5 @@
 """Arrow tables, fitted to a terminal, or for a pipe, as JSON or CSV; the progress of long work."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Columns to arrays and masks, and their comparison."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ a value of the new type becomes null, and so does a number that does not fit a d
 do not fit an integer are refused, where Spark wraps them around.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Columns of a table found in one of its files."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from hudi_pyspark.errors import SchemaEvolutionError

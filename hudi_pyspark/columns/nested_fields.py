@@ -1,7 +1,5 @@
 """Nested fields of a column: types without some of them, their leaves in a file, their nulls."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 import pyarrow as pa

@@ -5,8 +5,6 @@ In JSON every column is present, null as ``null``; decimals are numbers in plain
 that JSON lacks are the text ``NaN``, ``Infinity`` or ``-Infinity``, as Spark reads and writes them.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math

@@ -8,8 +8,6 @@ Source: ``SchemaRepair`` and ``HoodieSchemaRepair`` of Apache Hudi; golden cases
 ``hudi_trips_logical_types_*``, ``x_v8_mor_ty_local_units_*``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pyarrow as pa

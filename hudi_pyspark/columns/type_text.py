@@ -1,7 +1,5 @@
 """Types of columns under the names that Spark has for them."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from hudi_pyspark.format.avro.schema import VARIANT

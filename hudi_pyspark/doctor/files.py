@@ -1,7 +1,5 @@
 """Checks of the files on the storage against the timeline, in both directions, and of sizes."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Checks of the properties that name columns, and of the columns, against the files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Parser of filters that are written as in a WHERE clause of Spark SQL."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

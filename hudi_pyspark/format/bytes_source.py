@@ -1,7 +1,5 @@
 """Where the bytes of a file come from: memory, or a file that is read in ranges."""
 
-from __future__ import annotations
-
 from typing import IO, Protocol
 
 import pyarrow as pa

@@ -4,8 +4,6 @@ Spark writes a column under the name that a data frame gives it, and takes names
 alone for the same column, so the files of a table may spell one in several ways.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 import pyarrow as pa

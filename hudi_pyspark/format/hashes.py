@@ -1,7 +1,5 @@
 """Hashes of texts that Hudi's indexes are keyed by, for many texts at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

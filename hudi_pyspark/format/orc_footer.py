@@ -1,7 +1,5 @@
 """Facts of an ORC file that pyarrow does not offer: its time zone, and timestamp bounds."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass

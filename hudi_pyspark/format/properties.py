@@ -1,7 +1,5 @@
 """Java properties → mapping: ``hoodie.properties`` and the partition markers."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Protobuf messages → their fields, for formats that keep metadata in a few of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 

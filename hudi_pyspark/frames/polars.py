@@ -1,7 +1,5 @@
 """A read as a LazyFrame of polars (extra ``polars``)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 

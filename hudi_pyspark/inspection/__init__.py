@@ -1,7 +1,5 @@
 """Tables about a table: its history, its files, and the contents of its log files."""
 
-from __future__ import annotations
-
 from hudi_pyspark.inspection.call import InspectionCall
 from hudi_pyspark.inspection.inspection import Inspection
 from hudi_pyspark.inspection.registry import INSPECTION_TABLES

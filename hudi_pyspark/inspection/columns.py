@@ -1,7 +1,5 @@
 """Column statistics of each file, from the metadata table or else from Parquet footers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

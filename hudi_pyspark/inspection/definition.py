@@ -1,7 +1,5 @@
 """Tables that functions of rows make: their columns, and the types of these."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Generic, ParamSpec, TypeAlias

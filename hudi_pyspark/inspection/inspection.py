@@ -1,7 +1,5 @@
 """`Inspection`: the tables about a table, as Arrow tables."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from hudi_pyspark.inspection import services

@@ -1,7 +1,5 @@
 """Log files, read as far as they go: their blocks, and where and how they are damaged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

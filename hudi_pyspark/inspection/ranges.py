@@ -1,7 +1,5 @@
 """Commit ranges, for jobs that read what has changed since they last ran."""
 
-from __future__ import annotations
-
 from hudi_pyspark.inspection.definition import Rows, with_columns
 from hudi_pyspark.options.read_options import ReadOptions, key_of
 from hudi_pyspark.planning.query import resolve_query

@@ -1,7 +1,5 @@
 """The tables about a table: the method and the columns of each, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 

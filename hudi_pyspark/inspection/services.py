@@ -1,7 +1,5 @@
 """The table services, from compactions to savepoints, and all that happened to a file group."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator
 

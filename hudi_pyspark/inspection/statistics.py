@@ -1,7 +1,5 @@
 """The sizes and ratios of a table, and of its partitions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

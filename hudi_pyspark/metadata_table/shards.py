@@ -1,7 +1,5 @@
 """The file groups of an index, among which the hash of a key chooses, and whether none is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A scan in words: the instants, the files and the rules that it will use."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

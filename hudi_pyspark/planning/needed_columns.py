@@ -1,7 +1,5 @@
 """Choice of columns: those that the caller wants, and those that the merge needs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Which partitions can have rows for which a filter is true, by the values in their paths."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

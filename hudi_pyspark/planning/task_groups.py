@@ -1,7 +1,5 @@
 """Tasks of about the same cost: small slices together, large base files in parts."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

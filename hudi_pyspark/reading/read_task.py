@@ -1,7 +1,5 @@
 """Reading of a task: the rows of a file slice, or the changes of a commit and file group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ find their base rows by record key. Positions, where log blocks have them, ident
 the base file has its key twice, and save reading the keys.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

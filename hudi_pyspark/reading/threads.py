@@ -1,7 +1,5 @@
 """Reading of several tasks at the same time, by threads."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Findings about the maintenance of a table: what to compact, cluster, clean, and what is late."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator
 from typing import Any

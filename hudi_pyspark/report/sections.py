@@ -1,7 +1,5 @@
 """The parts of a report: what the table is, what happened, where its bytes are, its columns."""
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict

@@ -7,8 +7,6 @@ starts another for the next query. With this module the new worker is ready at o
 imports are done. Set it before the session starts; every executor needs the package installed.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 from importlib import import_module

@@ -1,7 +1,5 @@
 """What Spark shows of an error that a Python worker raises."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

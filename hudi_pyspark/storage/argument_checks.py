@@ -4,8 +4,6 @@ Azure's client ends the process where an account key or a port has another form 
 client of S3 asks another port, and what the others say shows what is wrong.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """Requests to a storage on another machine: repeated with growing pauses, failures by name."""
 
-from __future__ import annotations
-
 import errno
 import itertools
 import logging

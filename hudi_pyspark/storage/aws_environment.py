@@ -3,8 +3,6 @@
 The order is theirs: storage options, variables of the environment, the profile.
 """
 
-from __future__ import annotations
-
 import configparser
 import re
 import socket

@@ -1,7 +1,5 @@
 """The file system of a storage, connected in each process, with credentials that are valid."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Callable, Mapping

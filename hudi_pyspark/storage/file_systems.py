@@ -1,7 +1,5 @@
 """File systems of pyarrow, of fsspec and of HDFS behind the same two operations."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Secrets are cut out of texts that other libraries wrote: by their values, and by their form."""
 
-from __future__ import annotations
-
 import errno
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """A file on another machine, read in ranges that fail by name and never come short."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

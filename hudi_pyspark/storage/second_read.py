@@ -1,7 +1,5 @@
 """Files of another machine are read once more before they count as damaged."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import TypeVar

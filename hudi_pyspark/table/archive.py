@@ -7,8 +7,6 @@ A snapshot query needs none of this, unless (from table version 8 on) it asks fo
 time of an old log file. An incremental query that begins before the active timeline does need it.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import struct

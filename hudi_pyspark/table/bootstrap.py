@@ -1,7 +1,5 @@
 """Metadata-only bootstrap: base files whose data columns are in files outside of the table."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The storage of a table, for paths that the table's own metadata names."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import IO

@@ -1,7 +1,5 @@
 """The schema of a table by its newest readable data file, where no commit has one."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Callable, Mapping
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Listings of folders that a table is known to have."""
 
-from __future__ import annotations
-
 from hudi_pyspark.storage.protocol import FileInfo, Storage
 
 

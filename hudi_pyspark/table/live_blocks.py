@@ -1,7 +1,5 @@
 """The log blocks of a slice that count, in the order of their merge."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

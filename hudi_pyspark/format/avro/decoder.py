@@ -5,8 +5,6 @@ where the field begins, and decoding it moves the positions to the next field. S
 in Python per record or per value. Runs of records are short enough for the processor's cache.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """HFiles: sorted keys and their values, in blocks that an index finds."""
 
-from __future__ import annotations
-
 
 class HFileError(ValueError):
     """Bytes that are not an HFile; `offset` counts from the start of the HFile."""

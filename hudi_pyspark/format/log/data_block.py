@@ -1,7 +1,5 @@
 """Data block content (Avro, CDC, HFile, Parquet) → Arrow table."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Sequence

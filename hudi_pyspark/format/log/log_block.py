@@ -1,7 +1,5 @@
 """Log file bytes → framed LogBlocks: header and content span, nothing decoded."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Iterator, Mapping

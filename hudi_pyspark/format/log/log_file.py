@@ -4,8 +4,6 @@ A native log (table version 10 and later) is a file of the base file format, and
 footer holds what the header of an inline block holds.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 

@@ -9,8 +9,6 @@ Types are those of the Parquet schema. Writers on Arrow put their own types into
 such as views, durations and extensions, which Apache Hudi does not look at.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from inspect import signature

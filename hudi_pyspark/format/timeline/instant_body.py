@@ -3,8 +3,6 @@
 A record may have any type anywhere: `text`, `number` and so on return a field, or raise ValueError.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -4,8 +4,6 @@ An empty completed file is an action without content, as in Hudi. Where Hudi rec
 table services, only the file names are kept: the table may have been moved since.
 """
 
-from __future__ import annotations
-
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

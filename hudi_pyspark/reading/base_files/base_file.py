@@ -3,8 +3,6 @@
 Those of a metadata-only bootstrap have the table's meta columns, and a source its data columns.
 """
 
-from __future__ import annotations
-
 import posixpath
 import tempfile
 from collections.abc import Generator, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Choice of the row groups of a Parquet base file that have to be read."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

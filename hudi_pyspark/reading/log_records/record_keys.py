@@ -1,7 +1,5 @@
 """Record keys that are made of the values of key fields, as Hudi's key generators make them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 

@@ -5,8 +5,6 @@ one round merges the next record of every key that still has one: all keys at on
 as the most frequent key has records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Names in texts of Spark SQL, without a parser: every word may be a column, or a field of one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
