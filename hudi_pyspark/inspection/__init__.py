@@ -1,7 +1,6 @@
 """Tables about a table: its history, its files, and the contents of its log files."""
 
 from hudi_pyspark.inspection.call import InspectionCall
-from hudi_pyspark.inspection.inspection import Inspection
-from hudi_pyspark.inspection.registry import INSPECTION_TABLES
+from hudi_pyspark.inspection.inspection import INSPECTION_TABLES, Inspection
 
 __all__ = ["INSPECTION_TABLES", "Inspection", "InspectionCall"]

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hudi_pyspark.errors import InvalidOptionError
-from hudi_pyspark.inspection.inspection import Inspection
-from hudi_pyspark.inspection.registry import INSPECTION_TABLES
+from hudi_pyspark.inspection.definition import COLUMNS
+from hudi_pyspark.inspection.inspection import INSPECTION_TABLES, Inspection
+from hudi_pyspark.inspection.statistics import partitions_schema
 from hudi_pyspark.options.option import options_of
 from hudi_pyspark.options.read_options import CATALOG_PREFIX, INSPECT, SPARK_OPTIONS, TableOptions
 from hudi_pyspark.storage_options import is_storage_option
@@ -39,7 +40,9 @@ class InspectionCall:
                 f"unknown inspection table {name!r}{hint} (known: {', '.join(INSPECTION_TABLES)})"
             )
         table_keys = {found.key for found in options_of(TableOptions).values()}
-        _, *parameters = inspect.signature(INSPECTION_TABLES[name][0]).parameters.values()
+        _, *parameters = inspect.signature(
+            INSPECTION_TABLES[name], eval_str=True
+        ).parameters.values()
         known = {parameter.name: parameter for parameter in parameters}  # without self
         arguments: dict[str, str | bool | int] = {}
         for key, text in given.items():
@@ -55,7 +58,7 @@ class InspectionCall:
                 raise InvalidOptionError(
                     f"{name} has no argument {argument!r}; it accepts {accepted}"
                 )
-            arguments[parameter.name] = _parse_value(key, text, str(parameter.annotation))
+            arguments[parameter.name] = _parse_value(key, text, parameter.annotation)
         missing = [n for n, p in known.items() if p.default is p.empty and n not in arguments]
         if missing:
             raise InvalidOptionError(f"{name} needs the option {INSPECT}.{missing[0]}")
@@ -63,24 +66,24 @@ class InspectionCall:
 
     def schema(self, inspection: Inspection) -> pa.Schema:
         """Return the columns of the table; only ``log_records`` reads files for them."""
-        _, columns = INSPECTION_TABLES[self.name]
-        if columns is None:
+        if self.name == "log_records":
             return self.run(inspection).schema
-        return columns(inspection.view) if callable(columns) else columns
+        if self.name == "partitions":  # with the types of the partition columns
+            return partitions_schema(inspection.view)
+        return COLUMNS[self.name]
 
     def run(self, inspection: Inspection) -> pa.Table:
-        method, _ = INSPECTION_TABLES[self.name]
-        return method(inspection, **dict(self.arguments))
+        return INSPECTION_TABLES[self.name](inspection, **dict(self.arguments))
 
 
-def _parse_value(key: str, text: str, annotation: str) -> str | bool | int:
-    """Convert an option's text to the type of the argument, given as written in the source."""
+def _parse_value(key: str, text: str, kind: object) -> str | bool | int:
+    """Convert an option's text to the type of the argument, as its annotation names it."""
     word = text.strip().lower()
-    if annotation == "bool":
+    if kind is bool:
         if word not in ("true", "false"):
             raise InvalidOptionError(f"{key} is {text!r}; give true or false")
         return word == "true"
-    if annotation == "int":
+    if kind is int:
         if not (word.isascii() and word.isdigit()):
             raise InvalidOptionError(f"{key} is {text!r}; give a whole number")
         return int(word)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import Generic, ParamSpec, TypeAlias
+from typing import ParamSpec, TypeAlias
 
 import pyarrow as pa
 
@@ -18,6 +18,9 @@ _TYPES = {
     "texts": pa.list_(pa.string()),
     "map": pa.map_(pa.string(), pa.string()),
 }
+
+COLUMNS: dict[str, pa.Schema] = {}
+"""The columns of tables whose columns never vary, by the names of the functions that make them."""
 
 
 def schema_of(columns: str) -> pa.Schema:
@@ -37,17 +40,12 @@ def table_of(rows: Rows, schema: pa.Schema) -> pa.Table:
     return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
-class TableFunction(Generic[_P]):
-    """A function that makes rows; calls return them as a table with its schema."""
+def with_columns(columns: str) -> Callable[[Callable[_P, Rows]], Callable[_P, pa.Table]]:
+    """Make a function of rows one of tables, and register its columns; see `schema_of`."""
+    schema = schema_of(columns)
 
-    def __init__(self, make_rows: Callable[_P, Rows], schema: pa.Schema) -> None:
-        self._make_rows = make_rows
-        self.schema = schema
+    def decorate(make_rows: Callable[_P, Rows]) -> Callable[_P, pa.Table]:
+        COLUMNS[make_rows.__name__] = schema
+        return lambda *args, **kwargs: table_of(make_rows(*args, **kwargs), schema)
 
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> pa.Table:
-        return table_of(self._make_rows(*args, **kwargs), self.schema)
-
-
-def with_columns(columns: str) -> Callable[[Callable[_P, Rows]], TableFunction[_P]]:
-    """Make a function of rows one of tables; see `schema_of`."""
-    return lambda make_rows: TableFunction(make_rows, schema_of(columns))
+    return decorate

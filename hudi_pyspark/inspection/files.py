@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.format.file_name import parse_data_file_name
 from hudi_pyspark.inspection.commits import kind_of, known_commits
-from hudi_pyspark.inspection.definition import schema_of, table_of, with_columns
+from hudi_pyspark.inspection.definition import COLUMNS, schema_of, table_of, with_columns
 from hudi_pyspark.table.file_groups import PARTITIONS_AT_ONCE, by_path, committed_files
 from hudi_pyspark.table.listing import path_in
 from hudi_pyspark.table.table_services import known_rollbacks
@@ -28,6 +28,7 @@ FILES = schema_of(
     "path, partition_path, file_id, kind, bytes int, modified time, instant_time, committed_by, "
     "is_committed bool, in_latest_slice bool"
 )
+COLUMNS["files"] = FILES
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """`Inspection`: the tables about a table, as Arrow tables."""
 
+from collections.abc import Callable
+
 import pyarrow as pa
 
 from hudi_pyspark.inspection import services
@@ -11,18 +13,12 @@ from hudi_pyspark.inspection.commits import (
     properties,
     schema_history,
 )
-from hudi_pyspark.inspection.files import FILES, file_slices, files
+from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.log_blocks import log_blocks
 from hudi_pyspark.inspection.log_records import log_records
 from hudi_pyspark.inspection.metadata import RECORD_SAMPLE, metadata_records, metadata_validation
 from hudi_pyspark.inspection.ranges import commit_range
-from hudi_pyspark.inspection.registry import inspection_table
-from hudi_pyspark.inspection.statistics import (
-    SMALL_FILE_BYTES,
-    partitions,
-    partitions_schema,
-    statistics,
-)
+from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
 from hudi_pyspark.inspection.timeline import timeline
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.table.view import TableView
@@ -40,7 +36,6 @@ class Inspection:
     def __init__(self, view: TableView) -> None:
         self.view = view
 
-    @inspection_table(timeline.schema)
     def timeline(self, *, archived: bool = True) -> pa.Table:
         """Return all instants, oldest first: one row per action, in the state it has reached.
 
@@ -54,7 +49,6 @@ class Inspection:
         """
         return timeline(self.view, archived=archived)
 
-    @inspection_table(commits.schema)
     def commits(self, *, archived: bool = False) -> pa.Table:
         """Return the completed commits, oldest first, with the number of records and files written.
 
@@ -75,7 +69,6 @@ class Inspection:
         """
         return commits(known_commits(self.view, archived=archived))
 
-    @inspection_table(commit_files.schema)
     def commit_files(self, instant: str) -> pa.Table:
         """Return the write statistics of one commit, one row per file.
 
@@ -93,7 +86,6 @@ class Inspection:
         """
         return commit_files(self.view, instant)
 
-    @inspection_table(file_slices.schema)
     def file_slices(self, as_of: str | None = None, *, older: bool = False) -> pa.Table:
         """Return the file slices of the table; missing files are listed and raise no error.
 
@@ -116,7 +108,6 @@ class Inspection:
         instant = resolve_as_of(as_of, self.view, local_now()) if as_of is not None else None
         return file_slices(self.view, instant, older=older)
 
-    @inspection_table(FILES)
     def files(self) -> pa.Table:
         """Return every data file on the storage.
 
@@ -129,7 +120,6 @@ class Inspection:
         """
         return files(self.view)
 
-    @inspection_table(partitions_schema)
     def partitions(self) -> pa.Table:
         """Return the partitions, with the number and size of their files.
 
@@ -142,7 +132,6 @@ class Inspection:
         """
         return partitions(self.view)
 
-    @inspection_table(services.history.schema)
     def history(self, file_id: str) -> pa.Table:
         """Return the instants that touched a file group, oldest first, archived ones included.
 
@@ -160,7 +149,6 @@ class Inspection:
         """
         return services.history(self.view, file_id)
 
-    @inspection_table(log_blocks.schema)
     def log_blocks(self, path: str | None = None) -> pa.Table:
         """Return the blocks of log files, read as far as damage allows.
 
@@ -182,7 +170,6 @@ class Inspection:
         """
         return log_blocks(self.view, path)
 
-    @inspection_table(None)  # they follow from the files
     def log_records(self, path: str, *, merge: bool = False) -> pa.Table:
         """Return the records of a log file, read as far as damage allows.
 
@@ -205,7 +192,6 @@ class Inspection:
         """
         return log_records(self.view, path, merge=merge)
 
-    @inspection_table(services.compactions.schema)
     def compactions(self) -> pa.Table:
         """Return the compactions and log compactions of the active timeline, oldest first.
 
@@ -216,7 +202,6 @@ class Inspection:
         """
         return services.compactions(self.view)
 
-    @inspection_table(services.clustering.schema)
     def clustering(self) -> pa.Table:
         """Return the clusterings of the active timeline, oldest first.
 
@@ -227,7 +212,6 @@ class Inspection:
         """
         return services.clustering(self.view)
 
-    @inspection_table(services.cleans.schema)
     def cleans(self, *, archived: bool = False) -> pa.Table:
         """Return the cleans, oldest first.
 
@@ -241,7 +225,6 @@ class Inspection:
         """
         return services.cleans(self.view, archived=archived)
 
-    @inspection_table(services.rollbacks.schema)
     def rollbacks(self, *, archived: bool = False) -> pa.Table:
         """Return the rollbacks and restores, oldest first.
 
@@ -256,7 +239,6 @@ class Inspection:
         """
         return services.rollbacks(self.view, archived=archived)
 
-    @inspection_table(services.savepoints.schema)
     def savepoints(self) -> pa.Table:
         """Return the savepoints, oldest first.
 
@@ -266,7 +248,6 @@ class Inspection:
         """
         return services.savepoints(self.view)
 
-    @inspection_table(commit_range.schema)
     def commit_range(
         self, begin: str = "earliest", end: str = "", *, cdc: bool = False
     ) -> pa.Table:
@@ -287,7 +268,6 @@ class Inspection:
         """
         return commit_range(self.view, begin, end, cdc=cdc)
 
-    @inspection_table(column_statistics.schema)
     def column_statistics(self) -> pa.Table:
         """Return the statistics of each column of each file of the latest slices.
 
@@ -302,7 +282,6 @@ class Inspection:
         """
         return column_statistics(self.view)
 
-    @inspection_table(metadata_records.schema)
     def metadata_records(self, partition: str | None = None) -> pa.Table:
         """Return the merged records of the metadata table in ``.hoodie/metadata``.
 
@@ -320,7 +299,6 @@ class Inspection:
         """
         return metadata_records(self.view, partition)
 
-    @inspection_table(metadata_validation.schema)
     def metadata_validation(self, *, sample: int = RECORD_SAMPLE) -> pa.Table:
         """Return where the metadata table differs from the timeline, the storage and the rows.
 
@@ -338,7 +316,6 @@ class Inspection:
         """
         return metadata_validation(self.view, sample)
 
-    @inspection_table(statistics.schema)
     def statistics(self, *, small_file_bytes: int = SMALL_FILE_BYTES) -> pa.Table:
         """Return sizes and ratios that show whether a table needs maintenance, in one row.
 
@@ -358,7 +335,6 @@ class Inspection:
         """
         return statistics(self.view, small_file_bytes)
 
-    @inspection_table(properties.schema)
     def properties(self) -> pa.Table:
         """Return ``hoodie.properties`` as written.
 
@@ -367,7 +343,6 @@ class Inspection:
         """
         return properties(self.view)
 
-    @inspection_table(schema_history.schema)
     def schema_history(self) -> pa.Table:
         """Return the changes of the table's columns, oldest first, archived commits included.
 
@@ -377,3 +352,9 @@ class Inspection:
             (columns with types); columns (their number); avro_schema (JSON, without meta columns).
         """
         return schema_history(self.view)
+
+
+INSPECTION_TABLES: dict[str, Callable[..., pa.Table]] = {
+    name: method for name, method in vars(Inspection).items() if not name.startswith("_")
+}
+"""The methods of `Inspection` by name, in its order, which is that of the documentation."""

@@ -13,6 +13,7 @@ from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.format.timeline.instant import moment_of
 from hudi_pyspark.inspection.columns import INDEX, column_statistics
 from hudi_pyspark.inspection.commits import KnownCommit, commits, known_commits, known_schema
+from hudi_pyspark.inspection.definition import COLUMNS
 from hudi_pyspark.inspection.files import file_slices, files
 from hudi_pyspark.inspection.statistics import SMALL_FILE_BYTES, partitions, statistics
 from hudi_pyspark.inspection.timeline import timeline
@@ -116,7 +117,7 @@ class Facts:
                 return column_statistics(self.view, self.sampled_slices)
         except CorruptTableError as error:
             self.problems.append(error.reason())
-        return column_statistics.schema.empty_table()
+        return COLUMNS["column_statistics"].empty_table()
 
     def age(self, instant: str | None) -> float | None:
         """Return the seconds since an instant; None if it is not a time."""
