@@ -3,10 +3,12 @@
 import posixpath
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
 from hudi_pyspark.errors import StorageAccessError, StorageError
@@ -27,23 +29,17 @@ _COMPRESSED = (
     "the content is compressed by gzip (Content-Encoding), by its writer or by a proxy on "
     "the way: switch that off, since parts of files are read"
 )
-_MARK = 0xA7  # of bytes that have not come
+_MARK, _OTHER_MARK = b"\xa7", b"\x58"  # of bytes that have not come
 
 
-class OpenFile(Protocol):
+@dataclass(frozen=True, slots=True)
+class OpenFile:
     """A file that several threads may read."""
 
-    def size(self) -> int:
-        """Return the bytes of the file."""
-
-    def metadata(self) -> Mapping[str, object]:
-        """Return what the store said when the file was opened, such as its ETag."""
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        """Read up to `size` bytes at `offset`; fewer only at the end."""
-
-    def close(self) -> None:
-        """Close the file."""
+    size: int  # bytes
+    version: object  # another one once the file has another content, as far as the store says it
+    read_range: Callable[[int, int], bytes]  # from a begin to an end, which lies in the file
+    close: Callable[[], object] = lambda: None  # nothing is open where each range is a request
 
 
 class FileSystem(Protocol):
@@ -101,8 +97,14 @@ class ArrowFileSystem(FileSystem):
         ]
 
     def open(self, path: str) -> OpenFile:
-        opened: OpenFile = self._arrow.open_input_file(path)
-        return opened
+        file = self._arrow.open_input_file(path)
+        known = file.metadata()
+        version = known.get("ETag"), known.get("generation")
+        return OpenFile(file.size(), version, partial(self._read_range, path, file), file.close)
+
+    def _read_range(self, _path: str, file: pa.NativeFile, begin: int, end: int) -> bytes:
+        content: bytes = file.read_at(end - begin, begin)
+        return content
 
 
 class S3FileSystem(ArrowFileSystem):
@@ -119,7 +121,7 @@ class S3FileSystem(ArrowFileSystem):
 
     def open(self, path: str) -> OpenFile:
         try:
-            return S3File(super().open(path), path)
+            return super().open(path)
         except OSError as error:
             raise self._explained(error, path) from None
 
@@ -149,45 +151,25 @@ class S3FileSystem(ArrowFileSystem):
             return f" {error}"
         return ""
 
+    def _read_range(self, path: str, file: pa.NativeFile, begin: int, end: int) -> bytes:
+        """Read bytes of a file; ConnectionError where the answer is shorter.
 
-class S3File(OpenFile):
-    """A file of S3, of which pyarrow passes on as many bytes as were asked for, came they or not.
-
-    What an answer lacks is whatever the memory held, so the last byte shows whether it came.
-    """
-
-    def __init__(self, file: Any, path: str) -> None:  # noqa: ANN401  (pyarrow has no types)
-        self._file = file
-        self._path = path
-
-    def size(self) -> int:
-        size: int = self._file.size()
-        return size
-
-    def metadata(self) -> Mapping[str, object]:
-        known: Mapping[str, object] = self._file.metadata()
-        return known
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        """Read bytes of the file; ConnectionError where the answer is shorter."""
-        nbytes = min(nbytes, self.size() - offset)
-        content = self._marked(nbytes, offset, _MARK)
-        if nbytes > 0 and content[-1] == _MARK:  # one byte of 256 is that, indeed
-            last = self._marked(1, offset + nbytes - 1, _MARK ^ 0xFF)
-            if last[0] != _MARK:
-                raise ConnectionError(f"fewer than {nbytes} bytes came from {offset} on")
-        if offset == 0 and content.startswith(_GZIP):
-            raise StorageError(f"s3://{self._path}", _COMPRESSED, 1)
+        pyarrow passes on as many bytes as were asked for, came they or not. What an answer lacks is
+        whatever the memory held, so the last byte shows whether it came.
+        """
+        content = self._marked(file, begin, end, _MARK)
+        if content.endswith(_MARK):  # one byte of 256 is that, indeed
+            last = self._marked(file, end - 1, end, _OTHER_MARK)
+            if last != _MARK:
+                raise ConnectionError(f"fewer than {end - begin} bytes came from {begin} on")
+        if begin == 0 and content.startswith(_GZIP):
+            raise StorageError(f"s3://{path}", _COMPRESSED, 1)
         return bytes(content)
 
-    def close(self) -> None:
-        self._file.close()
-
-    def _marked(self, nbytes: int, offset: int, mark: int) -> bytearray:
-        content = bytearray(max(nbytes, 0))
-        content[-1:] = bytes([mark]) if nbytes > 0 else b""
+    def _marked(self, file: pa.NativeFile, begin: int, end: int, mark: bytes) -> bytearray:
+        content = bytearray(end - begin - 1) + mark
         try:
-            count = self._file.get_stream(offset, nbytes).readinto(content) if nbytes > 0 else 0
+            count = file.get_stream(begin, end - begin).readinto(content)
         except OSError as error:
             if _REFUSED_CONTENT.search(str(error)):
                 raise PermissionError(f"{error} {_CONTENT_REFUSED}") from None
@@ -232,41 +214,12 @@ class FsspecFileSystem(FileSystem):
     def open(self, path: str) -> OpenFile:
         self._fsspec.invalidate_cache()
         info = self._fsspec.info(path)
-        known = {"ETag": info.get("ETag", info.get("etag", _modified_ms(info)))}
-        return FileOfRanges(partial(self._read_range, path), int(info["size"]), known)
+        version = info.get("ETag", info.get("etag", _modified_ms(info)))
+        return OpenFile(int(info["size"]), version, partial(self._read_range, path))
 
     def _read_range(self, path: str, begin: int, end: int) -> bytes:
         content: bytes = self._fsspec.cat_file(path, start=begin, end=end)
         return content
-
-
-class FileOfRanges(OpenFile):
-    """A file that makes a separate request per range, so that threads share nothing."""
-
-    def __init__(
-        self,
-        read_range: Callable[[int, int], bytes],
-        size: int,
-        known: Mapping[str, object] | None = None,
-    ) -> None:
-        self._read_range = read_range
-        self._size = size
-        self._known = known or {}
-
-    def size(self) -> int:
-        return self._size
-
-    def metadata(self) -> Mapping[str, object]:
-        return self._known
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        end = min(offset + nbytes, self._size)
-        if offset >= end:
-            return b""
-        return self._read_range(offset, end)
-
-    def close(self) -> None:
-        pass  # nothing is open between two reads
 
 
 def _modified_ms(entry: Mapping[str, Any]) -> int:
@@ -323,7 +276,7 @@ class HdfsNativeFileSystem(FsspecFileSystem):
 
     def open(self, path: str) -> OpenFile:
         file = self._ask(path, lambda: self._client.read(path))
-        return FileOfRanges(lambda begin, end: file.read_range(begin, end - begin), len(file))
+        return OpenFile(len(file), None, lambda begin, end: file.read_range(begin, end - begin))
 
     def _ask(self, path: str, request: Callable[[], _T]) -> _T:
         """Make a request to the name node.

@@ -34,8 +34,7 @@ class RemoteFile(io.RawIOBase):
         self._opened: tuple[FileSystem, OpenFile] | None = (filesystem, opened)
         self._lock = Lock()  # for the open file; the ranges are read in parallel
         self._path = path
-        self._size = opened.size()
-        self._version = _version_of(opened)
+        self._size, self._version = opened.size, opened.version
         self._position = 0
         self._end: tuple[int, bytes] = (self._size, b"")
         self._ranges: list[tuple[int, bytes]] = []  # begins, and what was fetched from there
@@ -47,9 +46,6 @@ class RemoteFile(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:
-        return self._position
-
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
         self._position = start + offset
@@ -58,9 +54,7 @@ class RemoteFile(io.RawIOBase):
     def read(self, size: int | None = -1, /) -> bytes:
         begin = self._position
         end = self._size if size is None or size < 0 else min(begin + size, self._size)
-        if begin >= end:
-            return b""
-        self._position = end
+        self._position = end = max(begin, end)
         for start, content in (self._end, *self._ranges):
             if start <= begin and end <= start + len(content):
                 return content[begin - start : end - start]
@@ -87,6 +81,8 @@ class RemoteFile(io.RawIOBase):
 
     def _fetch(self, span: Span) -> bytes:
         begin, end = span
+        if begin == end:
+            return b""
         try:
             return self._request(lambda filesystem: self._read_range(filesystem, begin, end))
         except (HudiError, FileNotFoundError) as error:
@@ -96,7 +92,7 @@ class RemoteFile(io.RawIOBase):
     def _read_range(self, filesystem: FileSystem, begin: int, end: int) -> bytes:
         file = self._open_on(filesystem)
         try:
-            content = file.read_at(end - begin, begin)
+            content = file.read_range(begin, min(end, self._size))
         except FileNotFoundError:
             self._forget(file)
             self._open_on(filesystem)  # GCS knows no other version than the one that was opened
@@ -113,7 +109,7 @@ class RemoteFile(io.RawIOBase):
         with self._lock:
             if self._opened is None or self._opened[0] is not filesystem:
                 opened = filesystem.open(self._path)
-                if _version_of(opened) != self._version:
+                if (opened.size, opened.version) != (self._size, self._version):
                     raise CorruptTableError(f"{self._path} was replaced while it was read")
                 self._opened = (filesystem, opened)
             return self._opened[1]
@@ -122,12 +118,6 @@ class RemoteFile(io.RawIOBase):
         with self._lock:
             if self._opened is not None and self._opened[1] is file:
                 self._opened = None
-
-
-def _version_of(file: OpenFile) -> tuple[object, ...]:
-    """Return what differs once the file has another content, as far as the store says it."""
-    known = file.metadata()
-    return file.size(), known.get("ETag"), known.get("generation")
 
 
 @contextmanager

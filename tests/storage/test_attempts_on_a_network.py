@@ -11,6 +11,7 @@ from hudi_pyspark import CorruptTableError, HudiTable, StorageAccessError, Stora
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage.attempts import Attempts
+from hudi_pyspark.storage.file_systems import OpenFile
 from hudi_pyspark.storage.remote_file import RemoteFile, coalesce, fetch_end, prefetch, read_files
 from tests.storage.faulty_proxy import FAULTS, NONE, always, fail_between, sometimes
 from tests.storage.s3_server import serve
@@ -171,38 +172,22 @@ def test_ranges_are_fetched_together_and_read_from_memory(s3, golden_table):
             assert proxy.requests == opening + 1
 
 
-class Ranges:
-    """A file of a million bytes, whose requests are counted."""
-
-    content = bytes(range(250)) * 4_000
-
-    def __init__(self):
-        self.requests = []
-
-    def size(self):
-        return len(self.content)
-
-    def metadata(self):
-        return {}
-
-    def read_at(self, nbytes, offset):
-        self.requests.append((offset, offset + nbytes))
-        return self.content[offset : offset + nbytes]
-
-    def close(self):
-        pass
-
-
 def test_end_of_a_file_is_fetched_once_and_stays():
-    opened, files = Ranges(), object()
+    content, requests, files = bytes(range(250)) * 4_000, [], object()
+
+    def read_range(begin, end):
+        requests.append((begin, end))
+        return content[begin:end]
+
+    opened = OpenFile(len(content), None, read_range)
     file = RemoteFile(lambda request: request(files), files, opened, "f")  # type: ignore[arg-type]
     fetch_end(file)
     begin = 1_000_000 - (512 << 10)
     prefetch(file, [(10, 20), (begin, begin + 5), (999_990, 1_000_000)])
     for start, end in [(begin, begin + 5), (999_000, 1_000_000), (10, 20)]:
         file.seek(start)
-        assert file.read(end - start) == opened.content[start:end]
-    assert opened.requests == [(begin, 1_000_000), (10, 20)]
+        assert file.read(end - start) == content[start:end]
+    assert requests == [(begin, 1_000_000), (10, 20)]
 
 
 def test_files_come_in_order_and_the_missing_one_is_named(s3):

@@ -14,7 +14,7 @@ import pytest
 from hudi_pyspark import HudiTable
 from hudi_pyspark.errors import CorruptTableError, MissingFileError
 from hudi_pyspark.storage import ArrowStorage
-from hudi_pyspark.storage.file_systems import FileOfRanges
+from hudi_pyspark.storage.file_systems import OpenFile
 from hudi_pyspark.storage.remote_file import RemoteFile
 from tests.contracts.served_storage import MOR
 from tests.storage import servers
@@ -83,7 +83,7 @@ def test_time_of_change_counts_where_a_store_has_no_tag():
             def fail(_begin, _end):
                 raise ConnectionError("reset")
 
-            return FileOfRanges(fail, 100, {"ETag": self.time})
+            return OpenFile(100, self.time, fail)
 
     files: Any = Files()
 

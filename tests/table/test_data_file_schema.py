@@ -1,6 +1,5 @@
 import io
 from dataclasses import replace
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pyarrow as pa
@@ -9,6 +8,7 @@ from pyarrow import orc
 
 from hudi_pyspark.errors import StorageError
 from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, commit_metadata_of
+from hudi_pyspark.storage.file_systems import OpenFile
 from hudi_pyspark.storage.remote_file import RemoteFile
 from hudi_pyspark.table.data_file_schema import newest_data_file_schema
 from tests.memory_storage import MemoryStorage
@@ -40,8 +40,7 @@ class FailingStorage(MemoryStorage):
         def fail(_):
             raise StorageError(path, "503 Slow Down", 3)
 
-        size = len(self.files[path])
-        opened = SimpleNamespace(size=lambda: size, close=int, metadata=dict)
+        opened = OpenFile(len(self.files[path]), None, Mock())
         return RemoteFile(fail, filesystem=Mock(), opened=opened, path=path)
 
 
