@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import compress
 from urllib.parse import unquote
 
@@ -41,7 +40,7 @@ class PartitionPruner:
     values only the first are known, and these in part.
     """
 
-    predicate: Predicate
+    predicate: Predicate | None
     config: TableConfig
     schema: pa.Schema  # of the table
     always_from_path: bool  # the path decides all partition values
@@ -61,20 +60,15 @@ class PartitionPruner:
         """
         return list(compress(folders, self._may_pass(folders, is_below=True)))
 
-    @cached_property
-    def _parts(self) -> tuple[Predicate, ...]:
-        """The parts of the filter that compare partition columns only."""
-        fields = {name for name in self.config.partition_fields if name in self.schema.names}
-        return tuple(part for part in conjuncts(self.predicate) if columns_of(part) <= fields)
-
     def _may_pass(self, paths: Sequence[str], *, is_below: bool) -> Mask:
         """Decide about paths; those of rows that lie ``is_below`` them, or right in them."""
         fields = self.config.partition_fields
+        parts = [p for p in conjuncts(self.predicate) if not columns_of(p).isdisjoint(fields)]
         folders = [partition_folders(path, self.config) for path in paths]
         depth = min(map(len, folders), default=0) if is_below else len(fields)
         is_decided = np.array([depth == len(of_path) <= len(fields) for of_path in folders])
         decided = list(compress(folders, is_decided))
-        if not self._parts or not decided:
+        if not parts or not decided:
             return np.ones(len(paths), np.bool_)
         known = decided_by_path("", self.config, self.schema)
         if self.always_from_path:
@@ -88,7 +82,7 @@ class PartitionPruner:
         values = {name: column.values for name, column in columns.items()}
         count = len(decided)
         mask = np.ones(count, np.bool_)
-        for part in self._parts:
+        for part in parts:
             mask &= may_match_merged(part, bounds, np.arange(count), count)
             if columns_of(part) <= columns.keys():
                 # Bounds do not decide a LIKE that is more than a prefix, nor what is negated.

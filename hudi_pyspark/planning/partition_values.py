@@ -10,7 +10,6 @@ import re
 import struct
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -20,8 +19,7 @@ import pyarrow.compute as pc
 
 from hudi_pyspark.columns.arrays import Mask, any_of, is_number, repeat
 from hudi_pyspark.errors import CorruptTableError
-from hudi_pyspark.filter.bounds import ColumnBounds, may_match
-from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, holds, parse_date
+from hudi_pyspark.filter.predicate import columns_of, conjunction, conjuncts, parse_date
 from hudi_pyspark.format.avro.schema import counts_milliseconds
 from hudi_pyspark.tasks import PartitionValues
 
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 NULL_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _OFFSETS = struct.Struct("=ii")
 _DATE_FOLDERS = re.compile(r"(\d{4})/(\d{2})/(\d{2})")
-_EMPTY = pa.scalar("")
 
 
 def resolve_partition_values(
@@ -71,34 +68,10 @@ def resolve_partition_values(
     )
 
 
-def prune_by_path(
-    partition: PartitionValues, predicate: Predicate | None
-) -> tuple[bool, Predicate | None]:
-    """Return whether a partition's rows can pass a filter, and what is left to evaluate."""
-    known = {n: value for n, value in partition.path_values if n in partition.from_path}
-    bounds = partial(_bounds, partition)
-    remaining = []
-    for part in conjuncts(predicate):
-        if columns_of(part) <= known.keys():
-            row = pa.table({name: repeat(known[name], 1) for name in columns_of(part)})
-            if not holds(part, row).all():
-                return False, None
-        elif may_match(part, bounds):
-            remaining.append(part)
-        else:
-            return False, None
-    return True, conjunction(remaining)
-
-
-def _bounds(partition: PartitionValues, name: str) -> ColumnBounds | None:
-    if name in partition.null_or_empty:
-        return ColumnBounds.of(_EMPTY, _EMPTY, may_be_null=True)
-    if name not in partition.from_path:
-        return None
-    value = partition.constants[name]
-    if not value.is_valid:
-        return ColumnBounds.of(None, None, may_be_null=True, may_have_value=False)
-    return ColumnBounds.of(value, value)
+def keep_undecided(predicate: Predicate | None, partition: PartitionValues) -> Predicate | None:
+    """Return what is left to evaluate of a filter that the path of a partition has passed."""
+    parts = conjuncts(predicate)
+    return conjunction([p for p in parts if not columns_of(p) <= set(partition.from_path)])
 
 
 def decided_by_path(partition_path: str, config: TableConfig, schema: pa.Schema) -> list[str]:

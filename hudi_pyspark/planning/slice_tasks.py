@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from operator import attrgetter
 from types import MappingProxyType
@@ -25,10 +25,7 @@ from hudi_pyspark.planning.needed_columns import (
     working_schema,
 )
 from hudi_pyspark.planning.partition_pruning import PartitionPruner
-from hudi_pyspark.planning.partition_values import (
-    prune_by_path,
-    resolve_partition_values,
-)
+from hudi_pyspark.planning.partition_values import keep_undecided, resolve_partition_values
 from hudi_pyspark.table.bootstrap import BootstrapSources, is_skeleton, load_bootstrap_sources
 from hudi_pyspark.table.config import TableConfig, spelled_config
 from hudi_pyspark.table.file_group import FileSlice, check_readable
@@ -93,8 +90,9 @@ def plan(
     columns keep the values that the files hold.
     """
     config, table_schema, options = context.config, context.table_schema, context.options
-    prune = _path_pruner(context, predicate, from_files=from_files)
-    kept = [file_slice for file_slice in slices if prune(file_slice.partition_path).is_kept]
+    given = list(slices)
+    partitions = _partitions(given, context, predicate, from_files=from_files)
+    kept = [file_slice for file_slice in given if file_slice.partition_path in partitions]
     kept.sort(key=attrgetter("partition_path", "file_id", "base_instant_time"))
     for file_slice in kept:
         base = file_slice.base_file
@@ -129,16 +127,16 @@ def plan(
     is_whole = commit_range is None and context.merger is None and not from_files
     if has_logs and options.merge_cache is not MergeCache.OFF and is_whole:
         merged = replace(merged, merge_basis=_merge_basis(context))
-    plans: dict[tuple[bool, int], SharedPlan] = {}
+    plans: dict[tuple[bool, tuple[str, ...]], SharedPlan] = {}
     tasks = []
     for file_slice in kept:
-        partition, merges = prune(file_slice.partition_path), bool(file_slice.log_files)
-        kind = merges, partition.remainder
+        partition, merges = partitions[file_slice.partition_path], bool(file_slice.log_files)
+        kind = merges, partition.from_path
         if kind not in plans:
-            plan_of_kind = merged if merges else unmerged
-            plans[kind] = replace(plan_of_kind, predicate=partition.predicate)
+            left = keep_undecided(predicate, partition)
+            plans[kind] = replace(merged if merges else unmerged, predicate=left)
         whole_slice = whole_slices.get((file_slice.partition_path, file_slice.file_id))
-        tasks.append(ScanTask(file_slice, plans[kind], partition.values, whole_slice=whole_slice))
+        tasks.append(ScanTask(file_slice, plans[kind], partition, whole_slice=whole_slice))
     return tasks
 
 
@@ -160,42 +158,30 @@ def admitted_record_keys(
     return wanted_record_keys(predicate, context.config, context.table_schema)
 
 
-@dataclass(frozen=True, slots=True)
-class _PrunedPartition:
-    """A partition as a filter leaves it."""
-
-    values: PartitionValues
-    is_kept: bool  # whether its rows can pass the filter
-    predicate: Predicate | None  # what remains of the filter
-    remainder: int  # its number, shared by all partitions with the same remainder
-
-
-def _path_pruner(
-    context: PlanContext, predicate: Predicate | None, *, from_files: bool
-) -> Callable[[str], _PrunedPartition]:
-    """Return a function, with a cache, from a partition's path to what a filter leaves of it."""
+def _partitions(
+    slices: Iterable[FileSlice],
+    context: PlanContext,
+    predicate: Predicate | None,
+    *,
+    from_files: bool,
+) -> dict[str, PartitionValues]:
+    """Map the paths of partitions whose rows can pass a filter to their values."""
     config, schema = context.config, context.table_schema
-    from_path = context.options.partition_values_from_path or config.drop_partition_columns
+    always = context.options.partition_values_from_path or config.drop_partition_columns
     read_for_merge = merge_columns(schema, context.rule, context.key_fields, context.merger)
-    remainders: list[Predicate | None] = [predicate, None]
-
-    @cache
-    def prune(partition_path: str) -> _PrunedPartition:
-        values = resolve_partition_values(
-            partition_path,
-            config,
-            schema,
-            always_from_path=from_path,
-            read_for_merge=read_for_merge,
-        )
-        if from_files:
-            values = PartitionValues(values.columns, values.path_values)
-        is_kept, remaining = prune_by_path(values, predicate)
-        if remaining not in remainders:
-            remainders.append(remaining)
-        return _PrunedPartition(values, is_kept, remaining, remainders.index(remaining))
-
-    return prune
+    resolve = partial(
+        resolve_partition_values,
+        config=config,
+        schema=schema,
+        always_from_path=always,
+        read_for_merge=read_for_merge,
+    )
+    paths = sorted({file_slice.partition_path for file_slice in slices})
+    chosen = PartitionPruner(predicate, config, schema, always).choose(paths)
+    found = {path: resolve(path) for path in chosen}
+    if from_files:
+        return {path: PartitionValues(v.columns, v.path_values) for path, v in found.items()}
+    return found
 
 
 def _with_columns(shared: SharedPlan, table_schema: pa.Schema, *, merges: bool) -> SharedPlan:

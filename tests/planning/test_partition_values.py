@@ -7,9 +7,10 @@ import pytest
 from hudi_pyspark.errors import CorruptTableError
 from hudi_pyspark.filter.sql_text import parse_filter
 from hudi_pyspark.format.avro.schema import MILLISECONDS
+from hudi_pyspark.planning.partition_pruning import PartitionPruner
 from hudi_pyspark.planning.partition_values import (
+    keep_undecided,
     path_type,
-    prune_by_path,
     resolve_partition_values,
 )
 from hudi_pyspark.table.config import TableConfig
@@ -29,7 +30,7 @@ ENCODED = {"datasource__write__partitionpath__urlencode": "true"}
 FORMATTED = {"table__keygenerator__type": "TIMESTAMP"}
 
 
-def values(path, fields, *, always=False, ordering=(), merged=(), **properties):
+def table_of(fields, ordering=(), **properties):
     table = TableConfig.parse(
         {
             "hoodie.table.name": "t",
@@ -38,10 +39,24 @@ def values(path, fields, *, always=False, ordering=(), merged=(), **properties):
             **{f"hoodie.{k.replace('__', '.')}": v for k, v in properties.items()},
         }
     )
-    table = replace(table, ordering_fields=tuple(ordering))
+    return replace(table, ordering_fields=tuple(ordering))
+
+
+def values(path, fields, *, always=False, ordering=(), merged=(), **properties):
+    table = table_of(fields, ordering, **properties)
     return resolve_partition_values(
         path, table, SCHEMA, always_from_path=always, read_for_merge=merged
     )
+
+
+def decide(path, fields, text):
+    """Return whether a partition's rows can pass a filter, and what is left to evaluate then."""
+    predicate = parse_filter(text, SCHEMA)
+    kept = PartitionPruner(predicate, table_of(fields), SCHEMA, always_from_path=False).choose(
+        [path]
+    )
+    left = keep_undecided(predicate, values(path, fields)) if kept else None
+    return bool(kept), str(left) if left else None
 
 
 @pytest.mark.parametrize(
@@ -125,22 +140,19 @@ def test_rows_that_stay_in_their_folder_show_its_value():
     ],
 )
 def test_filter_is_decided_by_the_path_as_far_as_it_goes(path, text, is_kept, left):
-    kept, rest = prune_by_path(values(path, "name"), parse_filter(text, SCHEMA))
-    assert (kept, str(rest) if rest else None) == (is_kept, left)
+    assert decide(path, "name", text) == (is_kept, left)
 
 
 def test_null_number_passes_only_filters_that_are_true_for_null():
-    null = values(NULL, "id")
-    assert prune_by_path(null, parse_filter("id IS NULL", SCHEMA)) == (True, None)
-    assert prune_by_path(null, parse_filter("id != 3", SCHEMA)) == (False, None)
-    assert prune_by_path(null, parse_filter("id = 3 OR name = 'x'", SCHEMA))[0]
-    assert not prune_by_path(null, parse_filter("id = 3 OR id = 4", SCHEMA))[0]
+    assert decide(NULL, "id", "id IS NULL") == (True, None)
+    assert decide(NULL, "id", "id != 3") == (False, None)
+    assert decide(NULL, "id", "id = 3 OR name = 'x'")[0]
+    assert not decide(NULL, "id", "id = 3 OR id = 4")[0]
 
 
 def test_null_of_a_path_rules_out_conditions_on_values_together_with_other_columns():
-    found = values(f"{NULL}/x", "id,name")
     may_pass = {
-        text: prune_by_path(found, parse_filter(text, SCHEMA))[0]
+        text: decide(f"{NULL}/x", "id,name", text)[0]
         for text in (
             "id = 5 OR (id > 7 AND fare > 1)",
             "id IS NULL OR fare > 1",
