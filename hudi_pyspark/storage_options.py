@@ -67,28 +67,27 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "user": "hdfs.user",
     },
     "oss": {
-        "key": "fs.oss.accesskeyid",
-        "secret": "fs.oss.accesskeysecret",
-        "token": "fs.oss.securitytoken",
+        "key": "fs.oss.accessKeyId",
+        "secret": "fs.oss.accessKeySecret",
+        "token": "fs.oss.securityToken",
         "endpoint": "fs.oss.endpoint",
     },
 }
-_NUMBERS = {
-    "connect_timeout",
-    "request_timeout",
-    "credential_token_expiration",
-    "retry_time_limit",
-    "port",
-    "attempts",
+_TIME = 10_000_000_000  # in seconds, of the next three centuries
+_LARGEST = {
+    "connect_timeout": _TIME,
+    "request_timeout": _TIME,
+    "credential_token_expiration": _TIME,
+    "retry_time_limit": _TIME,
+    "port": 65_535,
+    "attempts": _TIME,
 }
-_LARGEST_NUMBER = 10_000_000_000  # a time in seconds of the next three centuries
-_LARGEST = {"port": 65_535}
 _SWITCHES = {"anonymous", "force_virtual_addressing", "kerberos", "use_https"}
 _OPPOSITE = "fs.s3a.path.style.access"  # the opposite of its argument
 # Settings of every storage on another machine, that are not passed to its file system.
 CREDENTIALS_PROVIDER = "credentials_provider"
 _ATTEMPTS = "attempts"
-_COMMON = {CREDENTIALS_PROVIDER: "", _ATTEMPTS: "fs.s3a.attempts.maximum"}
+COMMON = {CREDENTIALS_PROVIDER: "", _ATTEMPTS: "fs.s3a.attempts.maximum"}
 _SECRET_NAME = re.compile(r"secret|token|password|account.?key|\Akey\Z")
 
 
@@ -107,9 +106,7 @@ def to_environment(name: str, value: str) -> dict[str, str]:
     Raises:
         InvalidOptionError: no storage has the setting.
     """
-    known = {**_by_name(_COMMON)}
-    for settings in SETTINGS.values():
-        known |= _by_name(settings)
+    known = _by_name(COMMON, *SETTINGS.values())
     if name.lower() not in known:
         _check_unknown(name, known, "all storages")
     return {f"{_ENVIRONMENT_PREFIX}{name.replace('.', '_DOT_')}": value}
@@ -137,7 +134,7 @@ def file_system_arguments(
     Those of `given`, in any case, win over the environment's, of which others are ignored. A
     protocol of fsspec that is not in `SETTINGS` gets its arguments as they are.
     """
-    common = _by_name(_COMMON)
+    common = _by_name(COMMON)
     given = {name: value for name, value in given.items() if name.lower() not in common}
     settings = SETTINGS.get(scheme)
     if settings is None:
@@ -155,7 +152,7 @@ def common_settings(
     These are the provider of credentials as ``module:function``, "" for none; and the most attempts
     of a request, 0 where nothing says how many.
     """
-    by_name = _by_name(_COMMON)
+    by_name = _by_name(COMMON)
     values: dict[str, Value] = {}
     for settings in (environment, given):
         known = {name: value for name, value in settings.items() if name.lower() in by_name}
@@ -176,9 +173,10 @@ def secret_values(settings: Mapping[str, Value]) -> list[str]:
     return secrets
 
 
-def _by_name(settings: Mapping[str, str]) -> dict[str, str]:
-    """Map every name of a setting to the argument that it is."""
-    return {name: key for key, names in settings.items() for name in (key, *names.split())}
+def _by_name(*settings: Mapping[str, str]) -> dict[str, str]:
+    """Map every name of a setting, in lower case, to the argument that it is."""
+    named = [(key, names) for each in settings for key, names in each.items()]
+    return {name: key for key, names in named for name in (key, *names.lower().split())}
 
 
 def _arguments(
@@ -199,16 +197,14 @@ def _arguments(
 
 
 def _parse(name: str, value: Value, argument: str) -> Value:
-    if argument in _NUMBERS:
+    if argument in _LARGEST:
+        largest = _LARGEST[argument]
         try:
             number = float(value)
         except ValueError:
             raise InvalidOptionError(f"storage option {name}: give a number") from None
-        if not 0 <= number <= _LARGEST.get(argument, _LARGEST_NUMBER):
-            raise InvalidOptionError(
-                f"storage option {name}: give a number from 0 to "
-                f"{_LARGEST.get(argument, _LARGEST_NUMBER)}"
-            )
+        if not 0 <= number <= largest:
+            raise InvalidOptionError(f"storage option {name}: give a number from 0 to {largest}")
         return int(number) if number.is_integer() else number
     if argument in _SWITCHES:
         text = str(value).strip().lower()
@@ -222,7 +218,7 @@ def _check_unknown(name: str, by_name: Mapping[str, str], scheme: str) -> None:
     near = difflib.get_close_matches(name.lower(), by_name, n=1, cutoff=0.6)
     hint = f"; did you mean {near[0]}?" if near else ""
     if name.lower().startswith(_FOREIGN_PREFIXES):
-        if any(name.lower() in _by_name(settings) for settings in SETTINGS.values()):
+        if name.lower() in _by_name(*SETTINGS.values()):
             return  # meant for another storage
         # Hadoop has hundreds of settings, most of which only mean something to its own client.
         text = f"storage option {name} is ignored: pyarrow has no such setting{hint}"

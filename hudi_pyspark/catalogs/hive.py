@@ -42,37 +42,27 @@ def _place(catalog: list[str], database: str) -> str:
 def _ask(settings: Settings, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
     """Ask the first metastore that answers; None if it does not have what is asked for."""
     with needs_extra("hive"):
-        from thrift.Thrift import TException  # noqa: PLC0415  (an optional extra)
-
-    failures = []
-    for uri in uri_of(settings, "thrift://metastore:9083").split(","):
-        try:
-            found = _ask_one(uri.strip(), question)
-        except (TException, OSError) as error:
-            failures.append(mask(f"{uri.strip()}: {error}"))
-            continue
-        return found
-    raise CatalogError(f"no Hive Metastore answers: {'; '.join(failures)}")
-
-
-def _ask_one(uri: str, question: Callable[[Any], Any]) -> Any:  # noqa: ANN401
-    with needs_extra("hive"):
         from pymetastore.hive_metastore import ThriftHiveMetastore  # noqa: PLC0415  (an extra)
         from thrift.protocol.TBinaryProtocol import TBinaryProtocol  # noqa: PLC0415  (likewise)
+        from thrift.Thrift import TException  # noqa: PLC0415  (likewise)
         from thrift.transport.TSocket import TSocket  # noqa: PLC0415  (likewise)
         from thrift.transport.TTransport import TBufferedTransport  # noqa: PLC0415  (likewise)
 
-    parts = urlsplit(uri)
-    if parts.scheme != "thrift" or not parts.hostname:
-        raise InvalidOptionError(f"catalog.uri is {mask(uri)!r}; give thrift://host:{_PORT}")
-    socket = TSocket(parts.hostname, parts.port or _PORT)
-    socket.setTimeout(_TIMEOUT)
-    transport = TBufferedTransport(socket)
-    client = ThriftHiveMetastore.Client(TBinaryProtocol(transport))
-    transport.open()
-    try:
-        return question(client)
-    except ThriftHiveMetastore.NoSuchObjectException:
-        return None
-    finally:
-        transport.close()
+    failures = []
+    for uri in map(str.strip, uri_of(settings, "thrift://metastore:9083").split(",")):
+        parts = urlsplit(uri)
+        if parts.scheme != "thrift" or not parts.hostname:
+            raise InvalidOptionError(f"catalog.uri is {mask(uri)!r}; give thrift://host:{_PORT}")
+        socket = TSocket(parts.hostname, parts.port or _PORT)
+        socket.setTimeout(_TIMEOUT)
+        transport = TBufferedTransport(socket)
+        try:
+            transport.open()
+            return question(ThriftHiveMetastore.Client(TBinaryProtocol(transport)))
+        except ThriftHiveMetastore.NoSuchObjectException:
+            return None
+        except (TException, OSError) as error:
+            failures.append(mask(f"{uri}: {error}"))
+        finally:
+            transport.close()
+    raise CatalogError(f"no Hive Metastore answers: {'; '.join(failures)}")

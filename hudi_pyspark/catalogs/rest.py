@@ -142,9 +142,13 @@ class PolarisTable(CredentialsProvider):
         return _call(self.url, "polaris", token=self.token or self._exchanged())
 
     def credentials(self, location: str) -> Mapping[str, object]:
-        config = _most_specific(location, self.load().get("storage-credentials") or [])
+        vended = self.load().get("storage-credentials") or []
+        fitting = [one for one in vended if location.startswith(one["prefix"].rstrip("/"))]
+        if not fitting:
+            raise CatalogError(f"Polaris vends no credentials for {location}")
+        most_specific = max(fitting, key=lambda one: len(one["prefix"]))
         options: dict[str, Any] = {}
-        for name, value in config.items():
+        for name, value in most_specific["config"].items():
             if name.startswith(_SAS):
                 options["sas_token"] = value
             elif name in _ENDS:
@@ -166,16 +170,8 @@ class PolarisTable(CredentialsProvider):
             "client_secret": secret,
             "scope": "PRINCIPAL_ROLE:ALL",
         }
-        answer = _call(f"{self.uri}/v1/oauth/tokens", "polaris", form=form, secrets=[secret])
+        answer = _call(f"{self.uri}/v1/oauth/tokens", "polaris", data=form, secrets=[secret])
         return str(answer["access_token"])
-
-
-def _most_specific(location: str, vended: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
-    fitting = [one for one in vended if location.startswith(one["prefix"].rstrip("/"))]
-    if not fitting:
-        raise CatalogError(f"Polaris vends no credentials for {location}")
-    config: Mapping[str, str] = max(fitting, key=lambda one: len(one["prefix"]))["config"]
-    return config
 
 
 def _call(
@@ -183,23 +179,23 @@ def _call(
     extra: str,
     *,
     token: str = "",
-    json: Mapping[str, str] | None = None,
-    form: Mapping[str, str] | None = None,
     secrets: Sequence[str] = (),
+    **body: Any,  # noqa: ANN401  (of requests)
 ) -> Mapping[str, Any]:
-    """Call a catalog, several times where it fails, and return the object in its answer."""
+    """Call a catalog, several times where it fails, and return the object in its answer.
+
+    It is posted a ``body``, as the argument ``json`` or ``data`` of requests.
+    """
     with needs_extra(extra):
         import requests  # noqa: PLC0415  (of the extras unity and polaris)
 
-    method = "GET" if json is None and form is None else "POST"
+    method = "POST" if body else "GET"
     headers = {"Accept": "application/json"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
 
     def ask() -> Mapping[str, Any]:
-        answer = requests.request(
-            method, url, headers=headers, json=json, data=form, timeout=_TIMEOUTS
-        )
+        answer = requests.request(method, url, headers=headers, timeout=_TIMEOUTS, **body)
         answer.raise_for_status()
         found: Mapping[str, Any] = answer.json()
         return found

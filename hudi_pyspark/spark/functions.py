@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,11 +20,8 @@ from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 from hudi_pyspark.errors import InvalidOptionError, UnsupportedQueryError, UnsupportedTypeError
 from hudi_pyspark.format.file_name import LogFileName
 from hudi_pyspark.hudi_table import HudiTable
+from hudi_pyspark.inspection.definition import Rows, schema_of, table_of
 from hudi_pyspark.spark.schema import spark_schema
-
-if TYPE_CHECKING:
-    from hudi_pyspark.inspection import InspectionCall
-    from hudi_pyspark.scan import Scan
 
 DISTANCE: Final = "_hudi_distance"
 _MAX_SLICES = 100
@@ -37,50 +35,48 @@ _OF_COMMIT = {
     "Total_Updated_Records_Written": "updates",
     "Total_Write_Errors": "errors",
 }
-_TIMELINE = pa.schema(
-    dict.fromkeys(("Timestamp", "Action", "State", "Completion_Time", "File_Name"), pa.string())
-    | dict.fromkeys(_OF_COMMIT, pa.int64())
+_TIMELINE = schema_of(
+    f"Timestamp, Action, State, Completion_Time, File_Name, {' int, '.join(_OF_COMMIT)} int"
 )
-_OF_SLICE = ("File_ID", "Partition_Path", "Base_Instant_Time", "Base_File_Path")
-_SIZES = (
-    "Base_File_Size",
-    "Log_File_Count",
-    "Log_File_Size",
-    "Log_File_Scheduled",
-    "Log_File_Unscheduled",
+_FILE_SYSTEM_VIEW = schema_of(
+    "File_ID, Partition_Path, Base_Instant_Time, Base_File_Path, Base_File_Size int, "
+    "Log_File_Count int, Log_File_Size int, Log_File_Scheduled int, Log_File_Unscheduled int"
 )
-_FILE_SYSTEM_VIEW = pa.schema(
-    dict.fromkeys(_OF_SLICE, pa.string()) | dict.fromkeys(_SIZES, pa.int64())
-)
+# The columns of a function, and what reads its rows.
+_Answer: TypeAlias = tuple[pa.Schema, Callable[[], pa.Table]]
 
 
-def query_timeline(path: str, archived: str = "false") -> pa.Table:
+def query_timeline(path: str, archived: str = "false") -> _Answer:
     """Return the instants of a table with what their commits wrote; -1 where there is no commit."""
+    return _TIMELINE, partial(table_of, _instants(path, archived.lower() == "true"), _TIMELINE)
+
+
+def _instants(path: str, archived: bool) -> Rows:  # noqa: FBT001
     inspect = HudiTable(path).inspect
-    is_archived = archived.lower() == "true"
     commits = {
         row["requested_time"]: {**row, "updated_files": row["files"] - row["new_files"]}
-        for row in inspect.commits(archived=is_archived).to_pylist()
+        for row in inspect.commits(archived=archived).to_pylist()
     }
-    rows = []
-    for instant in inspect.timeline(archived=is_archived).to_pylist():
+    for instant in inspect.timeline(archived=archived).to_pylist():
         commit = commits.get(instant["requested_time"], {})
-        row = {
+        yield {
             "Timestamp": instant["requested_time"],
             "Action": instant["action"],
             "State": instant["state"].upper(),
             "Completion_Time": instant["completion_time"],
             "File_Name": instant["path"].rpartition("/")[2],
+            **{name: commit.get(ours, -1) for name, ours in _OF_COMMIT.items()},
         }
-        rows.append({**row, **{name: commit.get(ours, -1) for name, ours in _OF_COMMIT.items()}})
-    return pa.Table.from_pylist(rows, schema=_TIMELINE)
 
 
-def filesystem_view(path: str, partition: str = "") -> pa.Table:
+def filesystem_view(path: str, partition: str = "") -> _Answer:
     """Return the file slices of a table, or of one partition path and those below it."""
+    return _FILE_SYSTEM_VIEW, partial(table_of, _slices(path, partition), _FILE_SYSTEM_VIEW)
+
+
+def _slices(path: str, partition: str) -> Rows:
     inspect = HudiTable(path).inspect
     sizes = {row["path"]: row["bytes"] for row in inspect.files().to_pylist()}
-    rows = []
     for found in inspect.file_slices(older=True).to_pylist():
         folder = found["partition_path"]
         if partition and folder != partition and not folder.startswith(f"{partition}/"):
@@ -90,7 +86,7 @@ def filesystem_view(path: str, partition: str = "") -> pa.Table:
         names = {log: LogFileName.parse(log.rpartition("/")[2]) for log in logs}
         early = [log for log, n in names.items() if n and n.instant == found["base_instant_time"]]
         planned = sum(logs[log] for log in early)
-        row = {
+        yield {
             "File_ID": found["file_id"],
             "Partition_Path": folder,
             "Base_Instant_Time": found["base_instant_time"],
@@ -101,92 +97,77 @@ def filesystem_view(path: str, partition: str = "") -> pa.Table:
             "Log_File_Scheduled": planned,
             "Log_File_Unscheduled": sum(logs.values()) - planned,
         }
-        rows.append(row)
-    return pa.Table.from_pylist(rows, schema=_FILE_SYSTEM_VIEW)
 
 
-def _changes(path: str, form: str, begin: str, end: str | None = None) -> Scan:
+def table_changes(path: str, form: str, begin: str, end: str | None = None) -> _Answer:
+    """Return the rows that a range of commits wrote, or what they changed."""
     if form not in ("latest_state", "cdc"):
         raise InvalidOptionError(
             f"hudi_table_changes does not know {form!r}; give 'latest_state' or 'cdc'"
         )
     options = {"query_type": "incremental", "begin": begin, "end": end, "cdc": form == "cdc"}
     given = {name: value for name, value in options.items() if value is not None}
-    return HudiTable(path).scan_with(given)
+    scan = HudiTable(path).scan_with(given)
+
+    def read() -> pa.Table:
+        slices = len(scan.plan())
+        if slices > _MAX_SLICES:
+            raise UnsupportedQueryError(
+                f"hudi_table_changes would read {slices} file slices in one task; it reads at most "
+                f"{_MAX_SLICES}. Shorten the range, or make a view that Spark distributes: CREATE "
+                "TEMPORARY VIEW changes USING `hudi-py` OPTIONS (path '…', query_type "
+                f"'incremental', begin '{begin}'{', cdc true' if form == 'cdc' else ''})"
+            )
+        return scan.to_arrow()
+
+    return scan.schema, read
 
 
-def table_changes(path: str, form: str, begin: str, end: str | None = None) -> pa.Table:
-    """Return the rows that a range of commits wrote, or what they changed."""
-    scan = _changes(path, form, begin, end)
-    slices = len(scan.plan())
-    if slices > _MAX_SLICES:
-        raise UnsupportedQueryError(
-            f"hudi_table_changes would read {slices} file slices in one task; it reads at most "
-            f"{_MAX_SLICES}. Shorten the range, or make a view that Spark distributes: CREATE "
-            "TEMPORARY VIEW changes USING `hudi-py` OPTIONS (path '…', query_type 'incremental', "
-            f"begin '{begin}'{', cdc true' if form == 'cdc' else ''})"
-        )
-    return scan.to_arrow()
-
-
-def inspect_table(path: str, name: str, *arguments: str) -> pa.Table:
+def inspect_table(path: str, name: str, *arguments: str) -> _Answer:
     """Return a table about the table, with arguments such as ``archived=true``."""
-    return _inspection(name, arguments).run(HudiTable(path).inspect)
-
-
-def _inspection(name: str, arguments: Sequence[str]) -> InspectionCall:
     from hudi_pyspark.inspection import InspectionCall  # noqa: PLC0415  (rarely needed)
 
     given = [argument.partition("=") for argument in arguments]
-    return InspectionCall.parse(
+    call = InspectionCall.parse(
         {"inspect": name, **{f"inspect.{key.strip()}": value.strip() for key, _, value in given}}
     )
+    inspection = HudiTable(path).inspect
+    return call.schema(inspection), partial(call.run, inspection)
 
 
-def _metadata(path: str) -> pa.Table:
+def metadata_records(path: str) -> _Answer:
+    """Return the records of the metadata table."""
     return inspect_table(path, "metadata_records")
 
 
-def _schema_of_inspection(path: str, name: str, *arguments: str) -> pa.Schema:
-    return _inspection(name, arguments).schema(HudiTable(path).inspect)
-
-
-# By name: the columns, the rows, and the arguments for messages.
-_FUNCTIONS: Final[dict[str, tuple[Callable[..., pa.Schema], Callable[..., pa.Table], str]]] = {
-    "hudi_query_timeline": (lambda *_: _TIMELINE, query_timeline, "path [, 'true']"),
-    "hudi_filesystem_view": (lambda *_: _FILE_SYSTEM_VIEW, filesystem_view, "path [, partition]"),
-    "hudi_metadata": (
-        lambda path: _schema_of_inspection(path, "metadata_records"), _metadata, "path",
-    ),
-    "hudi_table_changes": (
-        lambda *arguments: _changes(*arguments).schema,
-        table_changes,
-        "path, 'latest_state' or 'cdc', begin [, end]",
-    ),
-    "hudi_inspect": (_schema_of_inspection, inspect_table, "path, table [, 'argument=value', …]"),
-}  # fmt: skip
+# By name, with the arguments for messages.
+_FUNCTIONS: Final[dict[str, tuple[Callable[..., _Answer], str]]] = {
+    "hudi_query_timeline": (query_timeline, "path [, 'true']"),
+    "hudi_filesystem_view": (filesystem_view, "path [, partition]"),
+    "hudi_metadata": (metadata_records, "path"),
+    "hudi_table_changes": (table_changes, "path, 'latest_state' or 'cdc', begin [, end]"),
+    "hudi_inspect": (inspect_table, "path, table [, 'argument=value', …]"),
+}
 
 
 def _analyze(name: str, arguments: Sequence[AnalyzeArgument]) -> AnalyzeResult:
     """Return the columns of a function for its arguments."""
-    schema_of, rows_of, usage = _FUNCTIONS[name]
+    ask, usage = _FUNCTIONS[name]
     texts = [argument.value for argument in arguments]
-    if not all(isinstance(text, str) for text in texts) or not _takes(rows_of, texts):
-        raise InvalidOptionError(f"{name} takes constant texts: {name}({usage})")
-    return AnalyzeResult(spark_schema(schema_of(*texts)))
-
-
-def _takes(function: Callable[..., object], arguments: Sequence[object]) -> bool:
-    """Return whether a function has as many parameters."""
     try:
-        signature(function).bind(*arguments)
+        signature(ask).bind(*texts)
+        is_right = all(isinstance(text, str) for text in texts)
     except TypeError:
-        return False
-    return True
+        is_right = False
+    if not is_right:
+        raise InvalidOptionError(f"{name} takes constant texts: {name}({usage})")
+    schema, _ = ask(*texts)
+    return AnalyzeResult(spark_schema(schema))
 
 
 def _rows(name: str, arguments: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    for batch in _FUNCTIONS[name][1](*arguments).to_batches():
+    _, read = _FUNCTIONS[name][0](*arguments)
+    for batch in read().to_batches():
         try:
             columns = [[_plain(v, c.type) for v in c.to_pylist()] for c in batch.columns]
         except OverflowError as error:
@@ -239,15 +220,21 @@ def vector_search(
     df: DataFrame, column: str, query: Sequence[float], k: int, metric: str = "cosine"
 ) -> DataFrame:
     """Return the nearest rows by a column of vectors; see `hudi_pyspark`."""
-    distances = {"cosine": _cosine, "l2": _l2, "dot_product": _negated_dot}
+    own = sf.transform(sf.col(column), lambda x: x.cast("double"))
+    given = sf.array(*(sf.lit(float(x)) for x in query))
+    norms = sf.sqrt(_dot(own, own)) * sf.sqrt(_dot(given, given))
+    differences = sf.zip_with(own, given, lambda x, y: x - y)
+    distances = {
+        "cosine": sf.when(norms == 0, sf.lit(1.0)).otherwise(1 - _dot(own, given) / norms),
+        "l2": sf.sqrt(_dot(differences, differences)),
+        "dot_product": -_dot(own, given),
+    }
     if metric not in distances:
         raise InvalidOptionError(f"metric is {metric!r}; give one of {', '.join(distances)}")
     if k < 1:
         raise InvalidOptionError(f"k is {k}; give a number from 1 on")
-    own = sf.transform(sf.col(column), lambda x: x.cast("double"))
-    given = sf.array(*(sf.lit(float(x)) for x in query))
     unequal = sf.raise_error(sf.lit(f"{column} has a vector without {len(query)} numbers"))
-    distance = sf.when(sf.size(column) == len(query), distances[metric](own, given)).otherwise(
+    distance = sf.when(sf.size(column) == len(query), distances[metric]).otherwise(
         unequal.cast("double")
     )
     found = df.where(sf.col(column).isNotNull()).withColumn(DISTANCE, distance)
@@ -257,17 +244,3 @@ def vector_search(
 def _dot(a: Column, b: Column) -> Column:
     products = sf.zip_with(a, b, lambda x, y: x * y)
     return sf.aggregate(products, sf.lit(0.0), lambda total, x: total + x)
-
-
-def _negated_dot(a: Column, b: Column) -> Column:
-    return -_dot(a, b)
-
-
-def _l2(a: Column, b: Column) -> Column:
-    differences = sf.zip_with(a, b, lambda x, y: x - y)
-    return sf.sqrt(_dot(differences, differences))
-
-
-def _cosine(a: Column, b: Column) -> Column:
-    norms = sf.sqrt(_dot(a, a)) * sf.sqrt(_dot(b, b))
-    return sf.when(norms == 0, sf.lit(1.0)).otherwise(1 - _dot(a, b) / norms)

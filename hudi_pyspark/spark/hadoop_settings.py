@@ -6,21 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_pyspark.errors import UnsupportedQueryError
 from hudi_pyspark.storage.locations import Location
+from hudi_pyspark.storage_options import COMMON, SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_S3 = (
-    "access.key",
-    "secret.key",
-    "session.token",
-    "endpoint",
-    "endpoint.region",
-    "path.style.access",
-    "assumed.role.arn",
-    "assumed.role.session.name",
-    "attempts.maximum",
-)
+_S3 = "fs.s3a."
+_NAMES = [
+    name
+    for settings in (COMMON, *SETTINGS.values())
+    for name in " ".join(settings.values()).split()
+    if name.startswith((_S3, "fs.gs.", "fs.oss."))
+]
 # By their names in Hadoop, which end in the host of the account or in nothing.
 _AZURE = {
     "fs.azure.account.key": "adls.account-key",
@@ -29,21 +26,12 @@ _AZURE = {
     "fs.azure.account.oauth2.client.secret": "adls.client-secret",
 }
 _AZURE_TENANT = "fs.azure.account.oauth2.client.endpoint"  # https://host/TENANT/oauth2/token
-_OTHERS = (
-    "fs.gs.project.id",
-    "fs.oss.accessKeyId",
-    "fs.oss.accessKeySecret",
-    "fs.oss.securityToken",
-    "fs.oss.endpoint",
-)
 _DEFAULTS = "core-default.xml"
 
 
 def is_hadoop_setting(name: str) -> bool:
     """Return whether `storage_options_from_spark` looks for a setting; Spark sets others itself."""
-    return name.startswith(("fs.s3a.bucket.", *_AZURE, *_OTHERS)) or name in {
-        f"fs.s3a.{setting}" for setting in _S3
-    }
+    return name in _NAMES or name.startswith((f"{_S3}bucket.", *_AZURE))
 
 
 def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]:
@@ -65,10 +53,13 @@ def storage_options_from_spark(spark: SparkSession, path: str) -> dict[str, str]
         return ""
 
     location = Location.parse(path)
-    options = {name: made(name) for name in _OTHERS}
+    of_bucket = f"{_S3}bucket.{location.authority}."
+    options = {
+        name: made(name.replace(_S3, of_bucket), name)
+        for name in _NAMES
+        if location.kind == "s3" or not name.startswith(_S3)
+    }
     if location.kind == "s3":
-        bucket = f"fs.s3a.bucket.{location.authority}"
-        options |= {f"fs.s3a.{name}": made(f"{bucket}.{name}", f"fs.s3a.{name}") for name in _S3}
         endpoint, ssl = options["fs.s3a.endpoint"], made("fs.s3a.connection.ssl.enabled")
         if endpoint and "://" not in endpoint and ssl == "false":
             options["fs.s3a.endpoint"] = f"http://{endpoint}"

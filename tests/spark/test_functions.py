@@ -134,8 +134,9 @@ def test_mistakes_are_named(session, golden_table, call, text):
 
 def test_large_range_is_refused(golden_table, monkeypatch):
     monkeypatch.setattr(functions, "_MAX_SLICES", 0)
+    _, read = functions.table_changes(str(golden_table(CHANGES)), "latest_state", "earliest")
     with pytest.raises(hudi_pyspark.UnsupportedQueryError, match="TEMPORARY VIEW changes USING"):
-        functions.table_changes(str(golden_table(CHANGES)), "latest_state", "earliest")
+        read()
 
 
 def test_function_of_the_session_stays(spark):
