@@ -64,7 +64,7 @@ def known_commits(view: TableView, *, archived: bool) -> list[KnownCommit]:
     ]
     bodies = load_archived_metadata(view.storage, entries, commit_metadata_of)
     old = [
-        KnownCommit(entry.instant, body, is_archived=True)
+        KnownCommit(entry, body, is_archived=True)
         for entry, body in zip(entries, bodies, strict=True)
     ]
     return sorted([*old, *active], key=lambda c: c.instant.requested_time)

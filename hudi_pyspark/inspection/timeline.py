@@ -22,10 +22,10 @@ def timeline(view: TableView, *, archived: bool) -> Rows:
     ]
     if archived:
         rows += [
-            {**instant_row(entry.instant), "archived": True, "path": entry.path}
+            {**instant_row(entry), "archived": True, "path": entry.path}
             for entry in view.history.archived
             # Writers archive an instant before they delete it from the active timeline.
-            if (entry.requested_time, entry.instant.comparable_action) not in active
+            if (entry.requested_time, entry.comparable_action) not in active
         ]
     return sorted(rows, key=lambda row: (str(row["requested_time"]), str(row["action"])))
 

@@ -14,21 +14,14 @@ from hudi_pyspark import errors
 from hudi_pyspark.format.file_name import is_log_file_name
 from hudi_pyspark.format.timeline.instant import WriteOperationType
 from hudi_pyspark.options.option import CdcFormat, OnMissing
-from hudi_pyspark.planning.commit_range import (
-    archived_commits,
-    check_bounds,
-    commit_times,
-    end_before_hollow_commits,
-    matches_glob,
-    slice_paths,
-)
+from hudi_pyspark.planning.commit_range import slice_paths
 from hudi_pyspark.table.commit_slices import written_slices
 from hudi_pyspark.table.file_group import FileSlice, LogFile
 from hudi_pyspark.tasks import CdcTask, ChangeSource, ScanTask, data_columns
 
 if TYPE_CHECKING:
     from hudi_pyspark.format.timeline.instant_metadata import CommitMetadata, WriteStat
-    from hudi_pyspark.options.read_options import IncrementalOptions
+    from hudi_pyspark.planning.commit_range import AskedRange
     from hudi_pyspark.table.view import TableView
 
 Plan = Callable[[list[FileSlice], str], list[ScanTask]]
@@ -39,7 +32,7 @@ _log = logging.getLogger(__name__)
 _MOVING = frozenset({"UNKNOWN", "ALTER_SCHEMA", "BUCKET_RESCALE"})
 
 
-def check_changes(view: TableView, options: IncrementalOptions) -> None:
+def check_changes(asked: AskedRange) -> None:
     """Refuse a query that the table cannot answer for any range.
 
     Raises:
@@ -47,13 +40,12 @@ def check_changes(view: TableView, options: IncrementalOptions) -> None:
             by.
         InvalidInstantError: the range ends before it begins.
     """
-    by_completion = options.by_offset and view.config.has_completion_times
-    check_bounds(options, commit_times(view, by_completion=by_completion).values())
-    config = view.config
+    asked.check_bounds()
+    config = asked.view.config
     if not config.cdc_enabled:
         raise errors.UnsupportedTableError(
-            f"{view.storage.describe('')} does not log changes (hoodie.table.cdc.enabled is not "
-            "true), so there are no before and after images. Read the latest rows of the range "
+            f"{asked.view.storage.describe('')} does not log changes (hoodie.table.cdc.enabled is "
+            "not true), so there are no before and after images. Read the latest rows of the range "
             "instead (cdc=false)"
         )
     needs_keys = config.is_merge_on_read or config.cdc_logging_mode != "DATA_BEFORE_AFTER"
@@ -64,9 +56,7 @@ def check_changes(view: TableView, options: IncrementalOptions) -> None:
         )
 
 
-def plan_changes(
-    view: TableView, options: IncrementalOptions, table_schema: pa.Schema, plan: Plan
-) -> list[CdcTask]:
+def plan_changes(asked: AskedRange, table_schema: pa.Schema, plan: Plan) -> list[CdcTask]:
     """Make one task per commit and file group, in order of commits.
 
     Begin and end are compared with requested times on every table version, except that the offsets
@@ -74,8 +64,7 @@ def plan_changes(
     HoodieCDCExtractor.
 
     Args:
-        view: the table.
-        options: the range; its begin is exclusive, its end inclusive, and no end means the last
+        asked: the range; its begin is exclusive, its end inclusive, and no end means the last
             commit.
         table_schema: the columns of the images.
         plan: makes scan tasks of all columns, given file slices and the newest instant that counts.
@@ -85,12 +74,10 @@ def plan_changes(
             pending, or files are gone.
         CorruptTimelineError: a commit cannot be decoded.
     """
-    by_completion = options.by_offset and view.config.has_completion_times
-    times = commit_times(view, by_completion=by_completion)
-    end = options.end or max(times.values(), default="")
-    if not view.config.has_completion_times:
-        end = end_before_hollow_commits(view, options.begin, end, options.hollow_commits)
-    begin = _known_begin(view, options, end, by_completion=by_completion)
+    view, options, times = asked.view, asked.options, asked.times
+    is_old = not view.config.has_completion_times
+    end = asked.end_before_hollow_commits() if is_old else asked.end
+    begin = _known_begin(asked, end)
     images = data_columns(table_schema)
     planner = _ChangePlanner(view, plan, images, as_struct=options.cdc_format is CdcFormat.STRUCT)
     tasks: list[CdcTask] = []
@@ -104,7 +91,7 @@ def plan_changes(
             tasks, begin, moved = [], times[time], error.reason()
     if moved:
         _warn_moved(options.begin, begin, moved)
-    kept = [t for t in tasks if matches_glob(view, _task_paths(t), options.incremental_path_glob)]
+    kept = [t for t in tasks if asked.matches_glob(_task_paths(t))]
     _log.info("changes after %s up to %s, inclusive: %d tasks", begin, end, len(kept))
     return kept
 
@@ -114,17 +101,15 @@ def _task_paths(task: CdcTask) -> list[str]:
     return [file.path for file in task.cdc_files] + [p for s in slices for p in slice_paths(s)]
 
 
-def _known_begin(
-    view: TableView, options: IncrementalOptions, end: str, *, by_completion: bool
-) -> str:
+def _known_begin(asked: AskedRange, end: str) -> str:
     """Return where the range begins: as requested, unless commits after that are archived."""
-    begin = options.begin
-    archived = archived_commits(view, begin, end, by_completion=by_completion)
+    begin = asked.options.begin
+    archived = asked.archived(end)
     if not archived:
         return begin
     last = max(archived.values())
     reason = f"commit {min(archived)} is archived and its changes are gone"
-    if options.on_missing is OnMissing.EARLIEST:
+    if asked.options.on_missing is OnMissing.EARLIEST:
         _warn_moved(begin, last, reason)
         return last
     raise errors.IncrementalRangeError(

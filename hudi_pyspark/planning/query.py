@@ -15,14 +15,9 @@ from hudi_pyspark.errors import TimeTravelError, UnsupportedQueryError
 from hudi_pyspark.filter.predicate import Predicate, top_level_columns
 from hudi_pyspark.options.instant_text import local_now, resolve_as_of
 from hudi_pyspark.options.option import CdcFormat, QueryType
-from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
+from hudi_pyspark.options.read_options import ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
-from hudi_pyspark.planning.commit_range import (
-    last_commit,
-    range_slices,
-    resolve_range,
-    slices_at_end,
-)
+from hudi_pyspark.planning.commit_range import AskedRange
 from hudi_pyspark.planning.read_end import end_of_range, end_of_state
 from hudi_pyspark.planning.slice_tasks import SlicePlanner, plan, read_settings
 from hudi_pyspark.table.file_group import FileSlice
@@ -95,9 +90,12 @@ def resolve_query(view: TableView, options: ReadOptions) -> Query:
             check_first_commit(as_of, view, fails=options.fails_on_missing)
         return SnapshotQuery(view, as_of, options.query_type is QueryType.READ_OPTIMIZED)
     if options.incremental.cdc:
-        check_changes(view, options.incremental)
-        return ChangesQuery(view, options.incremental)
-    return RangeQuery(view, options.incremental, resolve_range(view, options.incremental))
+        by_completion = options.incremental.by_offset and view.config.has_completion_times
+        asked = AskedRange(view, options.incremental, by_completion)
+        check_changes(asked)
+        return ChangesQuery(view, asked)
+    asked = AskedRange.of_rows(view, options.incremental)
+    return RangeQuery(view, asked, asked.resolve())
 
 
 def check_first_commit(as_of: str, view: TableView, *, fails: bool) -> None:
@@ -170,20 +168,17 @@ class SnapshotQuery(Query):
 class RangeQuery(Query):
     """The rows that a range of commits wrote."""
 
-    options: IncrementalOptions
+    asked: AskedRange
     commit_range: CommitRange  # as it is known before files are listed
 
     @property
     def schema_instant(self) -> str | None:
         commits = self.commit_range.commits
-        return commits[-1] if self.options.use_end_schema and commits else None
+        return commits[-1] if self.asked.options.use_end_schema and commits else None
 
     @property
     def end(self) -> str:
-        known = self.commit_range
-        return end_of_range(
-            self.view, known.begin, known.end, by_completion=known.by_completion_time
-        )
+        return end_of_range(self.asked, self.commit_range.begin, self.commit_range.end)
 
     @property
     def slices(self) -> Sequence[FileSlice]:
@@ -196,7 +191,7 @@ class RangeQuery(Query):
             planner.with_sources(slices),
             planner.context,
             result=result,
-            until=last_commit(self.view, commit_range) if reads_range else self.view.last_instant,
+            until=self.asked.last_commit(commit_range) if reads_range else self.view.last_instant,
             commit_range=commit_range,
             predicate=predicate,
             whole_slices=self._whole_slices(commit_range, slices),
@@ -209,7 +204,7 @@ class RangeQuery(Query):
 
     @cached_property
     def _range_and_slices(self) -> tuple[CommitRange, Sequence[FileSlice]]:
-        return range_slices(self.view, self.commit_range, self.options, self.choice)
+        return self.asked.slices(self.commit_range, self.choice)
 
     def _whole_slices(
         self, commit_range: CommitRange, slices: Sequence[FileSlice]
@@ -222,7 +217,7 @@ class RangeQuery(Query):
         with_logs = [s for s in slices if any(log.is_of_one_commit for log in s.log_files)]
         if not self.view.config.is_merge_on_read or not with_logs:
             return {}
-        whole = slices_at_end(self.view, commit_range, with_logs)
+        whole = self.asked.slices_at_end(commit_range, with_logs)
         return {(s.partition_path, s.file_id): s for s in whole}
 
 
@@ -230,17 +225,15 @@ class RangeQuery(Query):
 class ChangesQuery(Query):
     """The changes of a range of commits, each with the images of its row (CDC)."""
 
-    options: IncrementalOptions
+    asked: AskedRange
     is_ordered: ClassVar[bool] = True
 
     @property
     def end(self) -> str:
-        begin, end = self.options.begin, self.options.end
-        by_completion = self.options.by_offset and self.view.config.has_completion_times
-        return end_of_range(self.view, begin, end, by_completion=by_completion)
+        return end_of_range(self.asked, self.asked.options.begin, self.asked.options.end)
 
     def answer_schema(self, table_schema: pa.Schema) -> pa.Schema:
-        return cdc_schema(table_schema, as_struct=self.options.cdc_format is CdcFormat.STRUCT)
+        return cdc_schema(table_schema, as_struct=self.asked.options.cdc_format is CdcFormat.STRUCT)
 
     def plan(self, planner: SlicePlanner, result: pa.Schema, predicate: Predicate | None) -> Plan:
         def plan_whole(slices: Sequence[FileSlice], until: str) -> list[ScanTask]:
@@ -248,7 +241,7 @@ class ChangesQuery(Query):
             return plan(slices, context, result=schema, until=until, from_files=True)
 
         schema = planner.table_schema
-        tasks = plan_changes(self.view, self.options, schema, plan_whole)
+        tasks = plan_changes(self.asked, schema, plan_whole)
         settings = read_settings(planner.options)
         compared = top_level_columns(predicate, self.answer_schema(schema))
         # Images cost most of the time, and a count needs none of them.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hudi_pyspark.planning.commit_range import commit_times
 from hudi_pyspark.planning.stream_offsets import FIRST_OFFSET
-from hudi_pyspark.table.config import has_completion_times
+from hudi_pyspark.table.timeline import compared_times
 
 if TYPE_CHECKING:
+    from hudi_pyspark.planning.commit_range import AskedRange
     from hudi_pyspark.table.view import TableView
 
 
@@ -20,25 +20,24 @@ def end_of_state(view: TableView, as_of: str | None) -> str:
     Before table version 8, that is before the first pending commit, so the next query may return
     rows of commits that the state has already, but misses none.
     """
-    by_completion = has_completion_times(view.config.version)
-    times = commit_times(view, by_completion=by_completion)
+    by_completion = view.config.has_completion_times
+    times = compared_times(view.commits, by_completion=by_completion)
     lacking = [at for time, at in times.items() if as_of is not None and time > as_of]
     return _last_before(view, times, lacking, by_completion=by_completion)
 
 
-def end_of_range(view: TableView, begin: str, end: str, *, by_completion: bool) -> str:
+def end_of_range(asked: AskedRange, begin: str, end: str) -> str:
     """Return the end of a read of a commit range: its last commit, or its begin if it has none.
 
     Args:
-        view: of the table.
+        asked: the range that the query asks for.
         begin: exclusive; the end is never before it.
         end: inclusive; "" for the latest commit. A later commit may still complete before an end
             that lies behind the last one, which the next query must not miss.
-        by_completion: the range compares completion times.
     """
-    times = commit_times(view, by_completion=by_completion)
-    beyond = [at for at in times.values() if end and at > end]
-    return max(begin, _last_before(view, times, beyond, by_completion=by_completion))
+    beyond = [at for at in asked.times.values() if end and at > end]
+    last = _last_before(asked.view, asked.times, beyond, by_completion=asked.by_completion)
+    return max(begin, last)
 
 
 def _last_before(

@@ -53,20 +53,10 @@ _METADATA_COLUMNS = ["instantTime", "action", "metadata"]
 
 
 @dataclass(frozen=True, slots=True)
-class ArchivedInstant:
+class ArchivedInstant(Instant):
     """A completed instant that is no longer on the active timeline."""
 
-    requested_time: str
-    action: Action
-    completion_time: str | None  # None before layout 2
-    path: str  # of the archive file that holds it, relative to the base path
-
-    @property
-    def instant(self) -> Instant:
-        """The same as an instant of the active timeline."""
-        return Instant(
-            self.requested_time, self.action, InstantState.COMPLETED, self.completion_time
-        )
+    path: str = ""  # of the archive file that holds it, relative to the base path
 
 
 def load_archive(
@@ -186,7 +176,8 @@ def _archived_instant(
     with instant_body.undecodable_as_corrupt(path):
         if not (isinstance(requested_time, str) and requested_time):
             raise ValueError(f"a {action} without a requested time")
-        return ArchivedInstant(requested_time, Action(action), completion_time, path)
+        done = InstantState.COMPLETED
+        return ArchivedInstant(requested_time, Action(action), done, completion_time, path)
 
 
 def _half_merged_file(storage: Storage, folder: str, names: Iterable[str]) -> str | None:

@@ -20,7 +20,13 @@ from hudi_pyspark.format.timeline.instant_metadata import (
 from hudi_pyspark.storage.protocol import Storage
 from hudi_pyspark.table.archive import ArchivedInstant, load_archive
 from hudi_pyspark.table.listing import read_together
-from hudi_pyspark.table.timeline import CommittedTimes, instant_path, plan_path, read_instant
+from hudi_pyspark.table.timeline import (
+    CommittedTimes,
+    compared_times,
+    instant_path,
+    plan_path,
+    read_instant,
+)
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.config import TableConfig
@@ -84,7 +90,7 @@ class CommitHistory:
     @cached_property
     def archived_times(self) -> Mapping[str, str]:
         """Requested to completion time of all archived instants; loads the archive."""
-        return _completion_times_of(self.archived)
+        return compared_times(self.archived, by_completion=True)
 
     def completion_time(self, requested_time: str) -> str | None:
         """Return when a commit completed, from timeline or archive; None if it is unknown."""
@@ -94,15 +100,14 @@ class CommitHistory:
             return completed_at
         if self._archived_since is None:
             archived = self.archived_between(since=requested_time)
-            self._archived_since = requested_time, _completion_times_of(archived)
+            known = compared_times(archived, by_completion=True)
+            self._archived_since = requested_time, known
         since, times = self._archived_since
         return (times if since <= requested_time else self.archived_times).get(requested_time)
 
     @cached_property
     def _completion_times(self) -> Mapping[str, str]:
-        # A completed instant without completion time comes from an upgraded table. The time of its
-        # file would change with every copy, so its requested time is used.
-        return {i.requested_time: i.completion_time or i.requested_time for i in self.commits}
+        return compared_times(self.commits, by_completion=True)
 
     def instant_before(self, time: str) -> str:
         """Return the requested time of the last commit before another; "" if there is none."""
@@ -233,8 +238,7 @@ class CommitHistory:
 
         Source: ``SavepointActionExecutor``, ``getLatestFileSlicesBeforeOrOn`` of the view.
         """
-        archived = (archived.instant for archived in self.archived)
-        instants = [*self.timeline.completed, *archived]
+        instants = [*self.timeline.completed, *self.archived]
         was_merged = any(i.action is Action.DELTA_COMMIT for i in instants)
         if not (self.config.is_merge_on_read or was_merged):
             return True
@@ -262,10 +266,6 @@ class CommitHistory:
             for partition, file_ids in metadata.replaced_file_ids.items()
             for file_id in file_ids
         )
-
-
-def _completion_times_of(archived: Iterable[ArchivedInstant]) -> Mapping[str, str]:
-    return {a.requested_time: a.completion_time or a.requested_time for a in archived}
 
 
 class LazyMetadata(Mapping[str, CommitMetadata]):

@@ -63,7 +63,7 @@ def _known(
         ]
         known = load_archived_metadata(view.storage, entries, metadata_of)
         for entry, metadata in zip(entries, known, strict=True):
-            yield entry.instant, metadata, True
+            yield entry, metadata, True
     for instant in active:
         if instant.is_completed:
             path = instant_path(instant, view.config)

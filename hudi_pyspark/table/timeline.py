@@ -186,3 +186,15 @@ def read_instant(storage: Storage, path: str) -> bytes:
             f"{storage.describe(path)} has left the timeline since it was listed: a writer "
             "archived or rolled it back. Load the table again"
         ) from error
+
+
+def compared_times(instants: Iterable[Instant], *, by_completion: bool) -> dict[str, str]:
+    """Map requested times to the times that ranges compare: of completion, or the same.
+
+    A completed instant without completion time comes from an upgraded table. The time of its file
+    would change with every copy, so its requested time is used.
+    """
+    return {
+        i.requested_time: (i.completion_time if by_completion else None) or i.requested_time
+        for i in instants
+    }

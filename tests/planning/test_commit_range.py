@@ -20,7 +20,7 @@ from hudi_pyspark.errors import (
 )
 from hudi_pyspark.options.option import HollowCommits, OnMissing, RangeMerge
 from hudi_pyspark.options.read_options import IncrementalOptions
-from hudi_pyspark.planning.commit_range import range_slices, resolve_range
+from hudi_pyspark.planning.commit_range import AskedRange
 from hudi_pyspark.table.commit_slices import slices_of_groups
 from hudi_pyspark.table.view import open_table
 from tests.conftest import GOLDEN
@@ -37,6 +37,15 @@ def wanted(begin="000", end="", **more):
     return IncrementalOptions(begin=begin, end=end, **more)
 
 
+def resolve_range(view, options):
+    return AskedRange.of_rows(view, options).resolve()
+
+
+def range_slices(view, options):
+    asked = AskedRange.of_rows(view, options)
+    return asked.slices(asked.resolve())
+
+
 def commits_in(table, *args, **more):
     return list(resolve_range(table.open(), wanted(*args, **more)).commits)
 
@@ -44,7 +53,7 @@ def commits_in(table, *args, **more):
 def slices_of(table, *args, **more):
     """File id to paths of what a range reads."""
     view, options = table.open(), wanted(*args, **more)
-    return shape(range_slices(view, resolve_range(view, options), options)[1])
+    return shape(range_slices(view, options)[1])
 
 
 def three_commits(version=9, table_type="COPY_ON_WRITE"):
@@ -200,7 +209,7 @@ class TestSlices:
             open_table(StorageUnderData(table.files)),
             wanted(incremental_path_glob=glob),
         )
-        _, found = range_slices(view, resolve_range(view, options), options)
+        _, found = range_slices(view, options)
         assert {s.file_id for s in found} == files
 
     def test_a_glob_that_matches_one_file_of_a_slice_keeps_all_of_them(self):
@@ -364,7 +373,7 @@ class TestCleanedFiles:
     def test_the_range_says_that_it_is_a_full_scan_and_keeps_its_commits(self):
         view, options = self.table().open(), wanted("000", "035")
         with pytest.warns(UserWarning, match="010"):
-            found, _ = range_slices(view, resolve_range(view, options), options)
+            found, _ = range_slices(view, options)
         assert found.full_scan == "a file that commit 010 wrote is gone"
         assert str(found).endswith(
             "; full scan of the latest file slices, since " + found.full_scan
@@ -432,7 +441,7 @@ class TestWhatPlanningReads:
         storage = CountingStorage(table.files)
         view, options = open_table(storage), wanted(*args, **more)
         storage.counts.clear()
-        slices = range_slices(view, resolve_range(view, options), options)[1]
+        slices = range_slices(view, options)[1]
         return view, slices, storage.counts
 
     @staticmethod

@@ -22,6 +22,7 @@ from hudi_pyspark.format.log.log_block import HeaderKey, LogBlockType
 from hudi_pyspark.options.option import HollowCommits, OnMissing
 from hudi_pyspark.options.read_options import IncrementalOptions, ReadOptions
 from hudi_pyspark.planning.changes import check_changes, plan_changes
+from hudi_pyspark.planning.commit_range import AskedRange
 from hudi_pyspark.reading.changes import read_changes
 from hudi_pyspark.tasks import ChangeSource
 from tests.format.log.log_writer import avro_content, avro_records, write_block
@@ -88,8 +89,9 @@ def planned(table, begin="000", end="", **more):
     """The change tasks of a range, with slices for scan tasks."""
     view = table.open()
     options = IncrementalOptions(begin=begin, end=end, cdc=True, **more)
-    check_changes(view, options)
-    return plan_changes(view, options, SCHEMA, fake_scan_tasks)
+    asked = AskedRange(view, options, options.by_offset and view.config.has_completion_times)
+    check_changes(asked)
+    return plan_changes(asked, SCHEMA, fake_scan_tasks)
 
 
 def fake_scan_tasks(slices, until) -> Any:
