@@ -61,9 +61,7 @@ class CommitHistory:
     @cached_property
     def committed(self) -> CommittedTimes:
         """Instants whose log blocks and log files count."""
-        return CommittedTimes.of(
-            self.commits, self.timeline.savepoint_times, self.timeline.pending_writes
-        )
+        return CommittedTimes.of(self.commits, self.timeline)
 
     @cached_property
     def commit_metadata(self) -> LazyMetadata:

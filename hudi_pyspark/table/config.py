@@ -53,10 +53,6 @@ def _read(reader: _Reader) -> Any:  # noqa: ANN401  (a field of any type)
     return field(metadata={"read": reader})
 
 
-def _text(key: str) -> _Reader:
-    return lambda properties: properties.get(key, "")
-
-
 def _upper(key: str) -> _Reader:
     return lambda properties: properties.get(key, "").upper()
 
@@ -187,8 +183,8 @@ def _archive_folders(properties: Mapping[str, str]) -> tuple[str, ...]:
 class TableConfig:
     """The properties of a table that decide how it is read."""
 
-    name: str = _read(_text("hoodie.table.name"))
-    database: str = _read(_text("hoodie.database.name"))  # "" when the writer named none
+    name: str = _read(_first("hoodie.table.name"))
+    database: str = _read(_first("hoodie.database.name"))  # "" when the writer named none
     version: int = _read(_version)
     table_type: TableType = _read(lambda properties: TableType(_table_type(properties)))
     # Upper case. Files with another extension are not seen, so a wrong one would lose rows.
@@ -220,7 +216,7 @@ class TableConfig:
     )
     drop_partition_columns: bool = _read(_flag("hoodie.datasource.write.drop.partition.columns"))
     populate_meta_fields: bool = _read(_flag("hoodie.populate.meta.fields", default=True))
-    payload_class: str = _read(_text("hoodie.compaction.payload.class"))  # "" where none is named
+    payload_class: str = _read(_first("hoodie.compaction.payload.class"))  # "" where none is named
     # "" where none is named: table versions up to 7
     merge_mode: str = _read(_upper("hoodie.record.merge.mode"))
     merge_strategy_id: str = _read(  # "" where none is named
@@ -240,9 +236,9 @@ class TableConfig:
     archive_folders: tuple[str, ...] = _read(_archive_folders)
     # partitions of the metadata table that may be read
     metadata_partitions: tuple[str, ...] = _read(_names("hoodie.table.metadata.partitions"))
-    create_schema: str = _read(_text("hoodie.table.create.schema"))  # Avro JSON, "" when absent
+    create_schema: str = _read(_first("hoodie.table.create.schema"))  # Avro JSON, "" when absent
     # "" for a table that was not bootstrapped
-    bootstrap_base_path: str = _read(_text("hoodie.bootstrap.base.path"))
+    bootstrap_base_path: str = _read(_first("hoodie.bootstrap.base.path"))
     storage_layout: str = _read(_one_of("hoodie.table.storage.layout", _STORAGE_LAYOUTS))
     properties: Mapping[str, str] = _read(dict)  # all of them, as in the file
 

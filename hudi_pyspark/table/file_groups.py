@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from sys import intern
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ class FileGroups:
 
     history: CommitHistory
     listing: FileListing
+    _by_partition: dict[str, dict[str, FileGroup]] = field(default_factory=dict, init=False)
 
     @cached_property
     def committed_files(self) -> Mapping[str, Mapping[str, CommittedFile]]:
@@ -181,10 +182,6 @@ class FileGroups:
         if is_relisted:
             self._by_partition.pop(partition_path, None)
         return is_relisted
-
-    @cached_property
-    def _by_partition(self) -> dict[str, dict[str, FileGroup]]:
-        return {}
 
     def _may_count(self, time: str) -> bool:
         # Up to table version 7 one log file holds blocks of several commits, so that the decision

@@ -28,9 +28,7 @@ class FileSlices:
         """
         timeline = self.history.timeline
         planned = timeline.pending_compactions if self.history.config.is_merge_on_read else ()
-        return CommittedTimes.of(
-            (*self.history.commits, *planned), timeline.savepoint_times, timeline.pending_writes
-        )
+        return CommittedTimes.of((*self.history.commits, *planned), timeline)
 
     @cached_property
     def last_instant(self) -> str:

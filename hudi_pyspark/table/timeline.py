@@ -89,15 +89,10 @@ class CommittedTimes:
     pending: frozenset[str] = frozenset()
 
     @classmethod
-    def of(
-        cls,
-        instants: Iterable[Instant],
-        savepoint_times: frozenset[str],
-        pending: Iterable[Instant] = (),
-    ) -> CommittedTimes:
+    def of(cls, instants: Iterable[Instant], timeline: Timeline) -> CommittedTimes:
         times = frozenset(i.requested_time for i in instants)
-        first = min((t for t in times if t not in savepoint_times), default="")
-        return cls(times, first, frozenset(i.requested_time for i in pending))
+        first = min(times - timeline.savepoint_times, default="")
+        return cls(times, first, frozenset(i.requested_time for i in timeline.pending_writes))
 
     def __contains__(self, time: str) -> bool:
         # Before Hudi 0.10 instants had 14 digits; newer writers pad them with 999 milliseconds.

@@ -21,11 +21,9 @@ def times(instants):
 
 def committed(completed, savepoints=(), pending=()):
     """Committed times of commits at these instants, on layout 1."""
-    return CommittedTimes.of(
-        [Instant.parse(f"{t}.commit", 1) for t in completed],
-        frozenset(savepoints),
-        [Instant.parse(f"{t}.inflight", 1) for t in pending],
-    )
+    others = [f"{t}.savepoint" for t in savepoints] + [f"{t}.inflight" for t in pending]
+    timeline = Timeline(tuple(Instant.parse(name, 1) for name in others))
+    return CommittedTimes.of([Instant.parse(f"{t}.commit", 1) for t in completed], timeline)
 
 
 @pytest.mark.parametrize(
