@@ -256,7 +256,7 @@ class TestHistory:
             ("002", "004", "deltacommit"),
             ("003", "005", "clean"),
         ]
-        assert archived[0].instant.file_name(2) == "001_002.commit"
+        assert archived[0].file_name(2) == "001_002.commit"
 
     @pytest.mark.parametrize("version", [b"2", b"2\n", b"", b"two", None])
     def test_largest_manifest_counts_where_the_version_is_unreadable(self, version):
