@@ -190,8 +190,7 @@ def savepoints(view: TableView) -> Iterator[dict[str, object]]:
     for instant in view.timeline.of_action(Action.SAVEPOINT):
         row = instant_row(instant)
         if instant.is_completed:
-            path = instant_path(instant, view.config)
-            savepoint = parse_savepoint_metadata(read_instant(view.storage, path), path=path)
+            savepoint = view.history.load(instant, parse_savepoint_metadata)
             row |= {
                 "saved_at": savepoint.saved_at_ms or None,
                 "saved_by": savepoint.saved_by,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar
 
 from hudi_pyspark.errors import CorruptTableError, TimeTravelError
 from hudi_pyspark.format.timeline.instant import Action, Instant, InstantState, WriteOperationType
@@ -29,9 +29,11 @@ from hudi_pyspark.table.timeline import (
 )
 
 if TYPE_CHECKING:
+    from hudi_pyspark.format.timeline.instant_body import BodyParser
     from hudi_pyspark.table.config import TableConfig
     from hudi_pyspark.table.timeline import Timeline
 
+_T = TypeVar("_T")
 _UNKNOWN = "~"  # a completion time, after all others
 
 
@@ -66,11 +68,17 @@ class CommitHistory:
     @cached_property
     def commit_metadata(self) -> LazyMetadata:
         """Requested time to metadata, for every completed commit of the active timeline."""
-        return LazyMetadata(self.commits, self._load_commit)
+        return LazyMetadata(self.commits, partial(self.load, parse=parse_commit_metadata))
 
-    def _load_commit(self, instant: Instant) -> CommitMetadata:
+    def load(self, instant: Instant, parse: BodyParser[_T]) -> _T:
+        """Return what the file of an instant says.
+
+        Raises:
+            MissingFileError: it has left the timeline since that was listed.
+            CorruptTimelineError: it cannot be decoded.
+        """
         path = instant_path(instant, self.config)
-        return parse_commit_metadata(read_instant(self.storage, path), path=path)
+        return parse(read_instant(self.storage, path), path=path)
 
     @cached_property
     def archived(self) -> tuple[ArchivedInstant, ...]:
@@ -208,8 +216,7 @@ class CommitHistory:
         cleans = [i for i in self.timeline.completed if i.action is Action.CLEAN]
         if not cleans:
             return ""
-        path = instant_path(cleans[-1], self.config)
-        clean = parse_clean_metadata(read_instant(self.storage, path), path=path)
+        clean = self.load(cleans[-1], parse_clean_metadata)
         first_commit = self.commits[0].requested_time if self.commits else ""
         return clean.earliest_commit_to_retain or first_commit
 
@@ -224,8 +231,7 @@ class CommitHistory:
         savepoint = next(found, None)
         if savepoint is None or as_of >= self._first_kept or not self._is_whole(savepoint):
             return None
-        path = instant_path(savepoint, self.config)
-        return parse_savepoint_metadata(read_instant(self.storage, path), path=path).file_names
+        return self.load(savepoint, parse_savepoint_metadata).file_names
 
     def _is_whole(self, savepoint: Instant) -> bool:
         """Decide whether a savepoint names all files of its instant.

@@ -15,7 +15,6 @@ from hudi_pyspark.format.timeline.instant_metadata import (
     rollback_metadata_of,
 )
 from hudi_pyspark.table.archive import load_archived_metadata
-from hudi_pyspark.table.timeline import instant_path, read_instant
 
 if TYPE_CHECKING:
     from hudi_pyspark.table.view import TableView
@@ -41,8 +40,7 @@ def known_restores(view: TableView) -> Iterator[tuple[Instant, RollbackMetadata]
     """Yield completed restores of the active timeline with what each did."""
     for instant in view.timeline.of_action(Action.RESTORE):
         if instant.is_completed:
-            path = instant_path(instant, view.config)
-            yield instant, parse_restore_metadata(read_instant(view.storage, path), path=path)
+            yield instant, view.history.load(instant, parse_restore_metadata)
 
 
 def _known(
@@ -66,6 +64,4 @@ def _known(
             yield entry, metadata, True
     for instant in active:
         if instant.is_completed:
-            path = instant_path(instant, view.config)
-            body = read_instant(view.storage, path)
-            yield instant, body_parser(metadata_of)(body, path=path), False
+            yield instant, view.history.load(instant, body_parser(metadata_of)), False
