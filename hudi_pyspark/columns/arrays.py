@@ -1,6 +1,7 @@
 """Columns to arrays and masks, and their comparison."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,17 @@ from hudi_pyspark.errors import CorruptTableError
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
+_Part = TypeVar("_Part", pa.Table, pa.RecordBatch)
+
+
+def first_rows(parts: Iterable[_Part], limit: int | None) -> Iterator[_Part]:
+    """Yield tables or batches up to a number of rows, None for all; no part is read past it."""
+    for part in parts:
+        yield part.slice(0, limit)
+        if limit is not None:
+            limit -= part.num_rows
+            if limit <= 0:
+                return
 
 
 def field_array(table: pa.Table, name: str, *, role: str = "column") -> pa.Array:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow.fs import LocalFileSystem
 
+from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.frames.expression import columns_of, parse_expression, pruning
 from hudi_pyspark.reading.read_task import read_task
 from hudi_pyspark.tasks import ReadTask, ScanTask
@@ -142,16 +143,11 @@ class HudiScanner:
         )
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        left = self.limit
-        if left == 0:
+        if self.limit == 0:
             return
-        for read in self.narrowed().to_batches(None if left is None else 1):
-            for batch in self._of(read).to_batches():
-                yield batch.slice(0, left)
-                if left is not None:
-                    left -= batch.num_rows
-                    if left <= 0:
-                        return
+        read = self.narrowed().to_batches(None if self.limit is None else 1)
+        batches = (batch for part in read for batch in self._of(part).to_batches())
+        yield from first_rows(batches, self.limit)
 
     def narrowed(self) -> Source:
         """Return what is read, without the columns and rows that nobody needs."""

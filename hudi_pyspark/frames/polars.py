@@ -7,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 from polars.io.plugins import register_io_source
 
+from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.frames.dataset import Source
 from hudi_pyspark.frames.expression import Call, Expression, Field, Literal, pruning
@@ -49,13 +50,9 @@ def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
         if predicate is not None and rows is None:  # rows are counted before they are filtered
             implied = _implied(predicate, source.schema)
             wanted = wanted if implied is None else wanted.where(implied)
-        for batch in wanted.to_batches(None if rows is None else 1):
-            frame = pl.DataFrame(batch).slice(0, rows)
+        for batch in first_rows(wanted.to_batches(None if rows is None else 1), rows):
+            frame = pl.DataFrame(batch)
             yield frame if predicate is None else frame.filter(predicate)
-            if rows is not None:
-                rows -= batch.num_rows
-                if rows <= 0:
-                    return
 
     empty = pl.DataFrame(source.schema.empty_table())
     return register_io_source(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from hudi_pyspark.columns.arrays import first_rows
 from hudi_pyspark.columns.schema_evolution import conform
 from hudi_pyspark.errors import HudiError
 from hudi_pyspark.reading.read_task import read_task
@@ -131,21 +132,16 @@ def _batches(
     tasks: Sequence[ReadTask], storage: Storage, schema: pa.Schema, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
     is_first = True
-    left = limit
-    for task in tasks:
-        for table in read_task(task, storage):
-            # Spark accepts the first batch only if its schema is exactly the expected one. Only
-            # then rows are cut off: Arrow does not bound a slice without columns by itself.
-            conformed = conform(table, schema, {}, source="the result")
-            rows = conformed.replace_schema_metadata(None).slice(0, left)
-            if is_first and rows.num_rows:
-                yield from rows.slice(0, _FIRST_BATCH).to_batches()
-                rows, is_first = rows.slice(_FIRST_BATCH), False
-            yield from rows.to_batches()
-            if left is not None:
-                left -= table.num_rows
-                if left <= 0:
-                    return
+    tables = (table for task in tasks for table in read_task(task, storage))
+    # Spark accepts the first batch only if its schema is exactly the expected one. Only then rows
+    # are cut off: Arrow does not bound a slice without columns by itself.
+    conformed = (conform(table, schema, {}, source="the result") for table in tables)
+    for rows in first_rows(conformed, limit):
+        rest = rows.replace_schema_metadata(None)
+        if is_first and rest.num_rows:
+            yield from rest.slice(0, _FIRST_BATCH).to_batches()
+            rest, is_first = rest.slice(_FIRST_BATCH), False
+        yield from rest.to_batches()
 
 
 @cache
