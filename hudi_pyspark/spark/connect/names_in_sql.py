@@ -13,7 +13,8 @@ _TOKEN = re.compile(
     | (?P<quoted>"(?:[^"\\]|\\.)*")
     | (?P<name>(?:`(?:[^`]|``)+`|\w+)(?:\s*\.\s*(?:`(?:[^`]|``)+`|\w+))*)
     | (?P<sign>[^\s\w'"`$])
-    | \s+""",
+    | \s+
+    | (?P<unknown>.)""",
     re.VERBOSE | re.DOTALL,
 )
 _PART = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
@@ -121,12 +122,12 @@ class SqlText:
 
     def reads(self, view: str) -> bool:
         """Return whether a view, in lower case, may be read, and never under names of columns."""
-        places = [
-            i
+        plain = {
+            self._is_plain(i)
             for i, token in enumerate(self.tokens)
             if token.kind == "name" and unquoted(token.text).lower() == view
-        ]
-        return bool(places) and all(self._is_plain(i) for i in places)
+        }
+        return plain == {True}
 
     def _is_plain(self, place: int) -> bool:
         following = [token.word for token in self.tokens[place + 1 : place + 4]] + ["", ""]
@@ -158,13 +159,10 @@ def scan_sql(text: str) -> SqlText:
     """Split a text into tokens; UnclearError if it may use columns that it does not name."""
     tokens = [_Token("end", "", 0)]
     paths: set[Path] = set()
-    position = 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise UnclearError(f"unknown syntax at {text[position:][:20]!r}")
-        position = match.end()
+    for match in _TOKEN.finditer(text):
         kind, found = match.lastgroup, match[0]
+        if kind == "unknown":
+            raise UnclearError(f"unknown syntax at {text[match.start() :][:20]!r}")
         if kind == "comment":
             paths |= {(word.lower(),) for word in re.findall(r"\w+", found)}
         elif kind is not None:
@@ -187,16 +185,9 @@ def view_definition(text: str) -> tuple[str, dict[str, str]] | None:
     """Return view and options of ``CREATE TEMPORARY VIEW … USING `hudi-py` OPTIONS (…)``."""
     # `OR REPLACE` may be there; any other text gives None.
     match = _VIEW.fullmatch(text)
-    if match is None:
+    if match is None or _OPTION.sub("", match[2]).strip():
         return None
-    options = {}
-    rest = match[2].strip()
-    while rest:
-        option = _OPTION.match(rest)
-        if option is None:
-            return None
-        options[option[1].strip("`'")] = option[2]
-        rest = rest[option.end() :].strip()
+    options = {name.strip("`'"): value for name, value in _OPTION.findall(match[2])}
     return unquoted(match[1]).lower(), options
 
 
