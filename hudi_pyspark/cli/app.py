@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from hudi_pyspark import __version__, errors
 from hudi_pyspark.cli import cache, health, logs, look, rows
-from hudi_pyspark.cli.arguments import ExitCode, with_storage_options
+from hudi_pyspark.cli.arguments import ExitCode, with_shared_options
 from hudi_pyspark.cli.report import report
 
 # The first that an error is of; others are of the system.
@@ -81,9 +81,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": health.demo,
 }
 for _name, _function in COMMANDS.items():
-    app.command(_name)(with_storage_options(_function) if _name != "demo" else _function)
-log_app.command("blocks")(with_storage_options(logs.blocks))
-log_app.command("records")(with_storage_options(logs.records))
+    app.command(_name)(with_shared_options(_function) if _name != "demo" else _function)
+log_app.command("blocks")(with_shared_options(logs.blocks))
+log_app.command("records")(with_shared_options(logs.records))
 app.add_typer(log_app, name="log")
 cache_app = typer.Typer(help="Show or remove what merges decided.", no_args_is_help=True)
 cache_app.command("show")(cache.show)

@@ -2,14 +2,16 @@
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from functools import wraps
-from typing import Annotated
+from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
-from hudi_pyspark.cli.printing import Output
+from hudi_pyspark.cli.printing import Output, show
 from hudi_pyspark.storage import ArrowStorage
 from hudi_pyspark.storage_options import from_environment, to_environment
 
@@ -25,44 +27,11 @@ LimitOption = Annotated[
 MetaOption = Annotated[
     bool, typer.Option("--meta", help="Include the _hoodie_* columns; JSON and CSV have them.")
 ]
-WideOption = Annotated[
-    bool, typer.Option("--wide", "-w", help="Print all columns; JSON and CSV always have them.")
-]
 ColumnsOption = Annotated[
     str | None, typer.Option("--columns", "-c", help="Names of columns, separated by commas.")
 ]
 AsOfOption = Annotated[
     str | None, typer.Option("--as-of", help="The table as it was at this instant, inclusive.")
-]
-_QUERY_OPTIONS: Mapping[str, object] = {
-    "filter": Annotated[
-        str | None,
-        typer.Option("--filter", "-f", help="Condition, e.g. \"city = 'sf' and fare > 10\"."),
-    ],
-    "as_of": AsOfOption,
-    "begin": Annotated[
-        str | None, typer.Option("--begin", help="Rows written after this instant, or 'earliest'.")
-    ],
-    "end": Annotated[
-        str | None, typer.Option("--end", help="Rows written up to this instant, inclusive.")
-    ],
-    "query_type": Annotated[
-        str | None,
-        typer.Option("--query-type", help="snapshot (default), read_optimized or incremental."),
-    ],
-    "options": Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option", metavar="KEY=VALUE", help="Any other read option; can be repeated."
-        ),
-    ],
-}
-
-_StorageOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--storage-option", metavar="KEY=VALUE", help="Setting of the storage; can be repeated."
-    ),
 ]
 
 
@@ -78,46 +47,100 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130  # Ctrl-C
 
 
-def with_storage_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that also has the option ``--storage-option``."""
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """How a command prints a table of many columns, by its options."""
+
+    wide: Annotated[
+        bool, typer.Option("--wide", "-w", help="Print all columns; JSON and CSV always have them.")
+    ] = False
+    output: OutputOption = "table"
+
+    def show(self, table: pa.Table, brief: Sequence[str] = ()) -> None:
+        """Print a table: for people only some columns, unless all are wanted."""
+        show(table, self.output, brief=() if self.wide else brief)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """What a command reads, by its options."""
+
+    filter: Annotated[
+        str | None,
+        typer.Option("--filter", "-f", help="Condition, e.g. \"city = 'sf' and fare > 10\"."),
+    ] = None
+    as_of: AsOfOption = None
+    begin: Annotated[
+        str | None, typer.Option("--begin", help="Rows written after this instant, or 'earliest'.")
+    ] = None
+    end: Annotated[
+        str | None, typer.Option("--end", help="Rows written up to this instant, inclusive.")
+    ] = None
+    query_type: Annotated[
+        str | None,
+        typer.Option("--query-type", help="snapshot (default), read_optimized or incremental."),
+    ] = None
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option", metavar="KEY=VALUE", help="Any other read option; can be repeated."
+        ),
+    ] = None
+
+    def read_options(self, columns: str | None = None) -> dict[str, str]:
+        """Return the read options: those that commands have names for, and any others."""
+        named = {"columns": columns, **asdict(self)}
+        given = dict(map(key_and_value, named.pop("options") or ()))
+        is_range = self.begin is not None or self.end is not None
+        named["query_type"] = self.query_type or ("incremental" if is_range else None)
+        chosen = {name: value for name, value in named.items() if value is not None}
+        twice = [name for name in chosen if name in given]
+        if twice:
+            raise typer.BadParameter(f"{twice[0]} is given twice", param_hint="'--option'")
+        return {**given, **chosen}
+
+
+# Parameters of commands that are made of options.
+_MADE: Mapping[str, Callable[..., object]] = {"query": Query, "listing": Listing}
+_STORAGE_OPTION = inspect.Parameter(
+    "storage_option",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Setting of the storage; can be repeated."),
+    ],
+)
+
+
+def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has options in place of ``query`` and ``listing``.
+
+    It also has the option ``--storage-option``.
+    """
+    parameters = dict(inspect.signature(command).parameters)
+    made = [name for name in _MADE if parameters.pop(name, None) is not None]
+    options = {name: inspect.signature(_MADE[name]).parameters for name in made}
 
     @wraps(command)
-    def run(*, storage_option: list[str] | None = None, **arguments: object) -> None:
+    def run(*, storage_option: list[str] | None, **arguments: Any) -> None:  # noqa: ANN401
         before = dict(os.environ)
         try:
             for text in storage_option or ():
                 name, value = key_and_value(text, "--storage-option")
                 os.environ.update(to_environment(name, value))
+            for name, parts in options.items():
+                arguments[name] = _MADE[name](**{part: arguments.pop(part) for part in parts})
             command(**arguments)
         finally:
             os.environ.clear()
             os.environ.update(before)
 
-    return _with_parameters(run, command, {"storage_option": _StorageOptions})
-
-
-def with_query(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that also has the options of a query, and gets them as ``query``."""
-
-    @wraps(command)
-    def run(**arguments: object) -> None:
-        query = {name: arguments.pop(name, None) for name in _QUERY_OPTIONS}
-        command(query=query, **arguments)
-
-    return _with_parameters(run, command, _QUERY_OPTIONS)
-
-
-def _with_parameters(
-    run: Callable[..., None], command: Callable[..., None], added: Mapping[str, object]
-) -> Callable[..., None]:
-    """Give a function the parameters of a command but ``query``, and others, which may be None."""
-    parameters = [p for name, p in inspect.signature(command).parameters.items() if name != "query"]
-    parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in added.items()
-    ]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    for parts in options.values():
+        parameters.update(parts)
+    parameters["storage_option"] = _STORAGE_OPTION
+    run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    run.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
     return run
 
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import typer
 
 from hudi_pyspark import HudiTable
-from hudi_pyspark.cli.arguments import ExitCode, OutputOption, WideOption, storage_at
+from hudi_pyspark.cli.arguments import ExitCode, Listing, storage_at
 from hudi_pyspark.cli.printing import show
 from hudi_pyspark.errors import TableNotFoundError
 from hudi_pyspark.table.config import PROPERTIES_FILE
@@ -23,11 +23,11 @@ FileArgument = Annotated[
 ]
 
 
-def blocks(file: FileArgument, *, wide: WideOption = False, output: OutputOption = "table") -> None:
+def blocks(file: FileArgument, *, listing: Listing) -> None:
     """List the blocks of a log file, and where and how it is damaged."""
     table, path = _find(file)
     blocks = table.inspect.log_blocks(path)
-    show(blocks, output, brief=() if wide else _with_problem(_BLOCKS, blocks))
+    listing.show(blocks, _with_problem(_BLOCKS, blocks))
     if _is_damaged(blocks):
         raise typer.Exit(ExitCode.PROBLEM)
 
@@ -38,17 +38,16 @@ def records(
     merge: Annotated[
         bool, typer.Option("--merge", help="Merge the log files of the slice, one record per key.")
     ] = False,
-    wide: WideOption = False,
-    output: OutputOption = "table",
+    listing: Listing,
 ) -> None:
     """Print the records of a log file, as far as damage allows."""
     table, path = _find(file)
     records = table.inspect.log_records(path, merge=merge)
-    if output == "table" and not wide:
+    if listing.output == "table" and not listing.wide:
         leading = _MERGED_RECORDS if merge else _RECORDS
-        show(_flat(records, _with_problem(leading, records)), output, null="null")
+        show(_flat(records, _with_problem(leading, records)), "table", null="null")
     else:
-        show(records, output)
+        show(records, listing.output)
     if _is_damaged(records):
         raise typer.Exit(ExitCode.PROBLEM)
 

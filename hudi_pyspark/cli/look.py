@@ -58,12 +58,11 @@ def timeline(
     path: arguments.PathArgument,
     *,
     archived: Annotated[bool, typer.Option(help="Include archived instants.")] = True,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
+    listing: arguments.Listing,
 ) -> None:
     """List the instants of a table, oldest first."""
     instants = HudiTable(path).inspect.timeline(archived=archived)
-    show(instants, output, brief=() if wide else _TIMELINE)
+    listing.show(instants, _TIMELINE)
 
 
 def commits(
@@ -73,16 +72,15 @@ def commits(
     newest_first: Annotated[
         bool, typer.Option("--newest-first", help="Begin with the last commit.")
     ] = False,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
+    listing: arguments.Listing,
 ) -> None:
     """List the completed commits, with age, duration and numbers of files and records."""
     table = HudiTable(path)
     commits = table.inspect.commits(archived=archived)
     if newest_first:
         commits = commits.sort_by([("requested_time", "descending")])
-    if output != "table":
-        show(commits, output)
+    if listing.output != "table":
+        listing.show(commits)
         return
     # The time that --begin compares with: commits have no other before table version 8.
     has_completion_times = table.view.config.has_completion_times
@@ -104,19 +102,15 @@ def commits(
     extra = [", ".join(f"{k}={v}" for k, v in e) or None for e in shown[-1].to_pylist()]
     shown = shown.set_column(position + 1, "extra_metadata", pa.array(extra, pa.string()))
     brief = (time, *(_COMMITS if has_completion_times else _COMMITS[:-1]))
-    show(shown, output, brief=() if wide else brief)
+    listing.show(shown, brief)
 
 
 def commit(
-    path: arguments.PathArgument,
-    instant: InstantArgument,
-    *,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
+    path: arguments.PathArgument, instant: InstantArgument, listing: arguments.Listing
 ) -> None:
     """List the files that one commit wrote."""
     files = HudiTable(path).inspect.commit_files(instant)
-    show(files, output, brief=() if wide else _COMMIT)
+    listing.show(files, _COMMIT)
 
 
 def slices(
@@ -128,8 +122,7 @@ def slices(
         typer.Option("--sort", help="Begin with the greatest; by partition by default."),
     ] = None,
     limit: arguments.LimitOption = None,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
+    listing: arguments.Listing,
 ) -> None:
     """List the file slices of the table."""
     slices = HudiTable(path).inspect.file_slices(as_of)
@@ -140,21 +133,17 @@ def slices(
         # A slice without a base file has no ratio: all of it is log.
         values = slices.column(column).fill_null(math.inf if column == _RATIO else 0)
         slices = slices.take(pc.array_sort_indices(values, order="descending"))
-    if output == "table":
+    if listing.output == "table":
         position = slices.column_names.index(_RATIO)
         slices = slices.set_column(position, _RATIO, pc.round(slices.column(_RATIO), 2))
-    show(slices.slice(0, limit), output, brief=() if wide else brief)
+    listing.show(slices.slice(0, limit), brief)
 
 
 def files(
-    path: arguments.PathArgument,
-    *,
-    limit: arguments.LimitOption = None,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
+    path: arguments.PathArgument, *, limit: arguments.LimitOption = None, listing: arguments.Listing
 ) -> None:
     """List every data file on the storage, older ones included."""
-    show(HudiTable(path).inspect.files().slice(0, limit), output, brief=() if wide else _FILES)
+    listing.show(HudiTable(path).inspect.files().slice(0, limit), _FILES)
 
 
 def services(
@@ -178,30 +167,24 @@ def schema(
         bool, typer.Option("--history", help="List the changes of the columns, commit by commit.")
     ] = False,
     as_of: arguments.AsOfOption = None,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
+    listing: arguments.Listing,
 ) -> None:
     """List the columns, or their changes."""
     table = HudiTable(path)
     if changes:
-        show(table.inspect.schema_history(), output, brief=() if wide else _SCHEMA_HISTORY)
+        listing.show(table.inspect.schema_history(), _SCHEMA_HISTORY)
         return
     columns = table.schema if as_of is None else table.scan(as_of=as_of).schema
     rows = [
         {"column": field.name, "type": type_text(field.type), "nullable": field.nullable}
         for field in columns
     ]
-    show(pa.Table.from_pylist(rows), output)
+    listing.show(pa.Table.from_pylist(rows))
 
 
-def partitions(
-    path: arguments.PathArgument,
-    *,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
-) -> None:
+def partitions(path: arguments.PathArgument, listing: arguments.Listing) -> None:
     """List the partitions, with the number and size of their files."""
-    show(HudiTable(path).inspect.partitions(), output, brief=() if wide else _PARTITIONS)
+    listing.show(HudiTable(path).inspect.partitions(), _PARTITIONS)
 
 
 def metadata(
@@ -245,15 +228,14 @@ def column_statistics(
     *,
     limit: arguments.LimitOption = None,
     meta: arguments.MetaOption = False,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
+    listing: arguments.Listing,
 ) -> None:
     """Print the known minimum, maximum and nulls of each column and file."""
     statistics = HudiTable(path).inspect.column_statistics()
-    if output == "table" and not meta:
+    if listing.output == "table" and not meta:
         is_meta = pc.is_in(statistics.column("column"), pa.array(META_COLUMNS))
         statistics = statistics.filter(pc.invert(is_meta))
-    show(statistics.slice(0, limit), output, brief=() if wide else _COLUMN_STATISTICS)
+    listing.show(statistics.slice(0, limit), _COLUMN_STATISTICS)
 
 
 def stats(path: arguments.PathArgument, output: arguments.OutputOption = "table") -> None:

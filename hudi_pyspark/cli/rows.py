@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Annotated, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,15 +23,14 @@ _HISTORY = ("requested_time", "action", "event", "path", "records", "bytes")
 _RECORD_HISTORY = ("requested_time", "operation", "change", "changed_columns", "after", "problem")
 
 
-@arguments.with_query
 def count(
     path: arguments.PathArgument,
     *,
-    query: dict[str, Any],
+    query: arguments.Query,
     output: arguments.OutputOption = "table",
 ) -> None:
     """Print the number of rows."""
-    rows = HudiTable(path).scan_with(_options(**query)).count()
+    rows = HudiTable(path).scan_with(query.read_options()).count()
     if output == "table":
         printing.say(str(rows))
     else:
@@ -61,22 +60,20 @@ def history(
     file_group: Annotated[
         bool, typer.Option("--file-group", help="KEY is the beginning of a file id.")
     ] = False,
-    wide: arguments.WideOption = False,
-    output: arguments.OutputOption = "table",
+    listing: arguments.Listing,
 ) -> None:
     """List what happened to a record, or to a file group, commit by commit."""
     table = HudiTable(path)
     if file_group:
-        printing.show(table.inspect.history(key), output, brief=() if wide else _HISTORY)
+        listing.show(table.inspect.history(key), _HISTORY)
         return
-    printing.show(table.history(key), output, brief=() if wide else _RECORD_HISTORY)
+    listing.show(table.history(key), _RECORD_HISTORY)
 
 
-@arguments.with_query
 def scan(
     path: arguments.PathArgument,
     *,
-    query: dict[str, Any],
+    query: arguments.Query,
     to: Annotated[
         FileFormat | None, typer.Option("--to", help="Write the rows in this format.")
     ] = None,
@@ -95,7 +92,7 @@ def scan(
     output: arguments.OutputOption = "table",
 ) -> None:
     """Read rows and print them, or write them as Parquet, CSV or JSON lines."""
-    checked = HudiTable(path).scan_with(_options(columns=columns, **query), limit=limit)
+    checked = HudiTable(path).scan_with(query.read_options(columns), limit=limit)
     if explain:
         printing.emit(f"{checked.explain()}\n")
     elif to is None:
@@ -136,18 +133,6 @@ def diff(
         printing.show(_change_lines(changes.slice(0, limit)), output)
     if changes.num_rows > limit:
         printing.say(f"… and {changes.num_rows - limit} more (--limit)")
-
-
-def _options(options: list[str] | None, **named: str | None) -> dict[str, str]:
-    """Return the read options of a command: those that it has names for, and any others."""
-    is_range = named["begin"] is not None or named["end"] is not None
-    named["query_type"] = named["query_type"] or ("incremental" if is_range else None)
-    chosen = {name: value for name, value in named.items() if value is not None}
-    given = dict(map(arguments.key_and_value, options or ()))
-    twice = [name for name in chosen if name in given]
-    if twice:
-        raise typer.BadParameter(f"{twice[0]} is given twice", param_hint="'--option'")
-    return {**given, **chosen}
 
 
 def _change_lines(changes: pa.Table) -> pa.Table:
