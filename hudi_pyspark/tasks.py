@@ -64,8 +64,17 @@ class CommitRange:
     moved: str = ""  # why the range begins later than requested; "" if it does not
 
     def contains(self, commit_times: pa.ChunkedArray) -> Mask:
-        """Return which rows the range's commits wrote."""
-        written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
+        """Return which rows are of the range: by their commits, before version 8 by the bounds.
+
+        The bounds contain delta commits, too, that do not count once a table is COPY_ON_WRITE:
+        their rows in files of later commits, as in Apache Hudi.
+        """
+        if self.by_completion_time:
+            written = pc.is_in(commit_times, value_set=pa.array(self.commits, pa.string()))
+        else:
+            is_later = pc.greater(commit_times, self.begin)
+            is_in_time = pc.less_equal(commit_times, self.end)
+            written = pc.fill_null(pc.and_(is_later, is_in_time), False)  # noqa: FBT003
         return np.asarray(as_one_array(written))
 
     @property

@@ -23,6 +23,7 @@ from hudi_pyspark.options.read_options import IncrementalOptions
 from hudi_pyspark.planning.commit_range import AskedRange
 from hudi_pyspark.table.commit_slices import slices_of_groups
 from hudi_pyspark.table.view import open_table
+from hudi_pyspark.tasks import CommitRange
 from tests.conftest import GOLDEN
 from tests.golden.case import load_case
 from tests.golden.compare import differences
@@ -618,3 +619,13 @@ class TestGoldenTables:
         )
         with pytest.raises(MissingFileError, match=r"20261121070218711\.parquet"):
             scan.to_arrow()
+
+
+@pytest.mark.parametrize(("by_completion_time", "is_in_range"), [(False, True), (True, False)])
+def test_rows_of_commits_that_do_not_count_are_of_the_range_before_version_8(
+    by_completion_time, is_in_range
+):
+    """Delta commits of a table that became COPY_ON_WRITE, in files of later commits, as in Hudi."""
+    commits = CommitRange("010", "040", by_completion_time, ("030", "040"), "")
+    found = commits.contains(pa.chunked_array([["010", "020", "030", "040", "050", None]]))
+    assert found.tolist() == [False, is_in_range, True, True, False, False]

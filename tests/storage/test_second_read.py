@@ -87,8 +87,8 @@ def test_each_file_of_a_snapshot_may_be_damaged_once_on_the_way(s3, fault):
         (MOR, {"on_damage": "warn"}),
         (MOR, {"on_damage": "ignore", "use_metadata_table": False}),
         (MOR, {"begin": "earliest"}),
-        (CDC, {"begin": "earliest", "incremental_format": "cdc"}),
-        (CDC, {"begin": "earliest", "incremental_format": "cdc", "on_damage": "warn"}),
+        (CDC, {"begin": "earliest", "cdc": True}),
+        (CDC, {"begin": "earliest", "cdc": True, "on_damage": "warn"}),
     ],
 )
 def test_each_file_of_each_query_may_be_damaged_once_on_the_way(s3, fault, name, query):
@@ -101,10 +101,12 @@ def test_compression_on_the_way_gives_the_rows_or_is_named(s3):
     for path in sorted(set(paths)):
         with fail_between(s3.endpoint, once(path, "gzip")) as proxy:
             try:
-                assert rows(proxy) == expected, path
+                found, message = rows(proxy), ""
             except StorageError as error:
-                assert "compressed by gzip" in str(error)
-                named.add(path.rpartition("/")[2])
+                found, message = [], str(error)
+        assert found == expected or "compressed by gzip" in message, path
+        if message:
+            named.add(path.rpartition("/")[2])
     assert "hoodie.properties" in named
 
 

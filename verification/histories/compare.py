@@ -110,8 +110,23 @@ def arrow_rows(table: pa.Table) -> tuple[Row, ...]:
 def _values(column: pa.ChunkedArray) -> list[Any]:
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
-    except OverflowError:  # a timestamp that Python does not have, and neither has PySpark
-        return column.cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError):  # a time that Python does not have, and neither has PySpark
+        return column.cast(_in_numbers(column.type)).to_pylist()  # type: ignore[no-any-return]
+
+
+def _in_numbers(kind: pa.DataType) -> pa.DataType:
+    """Return a type with the days and the units of its dates and timestamps."""
+    if pa.types.is_date32(kind):
+        return pa.int32()
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_in_numbers(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_in_numbers(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(_in_numbers(kind.key_type), _in_numbers(kind.item_type))
+    return kind
 
 
 def arrow_answer(table: pa.Table) -> Answer:
