@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from hudi_pyspark import HudiTable
+from hudi_pyspark import HudiTable, InvalidOptionError
 from verification.histories.compare import Answer, Difference, Failure, Row, difference
 from verification.histories.comparison import (
     PARTIAL_PAYLOADS,
@@ -486,11 +486,32 @@ def _replaced_twice(c: Comparison) -> bool:
     shown = {identity(c, row) for row in c.answer_of_ours().rows}
     inspect = HudiTable(str(c.path)).inspect
     for row in found.missing:
-        events = inspect.history(file_id(c.column(row, "_hoodie_file_name"))).to_pylist()
+        try:
+            events = inspect.history(file_id(c.column(row, "_hoodie_file_name"))).to_pylist()
+        except InvalidOptionError:  # no instant names its file group any more
+            return False
         times = [e["requested_time"] for e in events if e["event"] == "replaced"]
         if identity(c, row) not in shown or not times or not min(times) <= until < max(times):
             return False
     return True
+
+
+def _uncommitted_files(c: Comparison) -> bool:
+    """D59: a table that became COPY_ON_WRITE shows base files of a delta commit that failed."""
+    found = c.difference()
+    if not found or not found.missing or c.properties.get("hoodie.table.type") != "COPY_ON_WRITE":
+        return False
+    instants = HudiTable(str(c.path)).inspect.timeline().to_pylist()
+    pending = {
+        i["requested_time"]
+        for i in instants
+        if i["action"] == "deltacommit" and i["state"] != "completed"
+    }
+    names = [c.column(row, "_hoodie_file_name") for row in found.missing]
+    groups = {file_id(name) for name in names}
+    return all(
+        name.removesuffix(".parquet").rpartition("_")[2] in pending for name in names
+    ) and all(file_id(c.column(row, "_hoodie_file_name")) in groups for row in found.extra)
 
 
 def _repeated_keys(c: Comparison) -> bool:
@@ -530,6 +551,7 @@ RULES: Sequence[tuple[str, Callable[[Comparison], bool]]] = (
     ("D34", logs_of_compacted_groups),
     ("D35", _replaced_twice),
     ("D36", _repeated_keys),
+    ("D59", _uncommitted_files),
 )
 
 
