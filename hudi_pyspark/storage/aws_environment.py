@@ -80,11 +80,9 @@ def region_of(bucket: str) -> str:
     problem = f"{_REGIONS[0]} cannot be reached"
     if _is_reachable(*_REGIONS, _WAIT_FOR_REGIONS):
         try:
-            region: str = pafs.resolve_s3_region(bucket)
+            return str(pafs.resolve_s3_region(bucket))
         except OSError as error:
             problem = str(error)
-        else:
-            return region
     raise StorageError(
         f"s3://{bucket}",
         f"its region is not known: {problem}. Give the storage option region (or AWS_REGION); for "

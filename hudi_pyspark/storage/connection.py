@@ -3,6 +3,7 @@
 import importlib
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from hashlib import sha256
@@ -27,6 +28,7 @@ _T = TypeVar("_T")
 _GCS_RETRIES = 10  # seconds that its client repeats a request; 15 minutes are its default
 _WEBHDFS_TIMEOUTS = (5, 30)  # seconds to connect, and between bytes; fsspec waits for ever
 _THROTTLED_ADVICE = ". Run fewer tasks at a time, or raise the storage option attempts"
+_AZURE_ADVICE = ". Give account_key, or sas_token, or tenant_id, client_id and client_secret"
 # What pyarrow says the first time in a process, and from then on.
 _NO_LIBHDFS = ("Unable to load lib", "Prior attempt to load lib")
 # Variables in which clients of storages look for credentials.
@@ -118,17 +120,17 @@ class Connection:
         more = file_system_arguments(self._location.kind, supplied, {})
         arguments = {**self._arguments, **more}
         check_arguments(self._location, arguments)
-        make = _MAKERS.get(self._location.kind, _fsspec)
         place = f"{self._location.scheme}://{self._location.host}"
         try:
-            return make(self._location, dict(arguments))
+            return _MAKERS.get(self._location.kind, _fsspec)(self._location, dict(arguments))
         except Exception as error:  # noqa: BLE001  (clients have errors of their own)
             known = masked_error(error, secret_values(arguments), self._location.authority)
             if isinstance(known, HudiError | ImportError):
                 raise known from None
             if isinstance(error, OSError):
                 raise StorageError(place, str(known), 1) from None
-            raise InvalidOptionError(f"storage options of {place}: {known}") from None
+            advice = _AZURE_ADVICE if self._location.kind == "abfs" else ""
+            raise InvalidOptionError(f"storage options of {place}: {known}{advice}") from None
 
     def _renew(self) -> bool:
         used = self._used
@@ -177,7 +179,13 @@ def _azure(location: Location, arguments: dict[str, Any]) -> FileSystem:
             f"{location.scheme}:// needs the account: {location.scheme}://container@account.dfs."
             "core.windows.net/path, or the storage option account_name"
         )
-    return file_systems.ArrowFileSystem(pafs.AzureFileSystem(**arguments))
+    filesystem = pafs.AzureFileSystem(**arguments)
+    if not arguments.keys() & {"account_key", "sas_token"}:
+        # Where no token comes, opening a file ends the process; this raises an error. A failure of
+        # the network is left to the requests, which are repeated.
+        with suppress(OSError):
+            filesystem.get_file_info(f"{location.authority.partition('@')[0]}/t")
+    return file_systems.ArrowFileSystem(filesystem)
 
 
 def _hdfs(location: Location, arguments: dict[str, Any]) -> FileSystem:
@@ -241,9 +249,8 @@ def _fsspec(location: Location, arguments: dict[str, Any]) -> FileSystem:
         # The instances that fsspec keeps have the credentials with which they were made first.
         filesystem = file_system_of(skip_instance_cache=True, use_listings_cache=False, **arguments)
     except ImportError as error:
-        packages = "fsspec requests (extra 'fsspec')"
-        if location.kind == "oss":
-            packages = "ossfs (extra 'oss')"
+        is_oss = location.kind == "oss"
+        packages = "ossfs (extra 'oss')" if is_oss else "fsspec requests (extra 'fsspec')"
         if arguments.get("kerberos"):
             packages += " requests-kerberos"
         raise ImportError(

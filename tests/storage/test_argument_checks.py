@@ -54,6 +54,7 @@ MISTAKES: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
         {},
     ),
     "no account": ("abfss://box/t", {"sas_token": SECRET}, {}),
+    "no key, SAS token or identity": (AZURE, {}, {}),
     "`account_key` without its padding": (AZURE, {"account_key": "dmVyeXNlY3JldA"}, {}),
     "a port beyond 65535 in `blob_storage_authority`": (
         AZURE,
