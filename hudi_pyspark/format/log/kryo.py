@@ -196,7 +196,8 @@ class _KryoReader:
         for _ in range(length - 1):
             # One byte for a unit below 0x80; else 110xxxxx starts two bytes, 1110xxxx three.
             first = self.read_bytes(1)[0]
-            self.read_bytes(0 if first < 0x80 else 1 if first < 0xE0 else 2)
+            if first >= 0x80:
+                self.read_bytes(1 if first < 0xE0 else 2)
         try:
             # Surrogate pairs were encoded one by one: joined again by way of UTF-16.
             units = str(self.payload[start : self.position], "utf-8", "surrogatepass")

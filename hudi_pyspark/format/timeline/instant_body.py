@@ -101,13 +101,17 @@ def required(record: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
 def text(record: Mapping[str, Any], name: str) -> str:
     """Return a text; "" for null."""
     value = record.get(name)
-    return value if type(value) is str else "" if value is None else required(record, name, str)
+    if type(value) is str:
+        return value
+    return "" if value is None else required(record, name, str)
 
 
 def number(record: Mapping[str, Any], name: str) -> int:
     """Return a whole number; 0 for null."""
     value = record.get(name)
-    return value if type(value) is int else 0 if value is None else required(record, name, int)
+    if type(value) is int:
+        return value
+    return 0 if value is None else required(record, name, int)
 
 
 def mapping(record: Mapping[str, Any], name: str) -> dict[str, Any]:
