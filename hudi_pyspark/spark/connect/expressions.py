@@ -141,17 +141,10 @@ def is_star(expression: Any) -> bool:  # noqa: ANN401
 
 def condition_texts(expression: Any) -> Iterator[str]:  # noqa: ANN401  (protobuf)
     """Yield texts of filters that all rows pass for which an expression is true, if any."""
-    function = expression.unresolved_function
-    if expression.WhichOneof("expr_type") == "expression_string":
-        text = expression.expression_string.expression
-        if not any(sign in text for sign in _AMBIGUOUS):
-            yield text
-    elif function.function_name == "and":
-        for part in function.arguments:
-            yield from condition_texts(part)
-    else:
-        text = _text(expression)
-        if text is not None and "\n" not in text:
+    for part in _chain(expression, "and"):
+        is_text = part.WhichOneof("expr_type") == "expression_string"
+        text = part.expression_string.expression if is_text else _text(part)
+        if text and not any(sign in text for sign in (_AMBIGUOUS if is_text else "\n")):
             yield text
 
 
@@ -160,15 +153,12 @@ def _text(expression: Any) -> str | None:  # noqa: ANN401
         return _column(expression)  # a boolean
     name = expression.unresolved_function.function_name
     arguments = list(expression.unresolved_function.arguments)
+    if name == "not":
+        inner = _text(arguments[0])
+        return inner and f"NOT ({inner})"
     if name in ("and", "or"):
-        arguments = list(_chain(expression, name))
-    if name in ("and", "or", "not"):
-        parts = [_text(part) for part in arguments]
-        bracketed = [f"({part})" for part in parts if part is not None]
-        joined = (
-            f" {name.upper()} ".join(bracketed) if name != "not" else "NOT " + "".join(bracketed)
-        )
-        return joined if len(bracketed) == len(arguments) else None
+        parts = [_text(part) for part in _chain(expression, name)]
+        return f" {name.upper()} ".join(f"({part})" for part in parts) if all(parts) else None
     column = _column(arguments[0]) if arguments else None
     literals = [_literal(argument.literal) for argument in arguments[1:]]
     make = _TEXTS.get((name, 1 if name == "in" else len(literals)))
