@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.merge_switch import OFF, SWITCH
+from benchmarks.merge_switch import ENDINGS, SWITCH
 from benchmarks.queries import Kind
 
 if TYPE_CHECKING:
@@ -85,11 +85,12 @@ class Workshop:
             "base-files-duckdb": self._base_files_duckdb,
             "hudi-rs-datafusion": self._hudi_rs_datafusion,
         }
-        peer = make[name.removesuffix(OFF)]()
-        if not name.endswith(OFF):
+        ending = next((ending for ending in ENDINGS if name.endswith(ending)), "")
+        peer = make[name.removesuffix(ending)]()
+        if not ending:
             return peer
-        title = f"{peer.title}, merging each time"
-        return replace(peer, name=name, title=title, env=peer.env | {SWITCH: "off"})
+        title = f"{peer.title}, {ENDINGS[ending]}"
+        return replace(peer, name=name, title=title, env=peer.env | {SWITCH: ending})
 
     def _hudi_jvm(self) -> Peer:
         title = f"Apache Hudi {HUDI_VERSION}, Spark 3.5"

@@ -36,7 +36,7 @@ ENGINES = (
     "hudi-jvm", "hudi-py-spark", "hudi-py-user", "hudi-rs", "hudi-py", "spark-parquet", "pyarrow",
     "hudi-py-connect", "hudi-py-duckdb", "hudi-py-polars", "hudi-rs-datafusion",
     "base-files-duckdb", "spark35-parquet", "hudi-py-user-off", "hudi-py-duckdb-off",
-    "hudi-py-polars-off",
+    "hudi-py-polars-off", "hudi-py-duckdb-first", "hudi-py-polars-first",
 )  # fmt: skip
 OURS = {name for name in ENGINES if name.startswith("hudi-py")}
 FIRST_QUERY = Query(FIRST, "first query of a new process: all rows", Kind.ROWS)

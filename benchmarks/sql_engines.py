@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.merge_switch import OPTIONS
+from benchmarks.merge_switch import IS_FIRST, OPTIONS
 from benchmarks.object_store import located
 from benchmarks.sql_answer import rows_answer
 
@@ -52,7 +52,7 @@ class HudiPyDuckdb(SqlEngine):
     def register(self, name: str, path: str) -> None:
         from hudi_pyspark import HudiTable
 
-        self._connection.register(name, HudiTable(path).dataset(**OPTIONS))
+        HudiTable(path).scan(**OPTIONS).to_duckdb(name, self._connection, merge_first=IS_FIRST)
 
     def rows(self, sql: str) -> dict[str, Any]:
         return rows_answer(self._connection.sql(sql).fetchall())
@@ -70,7 +70,7 @@ class HudiPyPolars(SqlEngine):
     def register(self, name: str, path: str) -> None:
         from hudi_pyspark import scan_polars
 
-        self._context.register(name, scan_polars(path, **OPTIONS))
+        self._context.register(name, scan_polars(path, merge_first=IS_FIRST, **OPTIONS))
 
     def rows(self, sql: str) -> dict[str, Any]:
         return rows_answer(self._context.execute(sql).collect().rows())

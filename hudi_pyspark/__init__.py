@@ -128,6 +128,7 @@ def scan_polars(
     *,
     storage_options: Mapping[str, str | bool | float] | None = None,
     limit: int | None = None,
+    merge_first: bool = False,
     **options: Any,  # noqa: ANN401  (of `HudiTable.scan`)
 ) -> LazyFrame:
     """Return a LazyFrame of polars, which reads only what a query needs (extra ``polars``).
@@ -139,6 +140,8 @@ def scan_polars(
         columns: names of those that the frame has; all by default.
         storage_options: as for `HudiTable`.
         limit: most rows of the frame.
+        merge_first: merge all file slices now, and let polars read the base files by itself; see
+            `Scan.to_duckdb`.
         options: any other option of `HudiTable.scan`, e.g. ``as_of`` or ``begin``.
 
     Raises:
@@ -148,12 +151,16 @@ def scan_polars(
     from hudi_pyspark.hudi_table import HudiTable  # noqa: PLC0415  (likewise)
 
     with needs_extra("polars"):
-        from hudi_pyspark.frames.polars import lazy_frame  # noqa: PLC0415  (imports polars)
+        from hudi_pyspark.frames.polars import (  # noqa: PLC0415  (imports polars)
+            frame_of_files,
+            lazy_frame,
+        )
 
     if not isinstance(path, HudiTable):
         path = HudiTable(path, storage_options=storage_options)
     scan = path.scan(columns, **options)
-    frame = lazy_frame(scan, str(scan))
+    frame = frame_of_files(scan) if merge_first else None
+    frame = lazy_frame(scan, str(scan)) if frame is None else frame
     return frame if limit is None else frame.limit(limit)
 
 

@@ -259,10 +259,14 @@ class HudiTable:
         return self.scan(columns, **options).to_dataset()
 
     def to_duckdb(
-        self, table_name: str, connection: DuckDBPyConnection | None = None
+        self,
+        table_name: str,
+        connection: DuckDBPyConnection | None = None,
+        *,
+        merge_first: bool = False,
     ) -> DuckDBPyConnection:
         """Register the table as a view of DuckDB; see `Scan.to_duckdb`."""
-        return self.scan().to_duckdb(table_name, connection)
+        return self.scan().to_duckdb(table_name, connection, merge_first=merge_first)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream all rows to any library that takes Arrow's streams."""

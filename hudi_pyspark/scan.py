@@ -241,19 +241,31 @@ class Scan:
         return polars.DataFrame(self.to_arrow())
 
     def to_duckdb(
-        self, table_name: str, connection: DuckDBPyConnection | None = None
+        self,
+        table_name: str,
+        connection: DuckDBPyConnection | None = None,
+        *,
+        merge_first: bool = False,
     ) -> DuckDBPyConnection:
         """Register the scan as a view of DuckDB, which reads what a query needs (extra ``duckdb``).
 
         Args:
             table_name: of the view in DuckDB; it lasts as long as the connection.
             connection: to register it with, and to return; by default a new one in memory.
+            merge_first: merge all file slices now, and let DuckDB read the base files by itself:
+                the first query waits for the merge, and the others cost about what the Parquet
+                files cost. Where DuckDB would read other values (see the page "Without Spark"),
+                the view is the same as without it. Queries fail once a cleaner has removed a file.
         """
         with needs_extra("duckdb"):
             import duckdb  # noqa: PLC0415  (an optional extra, loaded when asked for)
 
+            from hudi_pyspark.frames.duckdb import relation_of_files  # noqa: PLC0415  (few need it)
+
         database = duckdb.connect(":memory:") if connection is None else connection
-        database.register(table_name, self.to_dataset())
+        dataset = self.to_dataset()
+        relation = relation_of_files(self, table_name, database) if merge_first else None
+        database.register(table_name, dataset if relation is None else relation)
         return database
 
     def to_spark(self, spark: SparkSession) -> DataFrame:

@@ -2,17 +2,21 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from functools import partial
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 from polars.io.plugins import register_io_source
 
-from hudi_pyspark.columns.arrays import first_rows
+from hudi_pyspark.columns.arrays import any_of, first_rows
 from hudi_pyspark.filter.predicate import Predicate
 from hudi_pyspark.frames.dataset import Source
 from hudi_pyspark.frames.expression import Call, Expression, Field, Literal, pruning
+from hudi_pyspark.frames.merged_files import Snapshot, is_exact_type, merged_files
 
 _log = logging.getLogger(__name__)
+_ROW = "row number"  # in a base file
 # How each function is written in polars; an expression is one of them if polars finds both equal.
 _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
     "equal": pl.Expr.__eq__,
@@ -58,6 +62,34 @@ def lazy_frame(source: Source, name: str) -> pl.LazyFrame:
     return register_io_source(
         read, schema=empty.schema, is_pure=True, explain_name="Hudi", explain_detail=name
     )
+
+
+def frame_of_files(scan: Snapshot) -> pl.LazyFrame | None:
+    """Merge a scan, and return a frame of its base files and log records; see `merged_files`."""
+    expected = pl.DataFrame(scan.schema.empty_table()).schema
+
+    def reads_alike(path: str) -> bool:
+        stored = pl.read_parquet_schema(path)
+        return all(stored[name] == data_type for name, data_type in expected.items())
+
+    merged = merged_files(
+        scan, any_of(is_exact_type, pa.types.is_floating), reads_alike, reserved=(_ROW,)
+    )
+    if merged is None:
+        return None
+    # Bounds of floating-point columns leave NaN out.
+    by_bounds = not any(map(pa.types.is_floating, scan.schema.types))
+    read: Callable[..., pl.LazyFrame] = partial(
+        pl.scan_parquet, glob=False, hive_partitioning=False, use_statistics=by_bounds
+    )
+    frames = [pl.DataFrame(merged.records).lazy()]
+    if merged.whole:
+        frames.append(read(merged.whole).select(scan.schema.names))
+    for path, dropped in merged.parts.items():
+        rows = pl.LazyFrame({_ROW: np.flatnonzero(dropped)}, schema={_ROW: pl.get_index_type()})
+        numbered = read(path, row_index_name=_ROW).join(rows, on=_ROW, how="anti")
+        frames.append(numbered.select(scan.schema.names))
+    return pl.concat(frames)
 
 
 def _implied(condition: pl.Expr, schema: pa.Schema) -> Predicate | None:

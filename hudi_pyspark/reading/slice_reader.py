@@ -149,6 +149,23 @@ def count_merged(
     return sum(place.find([]) is not None for place in places), len(places)
 
 
+def merge_outcome(task: ScanTask, storage: Storage, store: OutcomeStore) -> MergeOutcome | None:
+    """Return what a slice's merge decided, with all columns of the task; merges it if need be.
+
+    None where it is not kept: a merge in several passes, say, or one that a filter narrowed.
+    Raises what `slice_tables` does.
+    """
+    place, wanted = _place_of(task, storage, store), _wanted_columns(task)
+    if place is None:
+        return None
+    known = place.find(wanted.names)
+    if known is None or known.lacking(wanted).names:
+        for _ in slice_tables(task, storage, store):
+            pass
+        known = place.find(wanted.names)
+    return known if known is not None and not known.lacking(wanted).names else None
+
+
 def _wanted_columns(task: ScanTask) -> pa.Schema:
     """Return the working columns that the answer or the filter has."""
     names = {*task.shared.result.names, *top_level_columns(task.predicate, task.working)}

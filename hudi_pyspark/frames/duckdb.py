@@ -1,0 +1,75 @@
+"""A read as a relation of DuckDB on the base files of a table (extra ``duckdb``)."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from hudi_pyspark.frames.merged_files import Snapshot, is_exact_type, merged_files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FILE, _ROW = "file_index", "file_row_number"  # columns that DuckDB adds to those of the files
+_log = logging.getLogger(__name__)
+
+
+def relation_of_files(
+    scan: Snapshot, name: str, database: duckdb.DuckDBPyConnection
+) -> duckdb.DuckDBPyRelation | None:
+    """Merge a scan, and return a relation of its base files and log records.
+
+    Args:
+        scan: what is read.
+        name: begins the names of the tables that this registers: log records, dropped rows.
+        database: where the relation is to be used.
+
+    Returns:
+        None where DuckDB would read other values, or is older than 1.3; see `merged_files`.
+
+    Raises:
+        HudiError: the table cannot be read.
+    """
+    columns = ", ".join(map(_quoted, scan.schema.names))
+    expected = database.from_arrow(scan.schema.empty_table()).types
+
+    def reads_alike(path: str) -> bool:
+        found = database.sql(f"SELECT {columns} FROM {_files([path])}").types
+        return bool(found == expected)
+
+    # Of floating-point columns DuckDB believes the bounds in files, which leave NaN out.
+    merged = merged_files(scan, is_exact_type, reads_alike, reserved=(_FILE, _ROW))
+    if merged is None:
+        return None
+    records, dropped = f"{name} records", f"{name} dropped rows"
+    database.register(records, merged.records)
+    parts = [f"SELECT {columns} FROM {_quoted(records)}"]
+    if merged.whole:
+        parts.append(f"SELECT {columns} FROM {_files(merged.whole)}")
+    if merged.parts:
+        numbers = [np.flatnonzero(mask) for mask in merged.parts.values()]
+        files = np.repeat(np.arange(len(numbers)), [len(rows) for rows in numbers])
+        rows = {_FILE: files.astype(np.uint64), _ROW: np.concatenate(numbers)}
+        database.register(dropped, pa.table(rows))
+        part = _files(list(merged.parts), f", {_ROW} = true")
+        parts.append(
+            f"SELECT {columns} FROM {part} ANTI JOIN {_quoted(dropped)} USING ({_FILE}, {_ROW})"
+        )
+    try:
+        return database.sql(" UNION ALL ".join(parts))
+    except duckdb.BinderException as error:
+        _log.info("base files are read by hudi-py, since DuckDB lacks a column: %s", error)
+        return None
+
+
+def _files(paths: Sequence[str], options: str = "") -> str:
+    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    return f"read_parquet([{listed}], hive_partitioning = false{options})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

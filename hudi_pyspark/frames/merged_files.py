@@ -1,0 +1,181 @@
+"""A snapshot in parts that an engine reads by itself: base files, and the records beside them.
+
+A merge decides which rows of a base file count (`reading.merge.outcome`). After it an engine reads
+Parquet files with its own reader, leaves out rows by number, and adds the records of log files.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hudi_pyspark.columns.arrays import Mask, any_of
+from hudi_pyspark.columns.timestamp_repair import is_as_declared
+from hudi_pyspark.format.parquet.checked_file import chunk_bounds, chunk_statistics, open_parquet
+from hudi_pyspark.format.parquet.legacy_calendar import LegacyCalendar
+from hudi_pyspark.reading.merge.outcome import OutcomesInMemory
+from hudi_pyspark.reading.slice_reader import merge_outcome
+from hudi_pyspark.table.file_group import PARQUET
+from hudi_pyspark.tasks import ReadTask, ScanTask
+
+if TYPE_CHECKING:
+    from hudi_pyspark.reading.merge.outcome import OutcomeStore
+    from hudi_pyspark.storage import Storage
+
+_TIMES = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
+_WILDCARDS = frozenset("*?[]{}")
+_log = logging.getLogger(__name__)
+
+is_exact_type: Callable[[pa.DataType], bool] = any_of(
+    pa.types.is_boolean,
+    pa.types.is_int32,
+    pa.types.is_int64,
+    pa.types.is_decimal128,
+    pa.types.is_string,
+    pa.types.is_binary,
+    pa.types.is_date32,
+    lambda data_type: data_type in _TIMES,
+)
+"""Types that engines read from Parquet as this reader does, and whose bounds hold for all rows."""
+
+
+class Snapshot(Protocol):
+    """A scan."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def store(self) -> OutcomeStore | None: ...
+
+    def plan(self) -> list[ReadTask]:
+        """Return the tasks of the read; raises HudiError."""
+
+
+@dataclass(frozen=True)
+class MergedFiles:
+    """Rows of a snapshot, where each base file has the columns as the table declares them."""
+
+    whole: list[str]  # paths of base files on this machine of which all rows count
+    parts: dict[str, Mask]  # paths of the others, and the rows to leave out, by row number
+    records: pa.Table  # those of log files that count
+
+
+def merged_files(
+    scan: Snapshot,
+    is_alike: Callable[[pa.DataType], bool],
+    reads_alike: Callable[[str], bool],
+    *,
+    reserved: Collection[str],
+) -> MergedFiles | None:
+    """Merge all slices of a scan; None where an engine would read other values, or cannot read.
+
+    Then the log says why at INFO. A base file must lie on this machine, have all columns of the
+    scan under their names and types, and no dates in Spark's legacy calendar.
+
+    Args:
+        scan: what is read.
+        is_alike: decides whether the engine reads and filters a type of a column as this reader.
+        reads_alike: decides whether the columns have the engine's own types in a file, by its path:
+            engines differ in what they make of timestamps that older writers left unmarked.
+        reserved: names in lower case that the engine itself adds to those of a file.
+
+    Raises:
+        HudiError: the table cannot be read.
+    """
+    tasks = scan.plan()
+    obstacle = next((why for task in tasks for why in _obstacles(task, scan, is_alike)), "")
+    if any(name.lower() in reserved for name in scan.schema.names):
+        obstacle = f"a column has one of the names {', '.join(reserved)}"
+    store = scan.store or OutcomesInMemory()
+    whole, parts, records = [], {}, [scan.schema.empty_table()]
+    for task in tasks if not obstacle else []:
+        assert isinstance(task, ScanTask)  # else there is an obstacle
+        path, outcome = _base_path(task, scan), None
+        if path and not reads_alike(path):
+            obstacle = f"{path} has columns of other types to the engine"
+            break
+        if task.file_slice.log_files:
+            outcome = merge_outcome(task, scan.storage, store)
+            if outcome is None:
+                obstacle = f"the merge of file group {task.file_slice.file_id} is not kept"
+                break
+            records.append(task.partition.show(outcome.records).select(scan.schema.names))
+        if path and outcome is not None and outcome.dropped.any():
+            parts[path] = outcome.dropped
+        elif path:
+            whole.append(path)
+    if obstacle:
+        _log.info("base files are read by hudi-py, since %s", obstacle)
+        return None
+    return MergedFiles(whole, parts, pa.concat_tables(records))
+
+
+def _base_path(task: ScanTask, scan: Snapshot) -> str:
+    """Return the path of a slice's base file; "" if it has none."""
+    base = task.file_slice.base_file
+    return scan.storage.describe(base.path) if base is not None else ""
+
+
+def _obstacles(
+    task: ReadTask, scan: Snapshot, is_alike: Callable[[pa.DataType], bool]
+) -> Iterator[str]:
+    """Yield why an engine must not read the base file of a task; the first reason may be wanted."""
+    if not isinstance(task, ScanTask) or task.shared.commit_range or task.settings.skip_merge:
+        yield "the query is no snapshot"
+        return
+    if task.predicate is not None or task.shared.schema_on_read is not None:
+        yield "the scan has a filter, or the table's columns were renamed"
+    for field in scan.schema:
+        if not is_alike(field.type):
+            yield f"column {field.name!r} of type {field.type} may be read in another way"
+    path, base = _base_path(task, scan), task.file_slice.base_file
+    if not scan.storage.is_local:
+        yield "the table is not on this machine"
+    if base is not None and (base.bootstrap_source or not base.path.endswith(PARQUET)):
+        yield f"{path} is not a Parquet file of its own rows"
+    if _WILDCARDS & {*path}:
+        yield f"the name of {path} has wildcards"
+    elif base is not None:
+        yield from _odd_columns(task, scan, path)
+
+
+def _odd_columns(task: ScanTask, scan: Snapshot, path: str) -> Iterator[str]:
+    with Path(path).open("rb") as source:
+        file = open_parquet(source, verify_checksums=False)
+        if LegacyCalendar.of(file, path) is not None:
+            yield f"{path} has dates in Spark's legacy calendar"
+        for field in scan.schema:
+            if not _is_as_shown(file, field, task):
+                yield f"{path} has column {field.name!r} in another form"
+
+
+def _is_as_shown(file: pq.ParquetFile, field: pa.Field, task: ScanTask) -> bool:
+    """Decide whether a file has a column, once, with the values of the answer."""
+    stored, partition = file.schema_arrow, task.partition
+    spellings = [name for name in stored.names if name.lower() == field.name.lower()]
+    if spellings != [field.name] or not is_as_declared(stored.field(field.name).type, field):
+        return False
+    if partition.is_as_stored(field.name):
+        return field.name in task.stored_columns
+    constant = partition.constants.get(field.name)  # in the path of the file
+    return constant is not None and _has_only(file, field, constant.cast(field.type))
+
+
+def _has_only(file: pq.ParquetFile, field: pa.Field, value: pa.Scalar) -> bool:
+    """Decide by the footer whether a column has no other value than one."""
+    leaves = [file.schema.column(place).path for place in range(len(file.schema))]
+    for group in range(file.num_row_groups):
+        known = chunk_statistics(file.metadata, group, leaves.index(field.name))
+        if known is None or not known.has_min_max or known.null_count != 0:
+            return False
+        if any(bound != value for bound in chunk_bounds(known, field.type)):
+            return False
+    return True
