@@ -507,8 +507,9 @@ def _uncommitted_files(c: Comparison) -> bool:
         for i in instants
         if i["action"] == "deltacommit" and i["state"] != "completed"
     }
+    files = HudiTable(str(c.path)).inspect.files().to_pylist()
+    groups = {file["file_id"] for file in files if file["instant_time"] in pending}
     names = [c.column(row, "_hoodie_file_name") for row in found.missing]
-    groups = {file_id(name) for name in names}
     return all(
         name.removesuffix(".parquet").rpartition("_")[2] in pending for name in names
     ) and all(file_id(c.column(row, "_hoodie_file_name")) in groups for row in found.extra)
